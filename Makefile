@@ -1,0 +1,66 @@
+# Everything a clone needs, with GNU make and Python 3.11 or newer alone.
+#
+#   make quickstart   a translator, end to end, in about two minutes after installation
+#   make test         the fast tests        make slow     the long ones
+#   make lint         what CI checks        make format   put right what can be put right
+#   make clean        remove .venv and caches
+#
+#   PYTHON=python3.12         which Python builds the environment
+#   TORCH_INDEX=https://...   an extra package index, for the small CPU build of torch (README.md, "Installation")
+
+PYTHON ?= python3
+TORCH_INDEX ?=
+VENV ?= .venv
+
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/pip install --disable-pip-version-check --quiet -c constraints.txt \
+           $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+# the user's environment is first made, then filled; each stamp is older than what it depends on only if work is due
+MADE := $(VENV)/.made
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+
+.PHONY: quickstart install test slow lint format clean
+
+quickstart: $(INSTALLED)
+	$(BIN)/anaphora quickstart
+
+install: $(INSTALLED)
+
+# one torch thread a worker: two workers fill two cores
+test: $(INSTALLED_DEV)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow"
+
+slow: $(INSTALLED_DEV)
+	$(BIN)/pytest -m slow
+
+lint: $(INSTALLED_DEV)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+format: $(INSTALLED_DEV)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache src/*.egg-info
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(MADE):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(INSTALLED): $(MADE) pyproject.toml constraints.txt
+	@echo "Installing into $(VENV) (a few minutes the first time) ..."
+	$(INSTALL) -e '.[plot]'
+	@touch $@
+
+$(INSTALLED_DEV): $(INSTALLED)
+	@echo "Installing the development tools into $(VENV) ..."
+	$(INSTALL) -e '.[plot,dev]'
+	@touch $@

@@ -1,0 +1,8 @@
+"""``python -m anaphora`` is the command ``anaphora``."""
+
+import sys
+
+from anaphora.cli.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""The command ``anaphora``: its verbs, and what becomes of an error.
+
+What a person asked for goes to standard output, everything said on the way to standard error. Verbs import what they
+need when they are called, so that ``--help`` is quick.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+import anaphora
+from anaphora.cli import evaluate, fetch, generate, quickstart, recipes, train, translate
+from anaphora.cli.talk import complain
+from anaphora.errors import AnaphoraError
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+# typer keeps the parser that it is built on to itself; this is what that parser raises for a wrong command line
+_UsageError: Any = typer.BadParameter.__base__
+
+app = typer.Typer(
+    name="anaphora",
+    help="Train, inspect and serve recurrent sequence models on your own text, on the machine you have.",
+    epilog="Begin with: anaphora quickstart",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    # plain help takes half the time, and reads the same through a pipe
+    rich_markup_mode=None,
+    add_completion=False,
+)
+for verb in (quickstart, recipes, train, translate, evaluate, generate, fetch):
+    # the backspace keeps the parser from running the lines together
+    examples = "\n  ".join(("\b\nExamples:", *verb.EXAMPLES))
+    app.command(name=verb.__name__.rpartition(".")[2], epilog=examples)(verb.run)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"anaphora {anaphora.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line (by default this process's own) and return its exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        code = app(args=given or ["--help"], prog_name="anaphora", standalone_mode=False)
+        sys.stdout.flush()
+    except AnaphoraError as error:
+        complain(str(error))
+        return error.exit_code
+    except _UsageError as error:
+        verb = error.ctx.command_path if error.ctx else "anaphora"
+        complain(f"{error.format_message().rstrip('.')} (see {verb} --help)")
+        return AnaphoraError.exit_code
+    except (BrokenPipeError, SystemExit):  # typer turns the one into the other
+        # whoever read our output has gone; nothing may be written any more, not even by the interpreter's exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    if code == INTERRUPTED:
+        complain("interrupted.")
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,33 @@
+"""``anaphora generate``: a language model goes on with a text."""
+
+from typing import Annotated
+
+import typer
+
+from anaphora.cli.opening import open_language_model
+from anaphora.cli.options import RunFolder
+from anaphora.cli.progress import listening
+from anaphora.errors import ConfigError
+
+EXAMPLES = (
+    'anaphora generate runs/book --prompt "The man walks"',
+    'anaphora generate runs/book --prompt "The man" --greedy',
+)
+
+
+def run(
+    run_folder: RunFolder,
+    prompt: Annotated[str, typer.Option(help="The text to go on with.")] = "",
+    length: Annotated[int, typer.Option(min=1, help="Units to write at most; a line's end comes sooner.")] = 200,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest unit at every step.")] = False,
+    beam: Annotated[int, typer.Option(min=0, help="Search for the likeliest line, so many side by side.")] = 0,
+    temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 bolder.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another text.")] = 0,
+) -> None:
+    """Go on with a text to the end of its line."""
+    if greedy and beam:
+        raise ConfigError("--greedy is a beam of 1, but --beam was given too: keep one of them.")
+    with listening() as report:
+        model = open_language_model(run_folder, report)
+    written = model.generate(prompt, length=length, beam=1 if greedy else beam, temperature=temperature, seed=seed)
+    typer.echo(written.text)

@@ -1,0 +1,37 @@
+"""Runs as the verbs need them: a translator here, a language model there."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anaphora.errors import DataError, RunError
+from anaphora.events import Report
+
+if TYPE_CHECKING:
+    from anaphora.pipeline import LanguageModel, Translator
+
+
+def open_translator(folder: Path, report: Report) -> "Translator":
+    """The translator in a run folder; RunError when it holds another kind of model."""
+    from anaphora.pipeline import LanguageModel, load
+
+    model = load(folder, report=report)
+    if isinstance(model, LanguageModel):
+        raise RunError(f"{folder} should be a translator, but is a language model: see anaphora generate and evaluate.")
+    return model
+
+
+def open_language_model(folder: Path, report: Report) -> "LanguageModel":
+    """The language model in a run folder; RunError when it holds another kind of model."""
+    from anaphora.pipeline import Translator, load
+
+    model = load(folder, report=report)
+    if isinstance(model, Translator):
+        raise RunError(f"{folder} should be a language model, but is a translator: see anaphora translate.")
+    return model
+
+
+def check_writable(*files: Path | None) -> None:
+    """Refuse an output whose folder is missing before any work is done for it."""
+    for file in files:
+        if file is not None and not file.absolute().parent.is_dir():
+            raise DataError(f"{file} cannot be written: there is no folder {file.absolute().parent}; make it first.")

@@ -1,0 +1,156 @@
+"""Events as a person sees them: bars on a terminal, a quiet line now and then elsewhere."""
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anaphora.cli.talk import say
+from anaphora.events import Event, Note, Progress, Report, Saved, Skipped, Update, Validated
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+QUIET_SECONDS = 15.0
+"""Between two lines about the same work where there is no terminal."""
+
+
+@dataclass
+class Pace:
+    """How fast training goes, over its last updates."""
+
+    recent: deque[Update] = field(default_factory=lambda: deque(maxlen=50))
+
+    def see(self, update: Update) -> None:
+        """Take note of an update."""
+        self.recent.append(update)
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Target tokens a second."""
+        seconds = sum(update.seconds for update in self.recent)
+        return sum(update.tokens for update in self.recent) / seconds if seconds else 0.0
+
+    @property
+    def loss(self) -> float:
+        """Mean loss of a target token, in nats."""
+        tokens = sum(update.tokens for update in self.recent)
+        return sum(update.loss * update.tokens for update in self.recent) / tokens if tokens else 0.0
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the last epoch ends, if nothing stops training before."""
+        if not self.recent:
+            return 0.0
+        last = self.recent[-1]
+        updates = last.total * (last.epochs - last.epoch) + last.total - last.done
+        return updates * sum(update.seconds for update in self.recent) / len(self.recent)
+
+    def __str__(self) -> str:
+        return f"loss {self.loss:.3f}  {self.tokens_per_second:,.0f} tokens/s"
+
+
+@contextmanager
+def listening() -> Iterator[Report]:
+    """A listener for the events of one command, chosen by where standard error goes."""
+    if not sys.stderr.isatty():
+        yield _Lines().report
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[remark]}"),
+    )
+    with Bars(*columns, console=Console(stderr=True, highlight=False), transient=True) as bars:
+        yield _Drawn(bars).report
+
+
+def sentence(event: Event) -> str:
+    """What a person reads of an event that is said once; nothing for those that only move a bar."""
+    match event:
+        case Note(text, warning):
+            return f"warning: {text}" if warning else text
+        case Skipped(reason, count):
+            return f"{count:,} {reason}" if count else ""
+        case Validated(update, epoch, metrics, best):
+            figures = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
+            return f"epoch {epoch}, update {update:,}: validation {figures}{'  (best so far)' if best else ''}"
+        case Saved() | Progress() | Update():
+            return ""
+
+
+class _Drawn:
+    """Bars on a terminal; sentences scroll by above them."""
+
+    def __init__(self, bars: "Bars") -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+        self._pace = Pace()
+
+    def report(self, event: Event) -> None:
+        match event:
+            case Progress(task, done, total, unit):
+                self._move(task, done, total, unit)
+            case Update(_, epoch, done, total, epochs):
+                self._pace.see(event)
+                self._move(
+                    "training",
+                    (epoch - 1) * total + done,
+                    epochs * total,
+                    f"epoch {epoch}/{epochs}  {self._pace}  at most {clock(self._pace.seconds_left)} left",
+                )
+            case _:
+                if text := sentence(event):
+                    self._bars.console.print(text, markup=False, soft_wrap=True)
+
+    def _move(self, name: str, done: int, total: int, remark: str) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=total or None, remark=remark)
+        self._bars.update(self._tasks[name], completed=done, total=total or None, remark=remark)
+        if total and done >= total:
+            self._bars.remove_task(self._tasks.pop(name))
+
+
+class _Lines:
+    """Plain lines, where nobody watches."""
+
+    def __init__(self) -> None:
+        self._pace = Pace()
+        self._spoken: dict[str, float] = {}
+
+    def report(self, event: Event) -> None:
+        match event:
+            case Progress(task, done, total, unit):
+                if self._due(task):
+                    say(f"{task}: {done:,}{f' of {total:,}' if total else ''} {unit}")
+            case Update(update, epoch, _, _, epochs):
+                self._pace.see(event)
+                if self._due("training"):
+                    left = clock(self._pace.seconds_left)
+                    say(f"epoch {epoch}/{epochs}, update {update:,}: {self._pace}  at most {left} left")
+            case _:
+                if text := sentence(event):
+                    say(text)
+
+    def _due(self, task: str) -> bool:
+        now = time.monotonic()
+        if now - self._spoken.setdefault(task, now) < QUIET_SECONDS:
+            return False
+        self._spoken[task] = now
+        return True
+
+
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds as on a stopwatch."""
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"

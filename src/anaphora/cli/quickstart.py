@@ -1,0 +1,102 @@
+"""``anaphora quickstart``: from nothing to a translator, a score and a picture, in about two minutes."""
+
+from itertools import count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anaphora.cli.options import Threads, use_threads
+from anaphora.cli.progress import clock, listening
+from anaphora.cli.talk import say
+from anaphora.errors import MissingExtraError, RunError
+
+if TYPE_CHECKING:
+    from anaphora.pipeline import Translator
+
+EXAMPLES = (
+    "anaphora quickstart",
+    "anaphora quickstart --folder demo",
+)
+
+SHOWN = 5
+"""Translations that are printed."""
+
+
+def run(
+    folder: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where everything goes. [default: runs/quickstart]")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
+    ] = None,
+    sentences: Annotated[int, typer.Option(min=1000, help="Pairs of sentences to train on.")] = 30_000,
+    threads: Threads = 0,
+) -> None:
+    """Make a small parallel corpus, train a translator on it, and translate sentences that it never saw."""
+    place = _free(folder)
+
+    from anaphora import recipes
+    from anaphora.data.grammar import write
+    from anaphora.experiment.conduct import train
+    from anaphora.experiment.schema import read_experiment
+
+    use_threads(threads)
+    corpus, run_folder = place / "corpus", place / "run"
+    experiment = read_experiment(recipes.read("quickstart"), "quickstart.toml", settings or [], data=[corpus])
+    say(f"Making a corpus of {sentences:,} English-French pairs in {corpus} ...")
+    write(corpus, train=sentences)
+    with listening() as report:
+        outcome = train(experiment, run_folder, report)
+    say(f"Trained in {clock(outcome.seconds)}. Translating sentences that training never showed ...")
+    _show(run_folder, place / "alignment.png")
+
+
+def _free(folder: Path | None) -> Path:
+    """A folder that is not there yet: the one asked for, or the first free one of runs/quickstart, -2, -3 ..."""
+    if folder is None:
+        numbered = (Path(f"runs/quickstart{f'-{n}' if n > 1 else ''}") for n in count(1))
+        return next(place for place in numbered if not place.exists())
+    if folder.exists():
+        raise RunError(f"The quickstart needs a folder of its own, but {folder} exists: choose another with --folder.")
+    return folder
+
+
+def _show(run_folder: Path, picture: Path) -> None:
+    """Translations beside what was expected, the score, a picture, and where everything is."""
+    from anaphora.experiment.assess import score_translations
+    from anaphora.experiment.conduct import experiment_of
+    from anaphora.experiment.schema import TranslationExperiment
+    from anaphora.experiment.translation import pair_parts
+    from anaphora.pipeline import Translator, load
+
+    translator, experiment = load(run_folder), experiment_of(run_folder)
+    assert isinstance(translator, Translator) and isinstance(experiment, TranslationExperiment)
+    with listening() as report:
+        [test] = pair_parts(experiment, report).tests.values()
+        scores = score_translations(translator, test, experiment, report=report)
+    pairs = list(islice(test, SHOWN))
+    for (source, reference), output in zip(pairs, translator.translate([source for source, _ in pairs]), strict=True):
+        typer.echo(f"English   {source}\nFrench    {output.text}\nexpected  {reference}\n")
+    typer.echo(scores)
+    _draw(translator, pairs[0][0], picture)
+    typer.echo(
+        f"\nThe run      {run_folder}\n"
+        f"Yours next   echo 'The old man sees a cat.' | anaphora translate {run_folder}\n"
+        f"             anaphora train quickstart --data FOLDER --source en --target fr --run runs/mine"
+    )
+
+
+def _draw(translator: "Translator", text: str, picture: Path) -> None:
+    """A picture of where the translator looked; without matplotlib, a word on how to get it."""
+    try:
+        from anaphora.inspection.attention import draw_attention
+
+        [output] = translator.translate([text])
+        assert output.weights is not None
+        draw_attention(picture, output.source_pieces, output.target_pieces, output.weights, title=text)
+    except MissingExtraError as error:
+        say(str(error))
+        return
+    typer.echo(f"\nThe picture  {picture}")

@@ -1,0 +1,58 @@
+"""``anaphora translate``: lines in, translated lines out."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anaphora.cli.opening import check_writable, open_translator
+from anaphora.cli.options import Beam, RunFolder, Threads, use_threads
+from anaphora.cli.progress import listening
+
+if TYPE_CHECKING:
+    from anaphora.pipeline import Translation
+
+EXAMPLES = (
+    "anaphora translate runs/en-de test.en --output test.de",
+    "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
+)
+
+
+def run(
+    run_folder: RunFolder,
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Text to translate, a sentence a line.")] = "-",
+    beam: Beam = 5,
+    output: Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")] = None,
+    alignments: Annotated[
+        Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")
+    ] = None,
+    threads: Threads = 0,
+) -> None:
+    """Translate a text line by line; an empty line stays empty."""
+    check_writable(output, alignments)
+    use_threads(threads)
+    with listening() as report:
+        translator = open_translator(run_folder, report)
+        translations = translator.translate(_lines(file), beam=beam, report=report)
+    _write(translations, output, alignments)
+
+
+def _lines(file: str) -> list[str]:
+    from anaphora.formats.lines import decode_lines, read_lines
+
+    return list(decode_lines(sys.stdin.buffer, "standard input") if file == "-" else read_lines(Path(file)))
+
+
+def _write(translations: list["Translation"], output: Path | None, alignments: Path | None) -> None:
+    from anaphora.evaluation.alignment import to_pharaoh
+    from anaphora.formats.lines import write_lines
+
+    texts = [translation.text for translation in translations]
+    if alignments is not None:
+        write_lines(alignments, (to_pharaoh(translation.links()) for translation in translations))
+    if output is not None:
+        write_lines(output, texts)
+        return
+    for text in texts:
+        typer.echo(text)

@@ -1,0 +1,199 @@
+"""The base of every part's configuration: frozen, closed, and able to say what is wrong with a value.
+
+A part's class owns its config; the only thing that knows all of them is ``anaphora.experiment``.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from types import UnionType
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from anaphora.errors import ConfigError
+
+
+class Config(BaseModel):
+    """A frozen table of options. Unknown keys are refused; the sentence under a field is its description."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        # "3" is not 3 and true is not 1: what a person wrote is what is checked
+        strict=True,
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _arrays_are_tuples(cls, table: Any) -> Any:
+        if not isinstance(table, Mapping):
+            return table
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any], where: str) -> Self:
+        """Validate a table that came from ``where`` (a file's name), or raise ConfigError with one sentence."""
+        try:
+            return cls.model_validate(dict(table))
+        except ValidationError as error:
+            raise ConfigError(_sentence(error, where, cls)) from None
+
+
+def _name_alone(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+by_kind = BeforeValidator(_name_alone)
+"""For a union of parts told apart by ``kind``: a bare string ``"gru"`` is short for ``{kind = "gru"}``.
+
+    cell: Annotated[Lstm | Gru, Field(discriminator="kind"), by_kind] = Lstm()
+"""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint " Did you mean 'x'?" when a known name is close, else nothing."""
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" Did you mean '{matches[0]}'?" if matches else ""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """The sentences for a name that is none of the known ones, with the nearest of them."""
+    names = sorted(known)
+    return f"{what} '{name}' is unknown. Known: {', '.join(names)}.{nearest(name, names)}"
+
+
+_EXPECTED = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "string_type": "a string",
+    "tuple_type": "an array",
+    "list_type": "an array",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a name or a table",
+    "greater_than": "greater than {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "at most {le:g}",
+}
+"""What should have come, by pydantic's name of the fault."""
+
+
+def _sentence(error: ValidationError, where: str, config: type[BaseModel]) -> str:
+    """The first fault that pydantic found, said the way a person would: file, dotted key, what came, what is known."""
+    fault = error.errors(include_url=False)[0]
+    key, annotation = _place(config, fault["loc"])
+    return f"{where}: {_complaint(fault, key, annotation)}"
+
+
+def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:
+    came = fault["input"]
+    context = fault.get("ctx", {})
+    match fault["type"]:
+        case "extra_forbidden":
+            return _not_an_option(key, annotation)
+        case "missing":
+            return f"{key} is missing; give it a value."
+        case "union_tag_invalid":
+            # a bare name stands for its kind; any other label was written out
+            label = _label(context)
+            return unknown(key if label == "kind" else f"{key}.{label}", str(context["tag"]), _tags(annotation))
+        case "union_tag_not_found":
+            return f"{key} does not say its {_label(context)}. Known: {', '.join(sorted(_tags(annotation)))}."
+        case "literal_error" if isinstance(came, str):
+            return unknown(key.removesuffix(".kind"), came, _literals(annotation))
+        case "literal_error":
+            return f"{key} should be {context['expected']}, but is {_shown(came)}."
+        case "value_error" | "assertion_error":
+            return " ".join(part for part in (key, str(context["error"])) if part)
+        case kind if kind in _EXPECTED:
+            return f"{key} should be {_EXPECTED[kind].format(**context)}, but is {_shown(came)}."
+    return f"{key} cannot be {_shown(came)}: {fault['msg'][0].lower()}{fault['msg'][1:]}."
+
+
+def _label(context: Mapping[str, Any]) -> str:
+    """The option that tells the members of a union apart."""
+    return str(context["discriminator"]).strip("'")
+
+
+def _not_an_option(key: str, annotation: Any) -> str:
+    """``annotation`` is the table that the unknown key stands in."""
+    known = sorted(annotation.model_fields) if _is_config(annotation) else []
+    hint = nearest(key.rpartition(".")[2], known)
+    if known and not hint:
+        hint = f" Known: {', '.join(known)}."
+    return f"{key} is not an option.{hint}"
+
+
+def _shown(value: Any) -> str:
+    """A value as a person wrote it in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, list | tuple):
+        return "an array"
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def _place(config: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[str, Any]:
+    """The dotted key of a place in a configuration, and its type (for an unknown key: of the table it stands in).
+
+    pydantic puts the tag of a union among the keys ("cell", "lstm", "size"); nobody wrote it, so it is left out.
+    """
+    here: Any = config
+    key = ""
+    for part in loc:
+        if isinstance(part, int):
+            key += f"[{part}]"
+            arguments = get_args(here)
+            here = arguments[min(part, len(arguments) - 1)] if arguments else Any
+            if here is Ellipsis:
+                here = arguments[0]
+            continue
+        tagged = next((member for member in _members(here) if part in _names(member)), None)
+        if tagged is not None:
+            here = tagged
+            continue
+        key = f"{key}.{part}" if key else part
+        if _is_config(here) and part in here.model_fields:
+            here = here.model_fields[part].annotation
+    return key, here
+
+
+def _is_config(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _members(annotation: Any) -> Iterator[Any]:
+    """The tables that a union may be, through ``Annotated``; nothing for what is no union."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _members(get_args(annotation)[0])
+    elif origin in (Union, UnionType):
+        for member in get_args(annotation):
+            yield from [member] if _is_config(member) else _members(member)
+
+
+def _names(member: type[BaseModel]) -> set[str]:
+    """The names by which a union may know its member: the values of its one-word Literal fields."""
+    fields = (field.annotation for field in member.model_fields.values())
+    return {args[0] for args in map(get_args, filter(_is_literal, fields)) if len(args) == 1}
+
+
+def _tags(annotation: Any) -> list[str]:
+    return [name for member in _members(annotation) for name in _names(member)]
+
+
+def _literals(annotation: Any) -> list[str]:
+    return [str(value) for value in get_args(annotation)] if _is_literal(annotation) else []
+
+
+def _is_literal(annotation: Any) -> bool:
+    return get_origin(annotation) is Literal

@@ -1,0 +1,1 @@
+"""Corpora as batches: what ``--data`` means, encoded once into memory-mapped files, in an order one can resume."""

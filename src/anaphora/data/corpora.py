@@ -1,0 +1,149 @@
+"""Corpora as streams: walked as often as needed, never held in memory, known by a fingerprint of their files."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from anaphora.errors import DataError
+from anaphora.formats.lines import read_lines
+from anaphora.formats.tsv import read_pairs
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class AlignedFiles:
+    """Two files whose lines belong together."""
+
+    source: Path
+    target: Path
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files."""
+        return (self.source, self.target)
+
+    def __iter__(self) -> Iterator[Pair]:
+        """The pairs of lines; DataError with both counts, after the last common line, when they differ."""
+        sources, targets = read_lines(self.source), read_lines(self.target)
+        common = 0
+        while True:
+            source, target = next(sources, None), next(targets, None)
+            if source is None or target is None:
+                break
+            common += 1
+            yield source, target
+        counts = [
+            common + (line is not None) + sum(1 for _ in rest) for line, rest in ((source, sources), (target, targets))
+        ]
+        if counts[0] != counts[1]:
+            raise DataError(
+                f"Line-aligned files should have as many lines as each other, but {self.source} has {counts[0]:,} and "
+                f"{self.target} has {counts[1]:,}: find the line that was lost or added."
+            )
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """One file of two columns: the first is the source, the second the target."""
+
+    path: Path
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The file."""
+        return (self.path,)
+
+    def __iter__(self) -> Iterator[Pair]:
+        """The pairs, lines of other than two columns left out."""
+        for row in read_pairs(self.path):
+            yield row.source, row.target
+
+
+PairFiles = AlignedFiles | PairFile
+
+
+def every_pair(source: str, target: str) -> bool:
+    """Keep the pair."""
+    return True
+
+
+def both_sides(source: str, target: str) -> bool:
+    """Whether neither side is empty or white space."""
+    return bool(source.strip()) and bool(target.strip())
+
+
+@dataclass(frozen=True)
+class PairCorpus:
+    """Pairs of sentences from one or more files, those that ``keep`` wants; a pair's number is its place among them."""
+
+    name: str
+    files: tuple[PairFiles, ...]
+    fingerprint: str
+    """A sha256 of the files' bytes and of what was chosen from them."""
+    count: int
+    """Pairs in the corpus."""
+    keep: Callable[[str, str], bool] = every_pair
+
+    def __iter__(self) -> Iterator[Pair]:
+        """The pairs, read anew."""
+        for file in self.files:
+            for source, target in file:
+                if self.keep(source, target):
+                    yield source, target
+
+    def sources(self) -> Iterator[str]:
+        """The source sides, read anew."""
+        return (source for source, _ in self)
+
+    def targets(self) -> Iterator[str]:
+        """The target sides, read anew."""
+        return (target for _, target in self)
+
+
+@dataclass(frozen=True)
+class TextCorpus:
+    """Running text: the lines ``start`` to ``start + count`` of some files, one after the other."""
+
+    name: str
+    files: tuple[Path, ...]
+    fingerprint: str
+    """A sha256 of the files' bytes and of what was chosen from them."""
+    count: int
+    """Lines in the corpus."""
+    start: int = 0
+
+    def __iter__(self) -> Iterator[str]:
+        """The lines, read anew; empty ones are part of the text."""
+        every_line = (line for path in self.files for line in read_lines(path))
+        return islice(every_line, self.start, self.start + self.count)
+
+    lines = __iter__
+
+
+Corpus = TypeVar("Corpus", PairCorpus, TextCorpus)
+
+
+@dataclass(frozen=True)
+class Parts(Generic[Corpus]):
+    """What an experiment is trained, validated and tested on; ``tests`` by name, perhaps none."""
+
+    train: Corpus
+    valid: Corpus
+    tests: Mapping[str, Corpus]
+
+
+def fingerprint(paths: Sequence[Path], *choices: object) -> str:
+    """A sha256 of the files' bytes, in order, and of what was chosen from them."""
+    digests = []
+    for path in paths:
+        try:
+            with path.open("rb") as stream:
+                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+        except OSError as error:
+            raise DataError(f"The file {path} cannot be read: {error.strerror or error}.") from None
+    return hashlib.sha256(json.dumps([digests, *choices]).encode()).hexdigest()

@@ -1,0 +1,157 @@
+"""Which files are which part: names only, nothing is read. A name counts without its ``.gz``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from anaphora.config import nearest
+from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
+from anaphora.errors import DataError
+from anaphora.events import Note, Report
+
+VALIDATION_NAMES = ("val", "valid", "dev")
+"""Names that a validation part may have, each as good as the others."""
+
+File = TypeVar("File", PairFiles, Path)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the parts' files are called; ``test`` stands for every name that begins with it."""
+
+    train: str
+    valid: str
+    test: str
+
+    def validation(self) -> tuple[str, ...]:
+        """The names to try for the validation part, the one asked for first."""
+        others = VALIDATION_NAMES if self.valid in VALIDATION_NAMES else ()
+        return tuple(dict.fromkeys((self.valid, *others)))
+
+
+@dataclass
+class Found(Generic[File]):
+    """The files of each part, in the order they were given."""
+
+    train: list[File] = field(default_factory=list)
+    valid: list[File] = field(default_factory=list)
+    tests: dict[str, list[File]] = field(default_factory=dict)
+
+    def add_test(self, folder: Path, name: str, file: File) -> None:
+        """Add a test part; a second one of the same name is called after its folder."""
+        self.tests.setdefault(f"{folder.name}/{name}" if name in self.tests else name, []).append(file)
+
+
+def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, report: Report) -> Found[PairFiles]:
+    """The files of a translation corpus; DataError when a path, a part or one side of it is missing."""
+    found: Found[PairFiles] = Found()
+    for path in data:
+        if path.is_file():
+            found.train.append(_pair_file(path, sides))
+            continue
+        listing = _list(path, "a .tsv file")
+        train = _pairs(listing, names.train, sides)
+        if train is None:
+            first, second = (f"{names.train}.{side}" for side in sides)
+            raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing))
+        found.train.append(train)
+        for name in names.validation():
+            valid = _pairs(listing, name, sides)
+            if valid is not None:
+                found.valid.append(valid)
+                break
+        for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
+            test = _pairs(listing, name, sides, lenient=True)
+            if test is not None:
+                found.add_test(path, name, test)
+            else:
+                report(Note(f"{path / name}.* lacks one of the sides {sides[0]} and {sides[1]} and is left out.", True))
+    return found
+
+
+def find_texts(data: Sequence[Path], names: Names) -> Found[Path]:
+    """The files of a running text: ``train.txt`` or ``ptb.train.txt`` and the like, or a file alone to train on."""
+    found: Found[Path] = Found()
+    for path in data:
+        if path.is_file():
+            found.train.append(path)
+            continue
+        listing = _list(path, "a text file")
+        train = _text(path, listing, names.train)
+        if train is None:
+            raise DataError(_lacks(path, f"{names.train}.txt", f"{names.train}.txt", listing))
+        found.train.append(train)
+        for name in names.validation():
+            valid = _text(path, listing, name)
+            if valid is not None:
+                found.valid.append(valid)
+                break
+        for name in _beginning(listing, names.test, (".txt",), anywhere=True):
+            found.add_test(path, name, listing[f"{name}.txt"])
+    return found
+
+
+def _plain_name(path: Path) -> str:
+    return path.name.removesuffix(".gz")
+
+
+def _list(path: Path, otherwise: str) -> dict[str, Path]:
+    if not path.is_dir():
+        raise DataError(f"--data should be a folder or {otherwise}, but there is no {path}: check the path.")
+    listing: dict[str, Path] = {}
+    try:
+        entries = sorted(path.iterdir())
+    except OSError as error:
+        raise DataError(f"The folder {path} cannot be read: {error.strerror or error}.") from None
+    for entry in entries:
+        if entry.is_file():
+            twin = listing.setdefault(_plain_name(entry), entry)
+            if twin != entry:
+                raise DataError(f"{twin} and {entry} are the same part: keep one of them.")
+    return listing
+
+
+def _pair_file(path: Path, sides: tuple[str, str]) -> PairFile:
+    if not _plain_name(path).endswith(".tsv"):
+        raise DataError(
+            f"--data should be a folder or a .tsv file, but {path} is neither: put train.{sides[0]} and "
+            f"train.{sides[1]} into a folder and pass that."
+        )
+    return PairFile(path)
+
+
+def _pairs(listing: dict[str, Path], name: str, sides: tuple[str, str], *, lenient: bool = False) -> PairFiles | None:
+    """The files of one part, or None; a part with one side alone is a DataError unless ``lenient``."""
+    source, target = (listing.get(f"{name}.{side}") for side in sides)
+    if source and target:
+        return AlignedFiles(source, target)
+    if f"{name}.tsv" in listing:
+        return PairFile(listing[f"{name}.tsv"])
+    alone = source or target
+    if alone and not lenient:
+        missing = f"{name}.{sides[1] if source else sides[0]}"
+        raise DataError(f"{missing} should lie beside {alone}, but does not: add it, or check --source and --target.")
+    return None
+
+
+def _text(path: Path, listing: dict[str, Path], part: str) -> Path | None:
+    """The one file that is called ``part.txt`` or ends in ``.part.txt``."""
+    fitting = [name for name in listing if name == f"{part}.txt" or name.endswith(f".{part}.txt")]
+    if len(fitting) > 1:
+        raise DataError(
+            f"{path} should hold one {part} part, but holds {' and '.join(fitting)}: keep one of them there."
+        )
+    return listing[fitting[0]] if fitting else None
+
+
+def _beginning(listing: dict[str, Path], start: str, ends: tuple[str, ...], *, anywhere: bool = False) -> list[str]:
+    """The names, less their ends, that begin with ``start``; or with ``anywhere`` have it after a dot."""
+    names = {name.removesuffix(end) for name in listing for end in ends if name.endswith(end)}
+    return sorted(name for name in names if name.startswith(start) or (anywhere and f".{start}" in name))
+
+
+def _lacks(path: Path, wanted: str, name: str, listing: dict[str, Path]) -> str:
+    there = ", ".join(list(listing)[:8]) or "nothing"
+    more = ", ..." if len(listing) > 8 else ""
+    return f"{path} should hold {wanted}, but holds {there}{more}.{nearest(name, listing)}"

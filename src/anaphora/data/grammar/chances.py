@@ -1,0 +1,36 @@
+"""Draws that are the same on every machine: made of nothing but ``random.Random.random``."""
+
+import random
+from bisect import bisect
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+
+class Weighted(Generic[Item]):
+    """A fixed choice among items with weights."""
+
+    def __init__(self, weights: Mapping[Item, float]) -> None:
+        self.items = tuple(weights)
+        self.bounds = tuple(accumulate(weights.values()))
+
+
+class Chances:
+    """A seeded stream of draws."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed).random
+
+    def happens(self, probability: float) -> bool:
+        """Whether something of this probability happens."""
+        return self._random() < probability
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        """One of the items, all equally likely."""
+        return items[int(self._random() * len(items))]
+
+    def weigh(self, choice: Weighted[Item]) -> Item:
+        """One of the items by its weight."""
+        return choice.items[bisect(choice.bounds, self._random() * choice.bounds[-1], 0, len(choice.items) - 1)]

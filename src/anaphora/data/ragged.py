@@ -1,0 +1,53 @@
+"""Rows of different lengths in one flat array, and rectangles cut from them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from anaphora import protocols
+
+Integers = np.ndarray[Any, np.dtype[np.signedinteger[Any] | np.unsignedinteger[Any]]]
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Row i is ``ids[ends[i]:ends[i + 1]]``; both arrays may be mapped from a file."""
+
+    ids: Integers
+    ends: Integers
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[int]]) -> "Ragged":
+        """Rows held in memory."""
+        lists = list(rows)
+        ends = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+        return cls(np.array([number for row in lists for number in row], dtype=np.int64), ends)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.ends) - 1
+
+    def __getitem__(self, row: int) -> Integers:
+        """The ids of one row."""
+        return self.ids[self.ends[row] : self.ends[row + 1]]
+
+    @cached_property
+    def lengths(self) -> Integers:
+        """int64 [rows]."""
+        return np.diff(self.ends).astype(np.int64)
+
+    def padded(self, rows: Integers, *, end: int, pad: int, multiple: int = 1) -> protocols.Sequence:
+        """The given rows, each closed by ``end``, padded to the longest or to the next ``multiple`` of it."""
+        lengths = self.lengths[rows]
+        width = -(-(int(lengths.max()) + 1) // multiple) * multiple
+        steps = np.arange(width)
+        block = np.full((len(rows), width), pad, dtype=np.int64)
+        if len(self.ids):
+            places = np.minimum(np.asarray(self.ends)[rows, None] + steps, len(self.ids) - 1)
+            np.copyto(block, self.ids[places], where=steps < lengths[:, None], casting="unsafe")
+        block[np.arange(len(rows)), lengths] = end
+        return protocols.Sequence(torch.from_numpy(block), torch.from_numpy(lengths + 1))

@@ -1,0 +1,182 @@
+"""What ``--data`` means: the training, validation and test parts of a corpus, each file read through once.
+
+For translation a FOLDER holds line-aligned ``train.en`` and ``train.cs``, ``val.*`` (or ``valid.*``, ``dev.*``) and any
+``test*.*``, or the same parts as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. For language models a
+FOLDER holds ``train.txt``, ``valid.txt`` and ``test.txt`` (or ``ptb.train.txt`` and so on); a FILE is a text to train
+on. Anything may be gzipped, and several are put together.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from anaphora.data.corpora import Pair, PairCorpus, PairFile, PairFiles, Parts, TextCorpus, both_sides, fingerprint
+from anaphora.data.finding import Names, find_pairs, find_texts
+from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
+from anaphora.errors import DataError
+from anaphora.events import Note, Report, Skipped, silent
+from anaphora.formats.lines import read_lines
+from anaphora.formats.tsv import read_pairs
+
+
+def translation_parts(
+    data: Sequence[Path],
+    source: str,
+    target: str,
+    *,
+    train: str = "train",
+    valid: str = "val",
+    test: str = "test",
+    seed: int = 1,
+    report: Report = silent,
+) -> Parts[PairCorpus]:
+    """The parts of a translation corpus.
+
+    ``train``, ``valid`` and ``test`` are the names of the parts' files; ``test`` takes all names that begin with it.
+    Without a validation part a seeded one is held out of the training part, which a Note says. Pairs with an empty side
+    are dropped from training (a Skipped), and kept in the other parts, whose lines must stay in place.
+
+    Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a part with nothing in it.
+    """
+    _demand(data, "--data FOLDER or --data pairs.tsv")
+    found = find_pairs(data, (source, target), Names(train, valid, test), report)
+    held = None if found.valid else HeldOut(seed)
+    usable = _scan(found.train, held, report)
+    tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
+    if held is None:
+        digest = _digest(found.train, "usable")
+        train_part = PairCorpus(train, tuple(found.train), digest, usable, both_sides)
+        return Parts(train_part, _every_pair(valid, found.valid), tests)
+    train_part, valid_part = _split(PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed)
+    report(
+        Note(
+            f"No validation part was given, so {valid_part.count:,} of {usable:,} pairs are held out of training "
+            f"for it (seed {seed}; pairs with the same source stay together)."
+        )
+    )
+    return Parts(train_part, valid_part, tests)
+
+
+def text_parts(
+    data: Sequence[Path],
+    *,
+    train: str = "train",
+    valid: str = "valid",
+    test: str = "test",
+    report: Report = silent,
+) -> Parts[TextCorpus]:
+    """The parts of a running text; without a validation part the last lines are held out, which a Note says.
+
+    Raises DataError for a missing file, invalid UTF-8, and a text too short to part.
+    """
+    _demand(data, "--data FOLDER or --data book.txt")
+    found = find_texts(data, Names(train, valid, test))
+    tests = {name: _whole_text(name, files) for name, files in found.tests.items()}
+    whole = _whole_text(train, found.train)
+    if found.valid:
+        return Parts(whole, _whole_text(valid, found.valid), tests)
+    if whole.count < 2:
+        raise DataError(
+            f"The last lines are held out for validation, but {_paths(whole.files)} has one line only: break it into "
+            f"lines, or give a folder with {train}.txt and {valid}.txt."
+        )
+    tail = max(1, min(LARGEST_COUNT, int(whole.count * LARGEST_SHARE)))
+    body = whole.count - tail
+    report(Note(f"No validation part was given, so the last {tail:,} of {whole.count:,} lines are held out for it."))
+    train_part = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body), body)
+    valid_part = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail), tail, body)
+    return Parts(train_part, valid_part, tests)
+
+
+def _demand(data: Sequence[Path], example: str) -> None:
+    if not data:
+        raise DataError(f"Training needs data, but none was given: pass {example}.")
+
+
+def _scan(files: Sequence[PairFiles], held: HeldOut | None, report: Report) -> int:
+    """Read all training files once: find faults, count the usable pairs, gather candidates for the held-out part."""
+    usable = empty = 0
+    for file in files:
+        for source, target in _told(file, report):
+            if both_sides(source, target):
+                usable += 1
+                if held is not None:
+                    held.add(source)
+            else:
+                empty += 1
+    if empty:
+        report(Skipped("pairs with an empty side were left out of the training part", empty))
+    if not usable:
+        raise DataError(f"The training part should hold pairs of sentences, but {_paths(_flat(files))} has none.")
+    return usable
+
+
+def _told(file: PairFiles, report: Report) -> Iterator[Pair]:
+    """The pairs of a file; when it is through, ``report`` is told how many lines had not two columns."""
+    if not isinstance(file, PairFile):
+        yield from file
+        return
+    wrong = first = 0
+
+    def rejected(line: int, columns: int) -> None:
+        nonlocal wrong, first
+        wrong += 1
+        first = first or line
+
+    for row in read_pairs(file.path, rejected=rejected):
+        yield row.source, row.target
+    if wrong:
+        report(
+            Skipped(f"lines of {file.path} that have not two columns were left out (the first is line {first})", wrong)
+        )
+
+
+def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[PairCorpus, PairCorpus]:
+    held.choose()
+    if not held.count:
+        raise DataError(
+            f"A validation part has to be held out, but the pairs of {_paths(_flat(whole.files))} ({whole.count:,}) "
+            f"cannot be parted without sharing a source sentence: give more data, or a validation part of its own."
+        )
+
+    def kept(source: str, target: str) -> bool:
+        return both_sides(source, target) and source not in held
+
+    def held_out(source: str, target: str) -> bool:
+        return both_sides(source, target) and source in held
+
+    rest = _digest(whole.files, "without the held-out part", seed)
+    part = _digest(whole.files, "the held-out part", seed)
+    return (
+        PairCorpus(whole.name, whole.files, rest, whole.count - held.count, kept),
+        PairCorpus(valid, whole.files, part, held.count, held_out),
+    )
+
+
+def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
+    count = sum(1 for file in files for _ in file)
+    if not count:
+        raise DataError(f"The part '{name}' should hold pairs of sentences, but {_paths(_flat(files))} has none.")
+    return PairCorpus(name, tuple(files), _digest(files, "all"), count)
+
+
+def _whole_text(name: str, files: Sequence[Path]) -> TextCorpus:
+    count = letters = 0
+    for path in files:
+        for line in read_lines(path):
+            count += 1
+            letters += len(line)
+    if not letters:
+        raise DataError(f"The part '{name}' should hold text, but {_paths(files)} is empty.")
+    return TextCorpus(name, tuple(files), fingerprint(files, 0, count), count)
+
+
+def _digest(files: Sequence[PairFiles], *choices: object) -> str:
+    return fingerprint(_flat(files), *choices)
+
+
+def _flat(files: Sequence[PairFiles]) -> list[Path]:
+    return [path for file in files for path in file.paths]
+
+
+def _paths(paths: Sequence[Path]) -> str:
+    return ", ".join(str(path) for path in paths)

@@ -1,0 +1,46 @@
+"""Every error a person can meet. Each message is one sentence: what was expected, what came, where, what to do.
+
+    AnaphoraError                exit code 2
+    ├── ConfigError              a recipe, an option or a value of one
+    ├── DataError                a file of text, with its line or byte
+    ├── RunError                 a run folder: missing, in the way, locked, empty, damaged, changed
+    ├── ShapeError               tensors that do not fit together
+    ├── MissingExtraError        an optional dependency, with the line that installs it
+    └── DivergedError            training that cannot go on; exit code 3
+"""
+
+
+class AnaphoraError(Exception):
+    """What a person can put right; the command line prints its message alone and leaves with ``exit_code``."""
+
+    exit_code = 2
+
+
+class ConfigError(AnaphoraError):
+    """A recipe, an option or one of its values is not what the experiment needs."""
+
+
+class DataError(AnaphoraError):
+    """A file of text is missing, unreadable or not what its name promises."""
+
+
+class RunError(AnaphoraError):
+    """A run folder is missing, in the way, in use, empty, damaged or not the one that was asked for."""
+
+
+class ShapeError(AnaphoraError, ValueError):
+    """Tensors do not fit together."""
+
+
+class MissingExtraError(AnaphoraError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        """``package`` is what could not be imported, ``extra`` the extra of this project that brings it."""
+        super().__init__(f"This needs {package}, which is not installed: run  pip install 'anaphora[{extra}]'  first.")
+
+
+class DivergedError(AnaphoraError):
+    """Training met losses or gradients that are not finite and cannot go on."""
+
+    exit_code = 3

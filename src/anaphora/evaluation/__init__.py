@@ -1,0 +1,1 @@
+"""How good outputs are: BLEU and chrF, perplexity and bits, word alignments."""

@@ -1,0 +1,80 @@
+"""How well a language model predicts a text, in units that can be compared.
+
+Perplexity depends on what the model calls a token; bits per character and per byte do not. All of them need the same
+sum of -ln p, and every prediction counts, the ``</s>`` of each line included (equations.md, section 7).
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from anaphora.errors import DataError
+
+
+def perplexity(nats: float, tokens: int) -> float:
+    """The exponential of nats / tokens, infinite where a float cannot hold it; DataError without a token."""
+    if tokens < 1:
+        raise DataError("Perplexity needs at least one prediction, but the text is empty: give a text.")
+    try:
+        return math.exp(nats / tokens)
+    except OverflowError:
+        return math.inf
+
+
+class TextSize(NamedTuple):
+    """How long a text is, its line ends included."""
+
+    characters: int
+    """Code points."""
+    bytes: int
+    """In UTF-8."""
+
+
+def text_size(lines: Iterable[str]) -> TextSize:
+    """The size of lines as a file with one line end each: what a compressor of that file would have to spell."""
+    characters = size = 0
+    for line in lines:
+        characters += len(line) + 1
+        size += len(line.encode()) + 1
+    return TextSize(characters, size)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What it cost a language model to predict a text."""
+
+    nats: float
+    """The sum of -ln p over all tokens."""
+    tokens: int
+    unknown: int
+    """Tokens that were ``<unk>``: where there are any, other vocabularies had more to predict."""
+    size: TextSize
+
+    @property
+    def perplexity(self) -> float:
+        """The exponential of the mean -ln p of a token."""
+        return perplexity(self.nats, self.tokens)
+
+    @property
+    def bits_per_character(self) -> float:
+        """-log2 p per code point of the text, line ends included."""
+        return self.nats / math.log(2) / self.size.characters
+
+    @property
+    def bits_per_byte(self) -> float:
+        """-log2 p per UTF-8 byte of the text, line ends included."""
+        return self.nats / math.log(2) / self.size.bytes
+
+    def json(self) -> dict[str, float | int]:
+        """Every figure by name, for ``json.dumps``."""
+        return {
+            "perplexity": self.perplexity,
+            "bits_per_character": self.bits_per_character,
+            "bits_per_byte": self.bits_per_byte,
+            "nats": self.nats,
+            "tokens": self.tokens,
+            "unknown": self.unknown,
+            "characters": self.size.characters,
+            "bytes": self.size.bytes,
+        }

@@ -1,0 +1,1 @@
+"""One TOML file becomes one frozen experiment, and an experiment becomes a trained run."""

@@ -1,0 +1,104 @@
+"""How good a run is, under the conditions that its experiment names: on given text, or on its own test parts."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anaphora.data.corpora import AlignedFiles, Pair
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.bleu import Score, bleu, chrf
+from anaphora.evaluation.perplexity import Prediction
+from anaphora.events import Report, silent
+from anaphora.experiment.conduct import experiment_of
+from anaphora.experiment.language_model import language_model_parts
+from anaphora.experiment.schema import Experiment, TranslationExperiment
+from anaphora.experiment.translation import pair_parts
+from anaphora.formats.lines import read_lines
+from anaphora.pipeline import LanguageModel, Translator, load
+
+
+@dataclass(frozen=True)
+class TranslationScores:
+    """How good the translations of one part are."""
+
+    sentences: int
+    beam: int
+    bleu: Score
+    chrf: Score
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return {
+            "sentences": self.sentences,
+            "beam": self.beam,
+            "bleu": self.bleu.json(),
+            "chrf": self.chrf.json(),
+        }
+
+    def __str__(self) -> str:
+        return f"{self.bleu}\n{self.chrf}\n{self.sentences:,} sentences, beam {self.beam}"
+
+
+def assess(
+    path: Path,
+    *,
+    pairs: tuple[Path, Path] | None = None,
+    text: Path | None = None,
+    beam: int = 0,
+    report: Report = silent,
+) -> dict[str, TranslationScores | Prediction]:
+    """Figures by part: of ``pairs`` (a source and its reference), of a ``text``, or of the run's own test parts.
+
+    ``beam`` 0 is the one that the experiment names. Raises ConfigError for pairs given to a language model and the
+    other way round, DataError for files that are not what they should be, RunError for the folder.
+    """
+    model, experiment = load(path, report=report), experiment_of(path)
+    if isinstance(model, Translator) and isinstance(experiment, TranslationExperiment):
+        if text is not None:
+            raise ConfigError(f"{path} is a translator: it is scored on --source and --reference, not on --text.")
+        given = {pairs[0].name: AlignedFiles(*pairs)} if pairs else pair_parts(experiment, report).tests
+        return {
+            part: score_translations(model, corpus, experiment, beam=beam, report=report)
+            for part, corpus in _not_empty(given, "--source and --reference").items()
+        }
+    assert isinstance(model, LanguageModel)
+    if pairs is not None:
+        raise ConfigError(f"{path} is a language model: it is scored on --text, not on --source and --reference.")
+    texts = {text.name: read_lines(text)} if text else _test_texts(experiment, report)
+    return {part: model.evaluate(lines, report=report) for part, lines in _not_empty(texts, "--text").items()}
+
+
+def score_translations(
+    translator: Translator,
+    pairs: Iterable[Pair],
+    experiment: TranslationExperiment,
+    *,
+    beam: int = 0,
+    report: Report = silent,
+) -> TranslationScores:
+    """BLEU and chrF of a translator on pairs, under the experiment's conditions; ``beam`` 0 is the experiment's."""
+    sources, references = [], []
+    for source, reference in pairs:
+        sources.append(source)
+        references.append(reference)
+    size = beam or experiment.evaluation.beam
+    outputs = [output.text for output in translator.translate(sources, beam=size, report=report)]
+    language, condition = experiment.data.target, experiment.evaluation.conditions
+    return TranslationScores(
+        len(outputs),
+        size,
+        bleu(outputs, references, language=language, condition=condition),
+        chrf(outputs, references, language=language, condition=condition),
+    )
+
+
+def _test_texts(experiment: Experiment, report: Report) -> Mapping[str, Iterable[str]]:
+    assert not isinstance(experiment, TranslationExperiment)
+    return language_model_parts(experiment, report).tests
+
+
+def _not_empty(parts: Mapping[str, Any], options: str) -> Mapping[str, Any]:
+    if not parts:
+        raise DataError(f"The run's data has no test part: give one with {options}.")
+    return parts

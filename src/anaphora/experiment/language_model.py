@@ -1,0 +1,64 @@
+"""The data and the validation of a language model: running text as windows, and what it costs to predict it."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.sources import text_parts
+from anaphora.data.store import TextStore, text_store
+from anaphora.data.windows import TextWindows
+from anaphora.evaluation.perplexity import perplexity
+from anaphora.events import Report
+from anaphora.experiment.schema import LanguageModelExperiment
+from anaphora.experiment.work import data_paths, mean_loss
+from anaphora.protocols import Batches
+from anaphora.text import units
+from anaphora.text.coder import TextCoder
+from anaphora.training.loop import Validate
+
+
+class LanguageModelWork:
+    """A language model's experiment, its data found: see ``work.Work``."""
+
+    def __init__(self, experiment: LanguageModelExperiment, report: Report) -> None:
+        """Find and check the data; errors as for ``data.sources.text_parts``."""
+        self._experiment = experiment
+        self._parts = language_model_parts(experiment, report)
+
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """SHA-256 of the data by part."""
+        return {"train": self._parts.train.fingerprint, "valid": self._parts.valid.fingerprint}
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """The coder of the text."""
+        return units.fit(self._experiment.text, {"text": self._parts.train.lines}, report)
+
+    def prepare(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> tuple[Batches, Validate]:
+        """Windows over as many streams as ``training.batch_tokens`` has room for, and the cost of validation text."""
+        steps = self._experiment.data.steps
+        train = text_store(self._parts.train, coders["text"], folder / "train", report=report)
+        valid = text_store(self._parts.valid, coders["text"], folder / "valid", report=report)
+        rows = max(1, self._experiment.training.batch_tokens // steps)
+        # a short text keeps a few windows a stream, so that the state has something to carry
+        valid_rows = max(1, min(rows, len(valid.ids) // (4 * steps)))
+        windows = TextWindows(valid, rows=valid_rows, steps=steps)
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            return _figures(mean_loss(model, windows.epoch(1)), valid)
+
+        return TextWindows(train, rows=rows, steps=steps), validate
+
+
+def language_model_parts(experiment: LanguageModelExperiment, report: Report) -> Parts[TextCorpus]:
+    """The training, validation and test parts that an experiment names."""
+    data = experiment.data
+    return text_parts(data_paths(data), train=data.train, valid=data.valid, test=data.test, report=report)
+
+
+def _figures(loss: float, store: TextStore) -> Mapping[str, float]:
+    bits = loss * (len(store.ids) - 1) / math.log(2)
+    return {"loss": loss, "perplexity": perplexity(loss, 1), "bits_per_character": bits / store.characters}

@@ -1,0 +1,56 @@
+"""TOML text and ``dotted.key=value`` settings put together into one table, before anything is checked."""
+
+import tomllib
+from collections.abc import Iterable
+from typing import Any
+
+from anaphora.errors import ConfigError
+
+Table = dict[str, Any]
+
+
+def read_table(text: str, where: str) -> Table:
+    """The table that a TOML text from ``where`` holds; ConfigError names the line that is not TOML."""
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{where} should be TOML, but is not: {str(error) or 'nested too deeply'}.") from None
+
+
+def override(table: Table, settings: Iterable[str]) -> Table:
+    """A copy of ``table`` with settings such as ``training.epochs=5`` put in, the later ones last.
+
+    A value is read as TOML; what is not TOML is taken as a string, so that ``cell=gru`` needs no quotes. A part
+    given by its name alone becomes a table when one of its options is set.
+    """
+    changed = _copied(table)
+    for setting in settings:
+        key, separator, text = setting.partition("=")
+        names = [name.strip() for name in key.split(".")]
+        if not separator or not all(names):
+            raise ConfigError(f"--set takes dotted.key=value, but got '{setting}'.")
+        _put(changed, names, _value(text.strip()))
+    return changed
+
+
+def _put(table: Table, names: list[str], value: Any) -> None:
+    here = table
+    for name in names[:-1]:
+        inside = here.get(name)
+        if isinstance(inside, str):
+            inside = {"kind": inside}
+        here[name] = inside if isinstance(inside, dict) else {}
+        here = here[name]
+    here[names[-1]] = value
+
+
+def _value(text: str) -> Any:
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return table["value"] if table.keys() == {"value"} else text
+
+
+def _copied(table: Table) -> Table:
+    return {key: _copied(value) if isinstance(value, dict) else value for key, value in table.items()}

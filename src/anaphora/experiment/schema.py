@@ -1,0 +1,173 @@
+"""One experiment: a TOML text, checked in every key, as one frozen object.
+
+This is the only place that knows every part's options. A file's tables are the parts themselves: ``[encoder]`` belongs
+to the encoder's class, ``[training]`` to the loop's. What a file leaves out has its default; ``to_toml`` writes it all.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+import tomli_w
+from pydantic import Field, model_validator
+
+from anaphora.config import Config, unknown
+from anaphora.errors import ConfigError
+from anaphora.experiment.overrides import override, read_table
+from anaphora.models.language_model import LanguageModelConfig
+from anaphora.models.translator import TranslatorConfig
+from anaphora.text.units import Bpe, Character, TextConfig
+from anaphora.training.config import TrainingConfig
+
+
+class DataConfig(Config):
+    """Where text comes from: a known corpus, or files of one's own."""
+
+    corpus: str = "none"
+    """A known corpus, fetched before (``anaphora fetch``); "none" when ``files`` are given."""
+    files: tuple[str, ...] = ()
+    """Folders and files of one's own, put together."""
+    train: str = "train"
+    """What the files of the training part are called."""
+    valid: str = "val"
+    """What the files of the validation part are called; "val" also finds valid and dev."""
+    test: str = "test"
+    """What the names of the test parts begin with."""
+
+
+class PairData(DataConfig):
+    """Pairs of sentences."""
+
+    source: str = "en"
+    """The language translated from, as files of it end."""
+    target: str = "de"
+    """The language translated into, as files of it end."""
+    longest: int = Field(100, ge=0)
+    """Training pairs with more units than this on a side are left out; 0 keeps them all."""
+
+
+class TextData(DataConfig):
+    """Running text."""
+
+    steps: int = Field(100, ge=1)
+    """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
+
+
+class TranslationEvaluation(Config):
+    """How translations are scored."""
+
+    conditions: Literal["raw", "moses-lowercase"] = "raw"
+    """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
+    beam: int = Field(5, ge=1)
+    """Hypotheses kept at each step when a test part is translated."""
+    validation_beam: int = Field(1, ge=1)
+    """The same for BLEU during training."""
+
+
+class ExperimentBase(Config):
+    """What every experiment has."""
+
+    format: Literal[1] = 1
+    """The format of this file."""
+    text: TextConfig = Bpe()
+    """What a text is cut into."""
+    training: TrainingConfig = TrainingConfig()
+    """How the network is trained."""
+
+    def to_toml(self) -> str:
+        """The whole experiment, defaults included; reading it gives an equal one."""
+        return tomli_w.dumps(self.tables())
+
+    def tables(self) -> dict[str, Any]:
+        """The same as nested tables."""
+        return self.model_dump()
+
+
+class TranslationExperiment(TranslatorConfig, ExperimentBase):
+    """A translator."""
+
+    task: Literal["translate"]
+    """What is learnt."""
+    data: PairData = PairData()
+    """Where pairs of sentences come from."""
+    evaluation: TranslationEvaluation = TranslationEvaluation()
+    """How translations are scored."""
+
+    @model_validator(mode="after")
+    def _known_metric(self) -> Self:
+        return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bleu": "higher"})
+
+
+class LanguageModelExperiment(LanguageModelConfig, ExperimentBase):
+    """A language model."""
+
+    task: Literal["language-model"]
+    """What is learnt."""
+    data: TextData = TextData()
+    """Where running text comes from."""
+    text: TextConfig = Character()
+    """What a text is cut into."""
+
+    @model_validator(mode="after")
+    def _known_metric(self) -> Self:
+        return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bits_per_character": "lower"})
+
+
+AnyExperiment = TypeVar("AnyExperiment", bound=ExperimentBase)
+Experiment = TranslationExperiment | LanguageModelExperiment
+
+_TASKS: Mapping[str, type[Experiment]] = {
+    "translate": TranslationExperiment,
+    "language-model": LanguageModelExperiment,
+}
+
+
+def read_experiment(
+    text: str,
+    where: str,
+    settings: Iterable[str] = (),
+    *,
+    data: Sequence[Path] = (),
+    source: str = "",
+    target: str = "",
+) -> Experiment:
+    """The experiment in a TOML ``text`` that came from ``where``, with ``settings`` such as ``training.epochs=5``.
+
+    ``data`` takes the place of the whole ``[data]`` table but its languages, which ``source`` and ``target`` replace.
+    Settings come last. Raises ConfigError with one sentence.
+    """
+    table = read_table(text, where)
+    if data:
+        table["data"] = _own_files(table.get("data"), data)
+    languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
+    return parse(override(table, [*languages, *settings]), where)
+
+
+def parse(table: Mapping[str, Any], where: str) -> Experiment:
+    """The experiment in a table that came from ``where``; ConfigError with one sentence."""
+    task = table.get("task")
+    if not isinstance(task, str):
+        raise ConfigError(f"{where}: task is missing. Known: {', '.join(sorted(_TASKS))}.")
+    if task not in _TASKS:
+        raise ConfigError(f"{where}: {unknown('task', task, _TASKS)}")
+    return _TASKS[task].parse(table, where)
+
+
+def _decided_by(experiment: AnyExperiment, figures: Mapping[str, str]) -> AnyExperiment:
+    """The experiment, if the figure that decides its training is one that validation gives; else ValueError."""
+    training = experiment.training
+    if training.metric not in figures:
+        raise ValueError(unknown("training.metric", training.metric, figures))
+    if training.better != figures[training.metric]:
+        raise ValueError(
+            f"training.better is '{training.better}', but for training.metric '{training.metric}' "
+            f"it should be '{figures[training.metric]}'."
+        )
+    return experiment
+
+
+def _own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
+    """The ``[data]`` table for a person's own files: their parts have the common names, whatever the recipe's have."""
+    kept = ("source", "target", "longest", "steps")
+    options = {key: value for key, value in table.items() if key in kept} if isinstance(table, Mapping) else {}
+    return options | {"files": [str(path.absolute()) for path in data]}

@@ -1,0 +1,94 @@
+"""The data and the validation of a translator: pairs of sentences, their loss, and BLEU where that decides."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import torch
+
+from anaphora.data.corpora import PairCorpus, Parts
+from anaphora.data.pairs import PairBatches, search_batches
+from anaphora.data.sources import translation_parts
+from anaphora.data.store import PairStore, pair_store
+from anaphora.evaluation.bleu import bleu
+from anaphora.evaluation.perplexity import perplexity
+from anaphora.events import Report
+from anaphora.experiment.schema import TranslationExperiment
+from anaphora.experiment.work import data_paths, mean_loss
+from anaphora.pipeline import Network, Translator
+from anaphora.protocols import Batches
+from anaphora.text import units
+from anaphora.text.coder import TextCoder
+from anaphora.training.loop import Validate
+
+
+class TranslationWork:
+    """A translator's experiment, its data found: see ``work.Work``."""
+
+    def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
+        """Find and check the data; errors as for ``data.sources.translation_parts``."""
+        self._experiment = experiment
+        self._parts = pair_parts(experiment, report)
+
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """SHA-256 of the data by part."""
+        return {"train": self._parts.train.fingerprint, "valid": self._parts.valid.fingerprint}
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """The coders of both sides."""
+        train = self._parts.train
+        return units.fit(self._experiment.text, {"source": train.sources, "target": train.targets}, report)
+
+    def prepare(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> tuple[Batches, Validate]:
+        """Batches by token budget, and the loss of the validation part (and BLEU where it decides)."""
+        training, longest = self._experiment.training, self._experiment.data.longest
+        source, target = coders["source"], coders["target"]
+        train = pair_store(self._parts.train, source, target, folder / "train", longest=longest, report=report)
+        valid = pair_store(self._parts.valid, source, target, folder / "valid", report=report)
+        batches = PairBatches(
+            train, source.symbols, target.symbols, batch_tokens=training.batch_tokens, seed=training.seed
+        )
+        return batches, self._validation(valid, coders)
+
+    def _validation(self, valid: PairStore, coders: Mapping[str, TextCoder]) -> Validate:
+        # no more padding than search has, and the same batches every time
+        batches = search_batches(
+            valid.sources,
+            coders["source"].symbols,
+            batch_tokens=self._experiment.training.batch_tokens,
+            targets=valid.targets,
+            target=coders["target"].symbols,
+        )
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            loss = mean_loss(model, batches)
+            figures = {"loss": loss, "perplexity": perplexity(loss, 1)}
+            if self._experiment.training.metric == "bleu":
+                figures["bleu"] = self._bleu(model, coders)
+            return figures
+
+        return validate
+
+    def _bleu(self, model: torch.nn.Module, coders: Mapping[str, TextCoder]) -> float:
+        evaluation, valid = self._experiment.evaluation, self._parts.valid
+        translator = Translator(cast(Network, model), coders["source"], coders["target"])
+        outputs = translator.translate(list(valid.sources()), beam=evaluation.validation_beam)
+        texts = [output.text for output in outputs]
+        language = self._experiment.data.target
+        return bleu(texts, list(valid.targets()), language=language, condition=evaluation.conditions).value
+
+
+def pair_parts(experiment: TranslationExperiment, report: Report) -> Parts[PairCorpus]:
+    """The training, validation and test parts that an experiment names."""
+    data = experiment.data
+    return translation_parts(
+        data_paths(data),
+        data.source,
+        data.target,
+        train=data.train,
+        valid=data.valid,
+        test=data.test,
+        seed=experiment.training.seed,
+        report=report,
+    )

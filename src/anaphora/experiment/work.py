@@ -1,0 +1,49 @@
+"""What conducting an experiment needs of its task: the one seam between translators and language models."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+from anaphora.data.fetch import corpus_folder
+from anaphora.errors import ConfigError
+from anaphora.events import Report
+from anaphora.experiment.schema import DataConfig
+from anaphora.protocols import Batch, Batches, Carry
+from anaphora.text.coder import TextCoder
+from anaphora.training.loop import Validate
+
+
+class Work(Protocol):
+    """An experiment whose data has been found, counted and checked."""
+
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """SHA-256 of the data by part."""
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """The coders of every side, from the training part."""
+
+    def prepare(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> tuple[Batches, Validate]:
+        """Training batches and the validation, from text encoded in ``folder`` (again only if it changed)."""
+
+
+def data_paths(data: DataConfig) -> list[Path]:
+    """Where the text of a ``[data]`` table lies; raises ConfigError or DataError when it names two places or none."""
+    if data.corpus == "none":
+        return [Path(file) for file in data.files]
+    if data.files:
+        raise ConfigError(f"data.corpus is '{data.corpus}' and data.files are given too: keep one of them.")
+    return [corpus_folder(data.corpus)]
+
+
+def mean_loss(model: torch.nn.Module, batches: Sequence[Batch]) -> float:
+    """Nats a prediction over ``batches``, what a model carries taken from each to the next."""
+    nats, count = 0.0, 0
+    carry: Carry = {}
+    for batch in batches:
+        loss, carry = model(batch, carry or None)
+        nats += float(loss.sum)
+        count += loss.count
+    return nats / count

@@ -1,0 +1,94 @@
+"""Text files line by line, as bytes have them: only a line feed ends a line, so that aligned files stay aligned.
+
+One carriage return before it is dropped; lone ones, U+2028 and the like stay in the text. A byte order mark is dropped
+from the first line. gzip is known by its first bytes, whatever the name.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from anaphora.errors import DataError
+from anaphora.formats.replacing import replacing
+
+_GZIP = b"\x1f\x8b"
+_PIECE = 1 << 16
+_BOM = "\ufeff"
+
+
+def read_lines(path: Path, *, replace_invalid: bool = False) -> Iterator[str]:
+    """The lines of a UTF-8 file, gzipped or not, one at a time.
+
+    Raises DataError for a missing or unreadable file, a damaged archive, a NUL, and for bytes that are no UTF-8 unless
+    ``replace_invalid`` puts U+FFFD in their place.
+    """
+    with _open(path) as stream:
+        yield from decode_lines(stream, str(path), replace_invalid=replace_invalid)
+
+
+def unpacked(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, unpacked when it is gzipped, a piece at a time; DataError as for ``read_lines``."""
+    with _open(path) as stream:
+        yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
+
+
+def decode_lines(stream: BinaryIO, name: str, *, replace_invalid: bool = False) -> Iterator[str]:
+    """The lines of an open stream of bytes; ``name`` is what errors call it (standard input, say)."""
+    for number, raw in enumerate(_sound(stream, name), 1):
+        content = raw.removesuffix(b"\n").removesuffix(b"\r")
+        if 0 in content:
+            raise DataError(
+                f"{name}:{number} should be text, but holds a NUL at byte {content.index(0) + 1}: remove it, or "
+                f"convert the file to UTF-8 if it is UTF-16."
+            )
+        try:
+            line = content.decode("utf-8", "replace" if replace_invalid else "strict")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name}:{number} should be UTF-8, but byte {error.start + 1} of the line is "
+                f"0x{content[error.start]:02X} ({error.reason}): convert the file to UTF-8."
+            ) from None
+        yield line.removeprefix(_BOM) if number == 1 else line
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a file whole or not at all; a line with a line feed in it is a DataError.
+
+    Raises DataError when the disk or the folder will not take it.
+    """
+    with replacing(path) as stream:
+        for number, line in enumerate(lines, 1):
+            if "\n" in line:
+                raise DataError(f"Line {number} for {path} should be one line, but holds a line feed.")
+            stream.write(line.encode() + b"\n")
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[BinaryIO]:
+    try:
+        stream = path.open("rb")
+    except IsADirectoryError:
+        raise DataError(f"A file of text was expected, but {path} is a folder.") from None
+    except FileNotFoundError:
+        raise DataError(f"A file of text was expected, but there is no {path}: check the path.") from None
+    except OSError as error:
+        raise DataError(f"The file {path} cannot be read: {error.strerror or error}.") from None
+    with stream:
+        if stream.peek(2)[:2] == _GZIP:
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            yield stream
+
+
+def _sound(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The same pieces, a fault of the archive or the disk told as DataError."""
+    try:
+        yield from pieces
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"The archive {name} is damaged ({error}): fetch or pack it again.") from None
+    except OSError as error:
+        raise DataError(f"The file {name} cannot be read: {error.strerror or error}.") from None

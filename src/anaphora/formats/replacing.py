@@ -1,0 +1,33 @@
+"""Files that are written whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from anaphora.errors import DataError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream whose bytes take the place of ``path`` when the block ends well, and vanish when it does not.
+
+    What is no regular file (a pipe, ``/dev/stdout``) is written straight. Raises DataError when writing fails.
+    """
+    final = path.resolve()
+    part = final.with_name(f".{final.name}.{os.getpid()}.part")
+    try:
+        if final.exists() and not final.is_file():
+            with final.open("wb") as stream:
+                yield stream
+            return
+        with part.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(final)
+    except OSError as error:
+        raise DataError(f"The file {path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        part.unlink(missing_ok=True)

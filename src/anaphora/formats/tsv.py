@@ -1,0 +1,41 @@
+"""Pairs in one file: source, a tab, target; no quoting, so a tab inside a field is a fault of its line."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from anaphora.errors import DataError
+from anaphora.formats.lines import read_lines
+
+
+class Row(NamedTuple):
+    """One pair and where it stood."""
+
+    line: int
+    """From 1."""
+    source: str
+    target: str
+
+
+def _ignore(line: int, columns: int) -> None:
+    """Let a rejected line pass without a word."""
+
+
+def read_pairs(path: Path, *, rejected: Callable[[int, int], None] = _ignore) -> Iterator[Row]:
+    """The lines of two columns; ``rejected`` is told the line number and the number of columns of every other one.
+
+    Raises DataError as ``read_lines`` does, and when no line at all has two columns.
+    """
+    found = wrong = 0
+    example = ""
+    for number, line in enumerate(read_lines(path), 1):
+        columns = line.split("\t")
+        if len(columns) == 2:
+            found += 1
+            yield Row(number, *columns)
+        else:
+            wrong += 1
+            example = example or f"line {number} has {len(columns)}"
+            rejected(number, len(columns))
+    if wrong and not found:
+        raise DataError(f"{path} should have two columns with a tab between them, but {example}, and no line has two.")

@@ -1,0 +1,36 @@
+"""How pieces of text are written beside a picture."""
+
+import unicodedata
+from collections.abc import Sequence
+
+WORD_START = "\u2581"
+"""What SentencePiece puts where a word begins."""
+
+LONGEST = 24
+"""Characters of the longest label; a longer one ends in an ellipsis."""
+
+_SHOWN = {" ": "\u2423", "\n": "\u23ce", "\t": "\u21e5", "": "\u2205"}
+"""Pieces that would be invisible, and what stands for them."""
+
+
+def labels(pieces: Sequence[str]) -> list[str]:
+    """One readable label a piece.
+
+    Where pieces are subwords, a word's first piece stands plain and what goes on with a word begins with a dot:
+    "▁chan", "tons" becomes "chan", "·tons". Signs and marks such as "</s>" stay as they are.
+    """
+    subwords = any(piece.startswith(WORD_START) for piece in pieces)
+    return [_label(piece, subwords) for piece in pieces]
+
+
+def _label(piece: str, subwords: bool) -> str:
+    if piece.startswith(WORD_START):
+        label = piece[1:] or _SHOWN[" "]
+    elif subwords and piece[:1].isalnum():
+        label = "\u00b7" + piece
+    else:
+        label = piece
+    label = _SHOWN.get(label, label).replace(WORD_START, _SHOWN[" "])
+    # Control characters would break the line, and half a surrogate pair cannot be written.
+    label = "".join(f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") else c for c in label)
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "\u2026"

@@ -1,0 +1,45 @@
+"""What every autograd function with a derived gradient promises: no autocast inside, and no second derivative."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def outside_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Run a function's ``forward`` or ``backward`` in the precision of its tensors, whatever is around it.
+
+    Which products are made in which precision is for the products to say; the two ways must agree on it.
+    """
+
+    @wraps(function)
+    def outside(ctx: Any, *arguments: Any) -> Any:
+        device = next(argument.device.type for argument in arguments if isinstance(argument, Tensor))
+        with torch.autocast(device, enabled=False):
+            return function(ctx, *arguments)
+
+    return outside
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function's ``backward`` refuse ``create_graph=True``.
+
+    torch's own decorator refuses only where the incoming gradient has a history, and else gives gradients that look
+    constant: a penalty on them would silently have no effect.
+
+    Raises:
+        NotImplementedError: in ``backward``, when it is asked for gradients that could be differentiated again.
+    """
+
+    @wraps(backward)
+    def refusing(ctx: Any, *gradients: Any) -> Any:
+        if torch.is_grad_enabled():
+            raise NotImplementedError(
+                "gradients of gradients are not available, because this gradient is derived by hand: "
+                "call backward() or autograd.grad() without create_graph=True, or use the functions of kernels.naive."
+            )
+        return backward(ctx, *gradients)
+
+    return refusing

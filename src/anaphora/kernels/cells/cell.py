@@ -1,0 +1,47 @@
+"""What a recurrent unit is to the time loop: the pointwise part of one step, forward and backward.
+
+A cell never multiplies by a matrix. Its input arrives already projected (x_BG, all gates side by side), and for the
+recurrent products it asks ``product``, which keeps the operands and makes the gradient of each matrix after the loop.
+A new unit is one file like ``gru.py`` and one line in ``__init__.py``.
+"""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from anaphora.config import Config
+from anaphora.kernels.products import PartProducts
+
+State = tuple[Tensor, ...]
+"""A NamedTuple of ``... x H`` tensors whose first field, ``h``, is what the unit puts out."""
+
+
+class Cell(Config):
+    """One kind of recurrent unit: its options, and the mathematics of one step."""
+
+    gates: ClassVar[int]
+    """G / H: how many blocks of H the projected input has."""
+    state: ClassVar[tuple[str, ...]]
+    """The fields that the unit carries from step to step; the first is its output."""
+
+    @property
+    @abstractmethod
+    def products(self) -> tuple[tuple[str, int], ...]:
+        """The recurrent products of a step in order: the name of the matrix and its height in blocks of H."""
+
+    @property
+    def vectors(self) -> tuple[str, ...]:
+        """The vectors of width H that the unit has besides its matrices and the bias of its input."""
+        return ()
+
+    @abstractmethod
+    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, Any]:
+        """One step: the projected input and the previous state give the new state and what ``backward`` needs."""
+
+    @abstractmethod
+    def backward(self, saved: Any, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
+        """The gradient of the new state gives those of the projected input and of the previous state."""
+
+    def start_bias(self, bias_G: Tensor) -> None:
+        """Add to the bias of the projected input what this unit wants to start training with."""

@@ -1,0 +1,104 @@
+"""Gated recurrent unit (Cho et al. 2014), with the two axes on which texts and libraries disagree.
+
+    1  r, z = sigm(x_r + U_r h_{t-1}), sigm(x_z + U_z h_{t-1})
+    2  reset = "before":  u = U_g (r * h_{t-1})          Bahdanau et al. 2015
+       reset = "after":   u = r * (U_g h_{t-1} + b')     cuDNN, torch.nn.GRU; b' only with ``recurrent_bias``
+    3  g = tanh(x_g + u)
+    4  update = "new":    h_t = z * g + (1 - z) * h_{t-1}     Bahdanau et al. 2015
+       update = "keep":   h_t = z * h_{t-1} + (1 - z) * g     Cho et al. 2014, torch.nn.GRU
+
+The blocks of x and of the recurrent matrices stand in the order r, z, g of torch.nn.GRU.
+"""
+
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.cells.cell import Cell
+from anaphora.kernels.pointwise import sigmoid_
+from anaphora.kernels.products import PartProducts
+
+
+class GruState(NamedTuple):
+    """The output, ... x H."""
+
+    h: Tensor
+
+
+class _Saved(NamedTuple):
+    rz: Tensor
+    g: Tensor
+    h_before: Tensor
+    u: Tensor
+    """With reset "after": U_g h_{t-1} + b', before r scales it."""
+
+
+class Gru(Cell):
+    """The GRU."""
+
+    kind: Literal["gru"] = "gru"
+    """The unit's name."""
+    reset: Literal["before", "after"] = "after"
+    """Whether the reset gate acts before or after the recurrent product."""
+    update: Literal["new", "keep"] = "keep"
+    """What an update gate of 1 means: take the new value, or keep the old one."""
+    recurrent_bias: bool = False
+    """With reset "after": a bias b' of its own inside the reset gate, as in torch.nn.GRU."""
+
+    gates: ClassVar[int] = 3
+    state: ClassVar[tuple[str, ...]] = GruState._fields
+
+    @property
+    def products(self) -> tuple[tuple[str, int], ...]:
+        """One product when the reset gate comes after it, two when it comes before."""
+        return (("h", 3),) if self.reset == "after" else (("h", 2), ("rh", 1))
+
+    @property
+    def vectors(self) -> tuple[str, ...]:
+        """b', where there is one."""
+        return ("bias",) if self.reset == "after" and self.recurrent_bias else ()
+
+    def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[GruState, _Saved]:
+        """Steps 1 to 4."""
+        (h_before,) = state
+        size = h_before.shape[-1]
+        uh = product("h", h_before)
+        rz = sigmoid_(uh[..., : 2 * size] + x_BG[..., : 2 * size])  # 1
+        r, z = rz.chunk(2, -1)
+        if self.reset == "after":
+            u = uh[..., 2 * size :]
+            if self.vectors:
+                u = u + product.vector("bias")
+            g = torch.addcmul(x_BG[..., 2 * size :], r, u).tanh_()  # 2, 3
+        else:
+            u = product("rh", r * h_before)
+            g = torch.add(u, x_BG[..., 2 * size :]).tanh_()
+        old, new = (h_before, g) if self.update == "new" else (g, h_before)
+        return GruState(torch.addcmul(old, z, new - old)), _Saved(rz, g, h_before, u)  # 4
+
+    def backward(self, saved: _Saved, dstate: Any, product: PartProducts) -> tuple[Tensor, GruState]:
+        """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
+        (dh,) = dstate
+        rz, g, h_before, u = saved
+        r, z = rz.chunk(2, -1)
+        dnew = dh * z  # 4
+        dold = dh - dnew
+        dz = dh * (g - h_before) if self.update == "new" else dh * (h_before - g)
+        dg, dh_before = (dnew, dold) if self.update == "new" else (dold, dnew)
+        size = g.shape[-1]
+        dx = rz.new_empty(*rz.shape[:-1], 3 * size)
+        dx_g = torch.mul(dg, 1 - g * g, out=dx[..., 2 * size :])  # 3
+        if self.reset == "after":
+            dr = dx_g * u  # 2
+            du = dx_g * r
+            if self.vectors:
+                product.add_gradient("bias", du.sum(tuple(range(du.dim() - 1))))
+        else:
+            drh = product.back("rh", dx_g)
+            dr = drh * h_before
+            dh_before = torch.addcmul(dh_before, drh, r)
+        torch.mul(dr, r - r * r, out=dx[..., :size])  # 1
+        torch.mul(dz, z - z * z, out=dx[..., size : 2 * size])
+        da = torch.cat([dx[..., : 2 * size], du], -1) if self.reset == "after" else dx[..., : 2 * size]
+        return dx, GruState(dh_before + product.back("h", da))

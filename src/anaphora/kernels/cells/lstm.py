@@ -1,0 +1,85 @@
+"""Long short-term memory (Hochreiter and Schmidhuber 1997; this form: Zaremba, Sutskever and Vinyals 2014, section 3).
+
+1  a       = x_t + W_h h_{t-1}                       blocks i, f, g, o, the order of torch.nn.LSTM
+2  i, f, o = sigm(a_i), sigm(a_f), sigm(a_o)
+   g       = tanh(a_g)
+3  c_t     = f * c_{t-1} + i * g
+4  m       = tanh(c_t)
+5  h_t     = o * m
+"""
+
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.cells.cell import Cell
+from anaphora.kernels.pointwise import sigmoid_
+from anaphora.kernels.products import PartProducts
+
+
+class LstmState(NamedTuple):
+    """Output and memory cell, both ... x H."""
+
+    h: Tensor
+    c: Tensor
+
+
+class _Saved(NamedTuple):
+    gates: Tensor
+    c_before: Tensor
+    m: Tensor
+
+
+class Lstm(Cell):
+    """The LSTM without peepholes."""
+
+    kind: Literal["lstm"] = "lstm"
+    """The unit's name."""
+    forget_bias: float = 1.0
+    """What the bias of the forget gate starts from (1: Jozefowicz et al. 2015; the papers before set 0)."""
+
+    gates: ClassVar[int] = 4
+    state: ClassVar[tuple[str, ...]] = LstmState._fields
+
+    @property
+    def products(self) -> tuple[tuple[str, int], ...]:
+        """All four gates see the previous output."""
+        return (("h", 4),)
+
+    def start_bias(self, bias_G: Tensor) -> None:
+        """The forget gate starts open."""
+        bias_G.chunk(4)[1].add_(self.forget_bias)
+
+    def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[LstmState, _Saved]:
+        """Steps 1 to 5."""
+        h_before, c_before = state
+        gates = product("h", h_before) + x_BG  # 1
+        i, f, g, o = gates.chunk(4, -1)
+        size = g.shape[-1]
+        sigmoid_(gates[..., : 2 * size])  # 2: i and f lie side by side
+        g.tanh_()
+        sigmoid_(o)
+        c = torch.addcmul(f * c_before, i, g)  # 3
+        m = torch.tanh(c)  # 4
+        return LstmState(o * m, c), _Saved(gates, c_before, m)  # 5
+
+    def backward(self, saved: _Saved, dstate: Any, product: PartProducts) -> tuple[Tensor, LstmState]:
+        """Steps 5 to 1 undone; equations of section 2 of the derivation in ``kernels/README.md``."""
+        dh, dc = dstate
+        gates, c_before, m = saved
+        i, f, g, o = gates.chunk(4, -1)
+        da = torch.empty_like(gates)
+        di, df, dg, do = da.chunk(4, -1)
+        torch.mul(dh, m, out=do)  # 5
+        dc = torch.addcmul(dc, dh * o, 1 - m * m)  # 5, 4
+        torch.mul(dc, g, out=di)  # 3
+        torch.mul(dc, c_before, out=df)
+        torch.mul(dc, i, out=dg)
+        dc_before = dc * f
+        dg.mul_(1 - g * g)  # 2
+        size = g.shape[-1]
+        for block in (slice(0, 2 * size), slice(3 * size, 4 * size)):
+            gate = gates[..., block]
+            da[..., block].mul_(gate - gate * gate)
+        return da, LstmState(product.back("h", da), dc_before)  # 1

@@ -1,0 +1,235 @@
+"""The second reading of everything in this folder: the equations of the papers, one step after another.
+
+Slow, plain, and differentiated by autograd. It shares no mathematics with the fast reading, only its options and the
+names of its weights, so that the two can be held against each other: what ``scan`` computes must be what stands here.
+
+Layout as in ``scan``: time first (T x B x width); weights named ``part.matrix`` and shaped output x input, so that
+``W x`` of the papers is ``x @ W.T`` on rows. Parts: ``input0``, ``layer0``, ``input1``, .. from the bottom up; ``feed``
+and ``context`` lead o_{t-1} and c_t into the bottom layer; ``attention``; ``combine_context`` and ``combine_state``.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.scores import Concat, Dot, General, Score
+
+Tensors = Mapping[str, Tensor]
+
+
+class Walked(NamedTuple):
+    """What a walk over time gives, with the names and shapes of ``scan.Scanned``."""
+
+    outputs: dict[str, Tensor]
+    state: dict[str, Tensor]
+
+
+# Units: the projected input a = W x + b, the state before, and the unit's own weights give the state after.
+
+
+def lstm_step(cell: Lstm, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+    """Zaremba, Sutskever and Vinyals 2014, section 3, with the gates in the order i, f, g, o."""
+    h, c = before
+    a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
+    i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o)
+    g = torch.tanh(a_g)
+    c = f * c + i * g
+    return o * torch.tanh(c), c
+
+
+def gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+    """Cho et al. 2014, equations 5 to 8, with the gates in the order r, z, g and both axes of the literature."""
+    (h,) = before
+    a_r, a_z, a_g = a_BG.chunk(3, dim=-1)
+    if cell.reset == "before":
+        U_r, U_z = weights["h"].chunk(2)
+        U_g = weights["rh"]
+    else:
+        U_r, U_z, U_g = weights["h"].chunk(3)
+    r = sigmoid(a_r + h @ U_r.T)
+    z = sigmoid(a_z + h @ U_z.T)
+    if cell.reset == "before":
+        g = torch.tanh(a_g + (r * h) @ U_g.T)
+    else:
+        b = weights["bias"] if cell.recurrent_bias else 0
+        g = torch.tanh(a_g + r * (h @ U_g.T + b))
+    if cell.update == "new":
+        return (z * g + (1 - z) * h,)
+    return (z * h + (1 - z) * g,)
+
+
+UNITS: dict[type[Cell], Callable[..., tuple[Tensor, ...]]] = {Lstm: lstm_step, Gru: gru_step}
+"""The step of each unit."""
+
+
+# Scores: a query h and the positions hs of a memory give e, one number for each position.
+
+
+def dot(query_BQ: Tensor, memory_BSM: Tensor, weights: Tensors) -> Tensor:
+    """e_s = h' hs (Luong et al. 2015, equation 8)."""
+    return torch.einsum("bq, bsq -> bs", query_BQ, memory_BSM)
+
+
+def general(query_BQ: Tensor, memory_BSM: Tensor, weights: Tensors) -> Tensor:
+    """e_s = h' W hs (Luong et al. 2015, equation 8)."""
+    return torch.einsum("bq, qm, bsm -> bs", query_BQ, weights["memory"], memory_BSM)
+
+
+def concat(query_BQ: Tensor, memory_BSM: Tensor, weights: Tensors) -> Tensor:
+    """e_s = v' tanh(W [h; hs]) (Luong et al. 2015, equation 8; Bahdanau et al. 2015, appendix A.1.2)."""
+    W = torch.cat([weights["query"], weights["memory"]], dim=1)
+    both_BSN = torch.cat([query_BQ.unsqueeze(1).expand(-1, memory_BSM.shape[1], -1), memory_BSM], dim=-1)
+    return torch.tanh(both_BSN @ W.T) @ weights["v"][0]
+
+
+SCORES: dict[type[Score], Callable[[Tensor, Tensor, Tensors], Tensor]] = {
+    Dot: dot,
+    General: general,
+    Concat: concat,
+}
+"""The function of each score."""
+
+
+def attention(
+    score: Score, query_BQ: Tensor, memory_BSM: Tensor, positions_B: Tensor, weights: Tensors
+) -> tuple[Tensor, Tensor]:
+    """Context and weights over the first ``positions_B`` positions of each memory (Bahdanau et al. 2015, eq. 5, 6)."""
+    e_BS = SCORES[type(score)](query_BQ, memory_BSM, weights)
+    if score.scaled:
+        summed_over = weights["v"].numel() if "v" in weights else query_BQ.shape[-1]
+        e_BS = e_BS / summed_over**0.5
+    open_BS = torch.arange(memory_BSM.shape[1]) < positions_B.unsqueeze(1)
+    a_BS = softmax(torch.where(open_BS, e_BS, -torch.inf))
+    return torch.einsum("bs, bsm -> bm", a_BS, memory_BSM), a_BS
+
+
+# Networks: the same steps for each t; a sentence that has ended keeps its state and puts out zero.
+
+
+def stack(
+    cell: Cell, x_TBD: Tensor, lengths_B: Tensor, first: Tensors, weights: Tensors, masks: Tensors | None = None
+) -> Walked:
+    """Recurrent layers on each other; writes ``h``, the output of the topmost.
+
+    ``masks`` has T x B x H under ``mask0``, ``mask1``, .. for each layer with dropout on its way up.
+    """
+
+    def step(t: int, state: Tensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        at_t = {name: mask_TBH[t] for name, mask_TBH in (masks or {}).items()}
+        new, top_BH = _layers(cell, [x_TBD[t]], state, weights, at_t)
+        return {"h": top_BH}, new
+
+    return _walk(step, lengths_B, first, len(x_TBD))
+
+
+def decoder(
+    cell: Cell,
+    score: Score,
+    query: Literal["previous", "current"],
+    x_TBD: Tensor,
+    memory_BSM: Tensor,
+    lengths_B: Tensor,
+    positions_B: Tensor,
+    first: Tensors,
+    weights: Tensors,
+    masks: Tensors | None = None,
+) -> Walked:
+    """The attentional decoder; writes ``o`` and the attention ``weights``.
+
+    ``query`` "current": Luong et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context
+    as one more input of the bottom unit. With ``feed.weight`` among the weights, o_{t-1} is another (input feeding).
+    ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``mask`` for o.
+    """
+    top = f"layer{_height(weights) - 1}.h"
+
+    def attend(h_BH: Tensor) -> tuple[Tensor, Tensor]:
+        return attention(score, h_BH, memory_BSM, positions_B, _of("attention", weights))
+
+    def step(t: int, state: Tensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        at_t = {name: mask_TBR[t] for name, mask_TBR in (masks or {}).items()}
+        inputs = [x_TBD[t]]
+        if "feed.weight" in weights:
+            inputs.append(state["o"])
+        if query == "previous":
+            c_BM, a_BS = attend(state[top])
+            inputs.append(c_BM)
+        new, _ = _layers(cell, inputs, state, weights, at_t)
+        if query == "current":
+            c_BM, a_BS = attend(new[top])
+        W_u = torch.cat([weights["combine_context.weight"], weights["combine_state.weight"]], dim=1)
+        u = torch.cat([c_BM, new[top]], dim=-1)
+        o_BR = torch.tanh(u @ W_u.T + weights.get("combine_context.bias", 0)) * at_t.get("mask", 1)
+        return {"o": o_BR, "weights": a_BS}, new | ({"o": o_BR} if "o" in state else {})
+
+    return _walk(step, lengths_B, first, len(x_TBD))
+
+
+def cross_entropy(
+    hidden_NH: Tensor, weight_VH: Tensor, bias_V: Tensor | None, targets_N: Tensor, smoothing: float = 0.0
+) -> Tensor:
+    """sum_n -sum_v q_nv log softmax(W h_n + b)_v, where q gives 1 - e to the target and spreads e over all V."""
+    s_NV = hidden_NH @ weight_VH.T
+    if bias_V is not None:
+        s_NV = s_NV + bias_V
+    q_NV = torch.full_like(s_NV, smoothing / s_NV.shape[1])
+    q_NV[torch.arange(len(targets_N)), targets_N] += 1 - smoothing
+    return -(q_NV * torch.log(softmax(s_NV))).sum()
+
+
+def sigmoid(a: Tensor) -> Tensor:
+    """1 / (1 + exp(-a))."""
+    return 1 / (1 + torch.exp(-a))
+
+
+def softmax(e: Tensor) -> Tensor:
+    """exp(e) / sum exp(e) over the last dimension."""
+    exponential = torch.exp(e - e.max(dim=-1, keepdim=True).values)
+    return exponential / exponential.sum(dim=-1, keepdim=True)
+
+
+def _layers(
+    cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors
+) -> tuple[dict[str, Tensor], Tensor]:
+    """One step of every layer; the bottom one sees all ``inputs`` side by side, [y_t; o_{t-1}; c_t]."""
+    columns = [weights["input0.weight"]]
+    columns += [weights[f"{part}.weight"] for part in ("feed", "context") if f"{part}.weight" in weights]
+    W, x = torch.cat(columns, dim=1), torch.cat(inputs, dim=-1)
+    new: dict[str, Tensor] = {}
+    for layer in range(_height(weights)):
+        W = weights[f"input{layer}.weight"] if layer else W
+        a_BG = x @ W.T + weights.get(f"input{layer}.bias", 0)
+        names = [f"layer{layer}.{field}" for field in cell.state]
+        before = tuple(state[name] for name in names)
+        after = UNITS[type(cell)](cell, a_BG, before, _of(f"layer{layer}", weights))
+        new.update(zip(names, after, strict=True))
+        x = after[0] * masks.get(f"mask{layer}", 1)
+    return new, x
+
+
+def _walk(
+    step: Callable[[int, Tensors], tuple[dict[str, Tensor], dict[str, Tensor]]],
+    lengths_B: Tensor,
+    first: Tensors,
+    steps: int,
+) -> Walked:
+    """The loop over time."""
+    state, every_step = dict(first), []
+    for t in range(steps):
+        outputs, new = step(t, state)
+        still_there_B1 = (t < lengths_B).unsqueeze(1)
+        every_step.append({name: torch.where(still_there_B1, value, 0) for name, value in outputs.items()})
+        state = {name: torch.where(still_there_B1, new[name], state[name]) for name in state}
+    return Walked({name: torch.stack([at_t[name] for at_t in every_step]) for name in every_step[0]}, state)
+
+
+def _height(weights: Tensors) -> int:
+    """The number of layers."""
+    return sum(name.startswith("input") and name.endswith(".weight") for name in weights)
+
+
+def _of(part: str, weights: Tensors) -> dict[str, Tensor]:
+    """The weights of one part under their short names."""
+    return {name.removeprefix(part + "."): weight for name, weight in weights.items() if name.startswith(part + ".")}

@@ -1,0 +1,234 @@
+"""The parts that a step is built from. A step is an ordered tuple of them; ``scan.py`` runs it forward and back.
+
+A part reads signals and writes signals. A signal is named, and comes as a block X x B x width: X is one step inside
+the time loop, all steps for a part that the loop need not wait for, the hypotheses of a sentence in search. Reading
+``previous("h")`` gives what ``h`` was one step earlier; whatever is read so is carried from step to step.
+
+    Luong et al. 2015      Cell, Attend(query h), Project, Project, Activate(tanh)
+    Bahdanau et al. 2015   Attend(query previous h), Project, Cell, ..
+    a stack of layers      Project, Cell, Project, Cell, ..
+
+``forward`` returns what it wrote and what ``backward`` needs; ``backward`` takes the gradient of each written signal
+and returns that of each signal read. Gradients of weights are recorded in the products.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.cells import Cell
+from anaphora.kernels.products import Products
+from anaphora.kernels.scores import Score
+
+_PREVIOUS = "previous "
+
+
+def previous(signal: str) -> str:
+    """The name under which a part reads what ``signal`` was one step before."""
+    return _PREVIOUS + signal
+
+
+def is_previous(read: str) -> bool:
+    """Whether this read looks one step back."""
+    return read.startswith(_PREVIOUS)
+
+
+def signal_of(read: str) -> str:
+    """The signal that a read looks at, now or one step back."""
+    return read.removeprefix(_PREVIOUS)
+
+
+class Part(Protocol):
+    """One part of a step."""
+
+    @property
+    def name(self) -> str:
+        """In front of the names of its weights."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The signals that ``forward`` is given, in order."""
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The signals that ``forward`` returns, in order."""
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
+        """What it writes, and what ``backward`` needs."""
+
+    def backward(self, products: Products, saved: Any, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+        """The gradient of each signal it read; None for one that has none."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """y = W x (+ b): a signal on its way into another part."""
+
+    name: str
+    source: str
+    target: str
+    bias: bool
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The source."""
+        return (self.source,)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The target."""
+        return (self.target,)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+        """y = W x (+ b)."""
+        product = products.of(self.name)
+        y = product("weight", inputs[0])
+        if self.bias:
+            y = y + product.vector("bias")
+        return (y,), None
+
+    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """dx = W' dy; db = sum dy."""
+        product = products.of(self.name)
+        if self.bias:
+            product.add_gradient("bias", doutputs[0].sum((0, 1)))
+        return (product.back("weight", doutputs[0]),)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A recurrent unit; its projected input is the sum of the signals named in ``inputs``.
+
+    It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``.
+    """
+
+    name: str
+    cell: Cell
+    inputs: tuple[str, ...]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Its inputs, and its own state one step back."""
+        return self.inputs + tuple(previous(field) for field in self.writes)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Its state."""
+        return tuple(f"{self.name}.{field}" for field in self.cell.state)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
+        """One step of the unit."""
+        count = len(self.inputs)
+        x_XBG = sum(inputs[1:count], inputs[0])
+        return self.cell.forward(x_XBG, inputs[count:], products.of(self.name))
+
+    def backward(self, products: Products, saved: Any, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """One step of the unit undone; every input has the same gradient."""
+        dx_XBG, dstate = self.cell.backward(saved, doutputs, products.of(self.name))
+        return (dx_XBG,) * len(self.inputs) + tuple(dstate)
+
+
+@dataclass(frozen=True)
+class Attend:
+    """Attention over the positions of a sentence (global span).
+
+        1  e_s = score(query, position s) * scale        -inf behind the end of the sentence
+        2  a   = softmax(e)
+        3  c   = sum_s a_s value_s
+
+    Memory tensors: ``<name>.keys`` as the score lays them out, ``<name>.values`` (B x S x M) and ``<name>.closed``
+    (B x S, true behind the end). It writes ``context`` and ``weights``.
+    """
+
+    name: str
+    score: Score
+    scale: float
+    query: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The query."""
+        return (self.query,)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Context and weights."""
+        return ("context", "weights")
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Any, Tensor]]:
+        """Steps 1 to 3."""
+        product = products.of(self.name)
+        e_XBS, saved = self.score.forward(inputs[0], product)
+        closed_BS = product.sentences("closed", e_XBS.shape[1])
+        e_XBS = (e_XBS * self.scale).masked_fill(closed_BS, -torch.inf)  # 1
+        a_XBS = torch.softmax(e_XBS, -1)  # 2
+        return (product.attend("values", a_XBS), a_XBS), (saved, a_XBS)  # 3
+
+    def backward(
+        self, products: Products, saved: tuple[Any, Tensor], doutputs: tuple[Tensor, ...]
+    ) -> tuple[Tensor, ...]:
+        """Steps 3 to 1 undone; the weights may have a gradient of their own."""
+        product = products.of(self.name)
+        score_saved, a_XBS = saved
+        da_XBS = product.attend_back("values", doutputs[0]) + doutputs[1]  # 3
+        de_XBS = a_XBS * (da_XBS - (a_XBS * da_XBS).sum(-1, keepdim=True))  # 2
+        return (self.score.backward(score_saved, de_XBS * self.scale, product),)  # 1
+
+
+@dataclass(frozen=True)
+class Activate:
+    """y = tanh(sum of inputs): the combination of context and state in an attentional decoder."""
+
+    name: str
+    inputs: tuple[str, ...]
+    target: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The inputs."""
+        return self.inputs
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The target."""
+        return (self.target,)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+        """y = tanh(sum)."""
+        y = torch.tanh(sum(inputs[1:], inputs[0]))
+        return (y,), y
+
+    def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """d = dy (1 - y^2), the same for every input."""
+        return (doutputs[0] * (1 - saved * saved),) * len(self.inputs)
+
+
+@dataclass(frozen=True)
+class Mask:
+    """y = x * mask: dropout, with a ready mask that comes as a signal of its own and has no gradient."""
+
+    name: str
+    source: str
+    mask: str
+    target: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The signal and its mask."""
+        return (self.source, self.mask)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The target."""
+        return (self.target,)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+        """y = x * mask."""
+        x, mask = inputs
+        return (x * mask,), mask
+
+    def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+        """dx = dy * mask."""
+        return (doutputs[0] * saved, None)

@@ -1,0 +1,170 @@
+"""Matrix products, and the record that turns into their gradients. The one file that knows how a product is made.
+
+A part never multiplies by a matrix itself: it asks for ``product("h", a)`` and, going back, for
+``product.back("h", dy)``. Both are small products inside the time loop. The gradient of the matrix is one large
+product over all steps after the loop, made here from the operands that were kept.
+
+Two kinds of matrix: a weight (N x K) is shared by all rows; a memory matrix (B x K x N) belongs to one sentence.
+Operands are blocks X x B x K, where X is one step inside the loop, all steps when a part runs over the whole sequence
+at once, or the hypotheses of a sentence in search.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+ROWS = 8
+"""A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not."""
+
+
+def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
+    """y = W a for every row, each with the same bits whatever stands beside it; without a record."""
+    shape = a_XK.shape[:-1]
+    flat = _padded(a_XK.reshape(-1, a_XK.shape[-1]), 0)
+    return functional.linear(flat, weight_NK)[: shape.numel()].reshape(*shape, weight_NK.shape[0])
+
+
+class Products:
+    """The matrices of one pass over a program, what they were multiplied with, and the gradients that follow.
+
+    Without ``recording`` nothing is kept and rows are padded to a multiple of eight, so that the result of a row does
+    not depend on how many stand beside it.
+    """
+
+    def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor], recording: bool) -> None:
+        """``weights``: N x K matrices and vectors; ``memory``: B x .. tensors; both by the name ``part.product``."""
+        self._weights = weights
+        self._memory = memory
+        self._recording = recording
+        self._operands: defaultdict[str, list[Tensor]] = defaultdict(list)
+        self._doutputs: defaultdict[str, list[Tensor]] = defaultdict(list)
+        self._gradients: dict[str, Tensor] = {}
+
+    def of(self, part: str) -> "PartProducts":
+        """The same products under the short names of one part."""
+        return PartProducts(self, part)
+
+    def vector(self, name: str) -> Tensor:
+        """A weight that is not multiplied by but added or scaled with."""
+        return self._weights[name]
+
+    def sentences(self, name: str, rows: int) -> Tensor:
+        """A memory tensor of the first ``rows`` sentences."""
+        return self._memory[name][:rows]
+
+    def add_gradient(self, name: str, gradient: Tensor) -> None:
+        """Add to the gradient of a vector, or of a memory tensor for as many sentences as ``gradient`` has."""
+        if name not in self._gradients:
+            whole = self._weights[name] if name in self._weights else self._memory[name]
+            self._gradients[name] = torch.zeros_like(whole)
+        self._gradients[name][: gradient.shape[0]] += gradient
+
+    def times(self, name: str, a_XBK: Tensor) -> Tensor:
+        """y = W a for every row of the block."""
+        weight_NK = self._weights[name]
+        if self._recording:
+            self._operands[name].append(a_XBK)
+            return functional.linear(a_XBK, weight_NK)
+        return linear(a_XBK, weight_NK)
+
+    def times_back(self, name: str, dy_XBN: Tensor) -> Tensor:
+        """da = W' dy, and the record of dW = sum dy a'."""
+        self._doutputs[name].append(dy_XBN)
+        return dy_XBN @ self._weights[name]
+
+    def attend(self, name: str, a_XBK: Tensor) -> Tensor:
+        """y = a M_b for every row, with the memory matrix M_b (K x N) of the row's own sentence."""
+        memory_BKN = self._memory[name][: a_XBK.shape[1]]
+        if self._recording:
+            self._operands[name].append(a_XBK)
+            return torch.bmm(a_XBK.transpose(0, 1), memory_BKN).transpose(0, 1)
+        a_BXK = _padded(a_XBK.transpose(0, 1), 1)
+        return torch.bmm(a_BXK, memory_BKN).transpose(0, 1)[: a_XBK.shape[0]]
+
+    def attend_back(self, name: str, dy_XBN: Tensor) -> Tensor:
+        """da = dy M_b', and the record of dM_b = sum a' dy."""
+        self._doutputs[name].append(dy_XBN)
+        memory_BKN = self._memory[name][: dy_XBN.shape[1]]
+        return torch.bmm(dy_XBN.transpose(0, 1), memory_BKN.transpose(1, 2)).transpose(0, 1)
+
+    def gradients(self) -> dict[str, Tensor]:
+        """The gradient of every matrix and vector that took part, by its name; each one large product.
+
+        The record of the way back is used up; that of the way forward stays for another.
+        """
+        for name, backwards in self._doutputs.items():
+            operands, doutputs = self._operands[name], backwards[::-1]
+            if name in self._weights:
+                dy, a = _stacked(doutputs), _stacked(operands)
+                self._gradients[name] = dy.T @ a
+            else:
+                memory_BKN = self._memory[name]
+                a_TBK, dy_TBN = (_steps(blocks, memory_BKN.shape[0]) for blocks in (operands, doutputs))
+                self._gradients[name] = torch.bmm(a_TBK.permute(1, 2, 0), dy_TBN.transpose(0, 1))
+        gradients, self._gradients = self._gradients, {}
+        self._doutputs.clear()
+        return gradients
+
+
+class PartProducts:
+    """``Products`` as one part sees them: the matrix ``h`` of part ``cell0`` is ``cell0.h``."""
+
+    def __init__(self, products: Products, part: str) -> None:
+        """``part`` is the name in front."""
+        self._products = products
+        self._part = part
+
+    def _full(self, name: str) -> str:
+        return f"{self._part}.{name}"
+
+    def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
+        """y = W a."""
+        return self._products.times(self._full(name), a_XBK)
+
+    def back(self, name: str, dy_XBN: Tensor) -> Tensor:
+        """da = W' dy."""
+        return self._products.times_back(self._full(name), dy_XBN)
+
+    def attend(self, name: str, a_XBK: Tensor) -> Tensor:
+        """y = a M_b."""
+        return self._products.attend(self._full(name), a_XBK)
+
+    def attend_back(self, name: str, dy_XBN: Tensor) -> Tensor:
+        """da = dy M_b'."""
+        return self._products.attend_back(self._full(name), dy_XBN)
+
+    def vector(self, name: str) -> Tensor:
+        """A vector, to add or to scale with."""
+        return self._products.vector(self._full(name))
+
+    def sentences(self, name: str, rows: int) -> Tensor:
+        """A memory tensor of the first ``rows`` sentences."""
+        return self._products.sentences(self._full(name), rows)
+
+    def add_gradient(self, name: str, gradient: Tensor) -> None:
+        """Add to the gradient of a vector or a memory tensor."""
+        self._products.add_gradient(self._full(name), gradient)
+
+
+def _padded(block: Tensor, dimension: int) -> Tensor:
+    """The block with zeros behind it, up to a multiple of eight along ``dimension``."""
+    missing = -block.shape[dimension] % ROWS
+    if not missing:
+        return block
+    zeros = block.new_zeros([missing if d == dimension else size for d, size in enumerate(block.shape)])
+    return torch.cat([block, zeros], dimension)
+
+
+def _stacked(blocks: list[Tensor]) -> Tensor:
+    """All rows of all blocks, in order."""
+    return torch.cat([block.reshape(-1, block.shape[-1]) for block in blocks])
+
+
+def _steps(blocks: list[Tensor], sentences: int) -> Tensor:
+    """All steps of all blocks, with zeros for the sentences that had left."""
+    if all(block.shape[1] == sentences for block in blocks):
+        return torch.cat(blocks)
+    return torch.cat([functional.pad(block, (0, 0, 0, sentences - block.shape[1])) for block in blocks])

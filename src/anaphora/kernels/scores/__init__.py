@@ -1,0 +1,16 @@
+"""The scores of attention, one file each; a new one is a file and a name in ``AnyScore``."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from anaphora.config import by_kind
+from anaphora.kernels.scores.concat import Concat
+from anaphora.kernels.scores.dot import Dot
+from anaphora.kernels.scores.general import General
+from anaphora.kernels.scores.score import Score
+
+AnyScore = Annotated[Dot | General | Concat, Field(discriminator="kind"), by_kind]
+"""A score as a recipe names it: ``"general"``, or ``{kind = "general", scaled = true}``."""
+
+__all__ = ["AnyScore", "Concat", "Dot", "General", "Score"]

@@ -1,0 +1,44 @@
+"""score(h, hs) = h' hs (Luong, Pham and Manning 2015, section 3.1)."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from torch import Tensor
+
+from anaphora.errors import ConfigError
+from anaphora.kernels.products import PartProducts
+from anaphora.kernels.scores.score import Score
+
+
+class Dot(Score):
+    """The scalar product of query and position; it needs no weights, and equal sizes."""
+
+    kind: Literal["dot"] = "dot"
+    """The score's name."""
+
+    keys: ClassVar[str] = "BAS"
+
+    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, int]]:
+        """None."""
+        if query != memory:
+            raise ConfigError(
+                f"attention.score 'dot' needs a decoder as wide as the annotations, but the decoder has {query} units "
+                f'and an annotation {memory}: set decoder.size = {memory}, or use attention.score = "general".'
+            )
+        return {}
+
+    def width(self, query: int, hidden: int) -> int:
+        """Q."""
+        return query
+
+    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
+        """The annotations themselves."""
+        return memory_BSM.transpose(1, 2)
+
+    def forward(self, query_XBQ: Tensor, product: PartProducts) -> tuple[Tensor, None]:
+        """e = h' hs."""
+        return product.attend("keys", query_XBQ), None
+
+    def backward(self, saved: None, de_XBS: Tensor, product: PartProducts) -> Tensor:
+        """dh = sum_s de_s hs; dhs = de_s h after the loop."""
+        return product.attend_back("keys", de_XBS)

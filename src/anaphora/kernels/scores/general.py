@@ -1,0 +1,42 @@
+"""score(h, hs) = h' W hs (Luong, Pham and Manning 2015, section 3.1), also called multiplicative or bilinear.
+
+W hs does not depend on the step, so it is made once a batch; what is left is a scalar product.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from torch import Tensor
+from torch.nn import functional
+
+from anaphora.kernels.products import PartProducts
+from anaphora.kernels.scores.score import Score
+
+
+class General(Score):
+    """The bilinear score."""
+
+    kind: Literal["general"] = "general"
+    """The score's name."""
+
+    keys: ClassVar[str] = "BAS"
+
+    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, int]]:
+        """W, Q x M."""
+        return {"memory": (query, memory)}
+
+    def width(self, query: int, hidden: int) -> int:
+        """Q."""
+        return query
+
+    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
+        """W hs for every position."""
+        return functional.linear(memory_BSM, weights["memory"]).transpose(1, 2)
+
+    def forward(self, query_XBQ: Tensor, product: PartProducts) -> tuple[Tensor, None]:
+        """e = h' (W hs)."""
+        return product.attend("keys", query_XBQ), None
+
+    def backward(self, saved: None, de_XBS: Tensor, product: PartProducts) -> Tensor:
+        """dh = sum_s de_s (W hs); d(W hs) = de_s h after the loop."""
+        return product.attend_back("keys", de_XBS)

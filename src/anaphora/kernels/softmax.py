@@ -1,0 +1,100 @@
+"""Projection, softmax and cross-entropy in one pass: the loss and its gradients without ever keeping N x V.
+
+For each row n with hidden state h, target y, and label smoothing e (Szegedy et al. 2016; 0 for the plain loss):
+
+    1  z  = W h + b
+    2  q  = exp(z - max z),  s = sum q                     softmax(z) = q / s
+    3  L  = log s + max z - (1 - e) z_y - e mean(z)
+    3' dz = q / s - (1 - e) 1_y - e / V
+    1' dh = W' dz,  dW += dz h',  db += dz
+
+Rows are taken a chunk at a time. Where a gradient is wanted, 3' and 1' follow in the same pass while q is at hand, so
+that z is made once; what is kept is dh, dW and db, which ``backward`` only scales. The division by s and the constant
+e / V never touch the chunk: they are carried through the products (dh = W' (s dz) / s, dW = (s dz) (h / s)', and the
+constant times a column sum of W or of h).
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.shapes import check_shapes
+
+CHUNK = 1 << 22
+"""Numbers of z made at once (16 MiB in single precision)."""
+
+
+def softmax_loss(
+    hidden_NH: Tensor, weight_VH: Tensor, bias_V: Tensor, targets_N: Tensor, smoothing: float = 0.0
+) -> Tensor:
+    """The summed cross-entropy, a scalar in nats, of predicting ``targets_N`` from ``hidden_NH``.
+
+    Args:
+        hidden_NH: the states to predict from; padding is already left out.
+        weight_VH: the output matrix W.
+        bias_V: the output bias b; a tensor of no elements for none.
+        targets_N: int64, the ids of the right answers.
+        smoothing: the share e of the target distribution that is spread evenly over all V.
+
+    Raises:
+        ShapeError: the sizes do not agree.
+    """
+    check_shapes(hidden_NH=hidden_NH, weight_VH=weight_VH, targets_N=targets_N)
+    if bias_V.numel():
+        check_shapes(weight_VH=weight_VH, bias_V=bias_V)
+    loss: Tensor = _SoftmaxLoss.apply(  # type: ignore[no-untyped-call]
+        hidden_NH, weight_VH, bias_V, targets_N, smoothing, torch.is_grad_enabled()
+    )
+    return loss
+
+
+class _SoftmaxLoss(torch.autograd.Function):
+    @staticmethod
+    @outside_autocast
+    def forward(
+        ctx: Any,
+        hidden_NH: Tensor,
+        weight_VH: Tensor,
+        bias_V: Tensor,
+        targets_N: Tensor,
+        smoothing: float,
+        recording: bool,
+    ) -> Tensor:
+        recording = recording and any(ctx.needs_input_grad)
+        dhidden_NH = torch.empty_like(hidden_NH) if recording else hidden_NH.new_empty(0)
+        dweight_VH = torch.zeros_like(weight_VH) if recording else hidden_NH.new_empty(0)
+        dbias_V = torch.zeros_like(bias_V)
+        size = weight_VH.shape[0]
+        share = smoothing / size
+        spread_H = weight_VH.sum(0)
+        loss = -share * (hidden_NH @ spread_H + bias_V.sum()).sum(dtype=torch.float64)  # 3: e mean(z)
+        rows = max(8, CHUNK // size)
+        for start in range(0, len(targets_N), rows):
+            h, y = hidden_NH[start : start + rows], targets_N[start : start + rows, None]
+            z = functional.linear(h, weight_VH, bias_V if bias_V.numel() else None)  # 1
+            top, right = z.amax(-1, keepdim=True), z.gather(1, y)
+            q = z.sub_(top).exp_()  # 2
+            s = q.sum(-1, keepdim=True)
+            loss += (s.log() + top - (1 - smoothing) * right).sum(dtype=torch.float64)  # 3
+            if recording:
+                q.scatter_add_(1, y, (smoothing - 1) * s)  # 3': q is now s (dz + e / V)
+                torch.mm(q, weight_VH, out=dhidden_NH[start : start + rows]).div_(s).sub_(share * spread_H)  # 1'
+                dweight_VH.addmm_(q.T, h / s)
+                if bias_V.numel():
+                    dbias_V.addmv_(q.T, s.squeeze(1).reciprocal())
+        if recording and share:
+            dweight_VH -= share * hidden_NH.sum(0)
+            if bias_V.numel():
+                dbias_V -= share * len(targets_N)
+        ctx.save_for_backward(dhidden_NH, dweight_VH, dbias_V)
+        return loss.to(hidden_NH.dtype)
+
+    @staticmethod
+    @outside_autocast
+    @once_differentiable
+    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor | None, ...]:
+        dhidden_NH, dweight_VH, dbias_V = ctx.saved_tensors
+        return dhidden_NH * dloss, dweight_VH * dloss, dbias_V * dloss, None, None, None

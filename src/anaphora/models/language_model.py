@@ -1,0 +1,101 @@
+"""The recurrent language model: text in, the next symbol out (Mikolov et al. 2010, Zaremba et al. 2014).
+
+It reads running text in windows and carries its state from one to the next; ``</s>`` ends a line and, in front of the
+first, stands for ``<s>``.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from anaphora.config import Config
+from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.output import Output, OutputConfig
+from anaphora.nn.randomness import generator
+from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.weights import AnyStart, Xavier
+from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+
+
+class LanguageModelConfig(Config):
+    """The network tables of a recurrent language model."""
+
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    """Vectors of words or characters."""
+    recurrence: RecurrentConfig = RecurrentConfig()
+    """What reads the text."""
+    output: OutputConfig = OutputConfig()
+    """How the next symbol is predicted."""
+    initialise: AnyStart = Xavier()
+    """What the weights start from."""
+
+
+class LanguageModel(nn.Module):
+    """An embedding, a stack of recurrent layers, and an output layer."""
+
+    def __init__(self, config: LanguageModelConfig, text: Symbols) -> None:
+        """Size and marks of the vocabulary.
+
+        Raises:
+            ConfigError: the options do not go together.
+        """
+        super().__init__()
+        self.config, self.symbols = config, text
+        self.embedding = Embedding(config.embedding, text.size, "text")
+        self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence")
+        self.output = Output(config.output, self.embedding, config.recurrence.size, text.size)
+
+    def initialise(self, seed: int) -> None:
+        """Fill every weight with what training under this seed starts from."""
+        source = generator(seed, "initialise")
+        for layer in self.embedding, self.recurrence, self.output:
+            layer.initialise(self.config.initialise, source)
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a window, and the state for the next; rows that do not go on start from zero."""
+        if batch.targets is None:
+            raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
+        first = None
+        if carry:
+            goes_on_B1 = batch.continues_B.unsqueeze(1)
+            first = {name: state_BH.where(goes_on_B1, 0) for name, state_BH in carry.items()}
+        x_TBD = self.embedding.vectors(batch.inputs.ids_BT.T)
+        scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first)
+        loss = self.output.loss(scanned.outputs["h"], batch.targets)
+        return loss, {name: state_BH.detach() for name, state_BH in scanned.state.items()}
+
+    def stepper(self) -> "LanguageModelStepper":
+        """The model one symbol at a time; puts it into evaluation mode."""
+        self.eval()
+        return LanguageModelStepper(self)
+
+
+class LanguageModelStepper:
+    """A language model for search: see ``protocols.Stepper``. Its memory is nothing but the number of sentences."""
+
+    normalised = True
+
+    def __init__(self, model: LanguageModel) -> None:
+        """The model is read, never changed."""
+        self._model = model
+        self.size, _, self.unk, _, self.eos = model.symbols
+        self.bos = self.eos
+
+    @torch.inference_mode()
+    def start(self, batch: Batch) -> tuple[None, dict[str, Tensor]]:
+        """The state before anything was read, for each row of the batch."""
+        return None, self._model.recurrence.zeros(len(batch.numbers_B))
+
+    @torch.inference_mode()
+    def advance(self, memory: None, state: dict[str, Tensor], ids_N: Tensor) -> Step:
+        """One symbol of every row."""
+        before = {name: rows.unsqueeze(0) for name, rows in state.items()}
+        h_1NH, after = self._model.recurrence.advance(self._model.embedding(ids_N).unsqueeze(0), before)
+        log_probs_NV = self._model.output.log_probs(h_1NH[0])
+        return Step(log_probs_NV, None, {name: rows[0] for name, rows in after.items()})
+
+    def select(self, state: dict[str, Tensor], rows_N: Tensor) -> dict[str, Tensor]:
+        """The state of the given rows."""
+        return {name: rows[rows_N] for name, rows in state.items()}
+
+    def keep(self, memory: None, sentences_B: Tensor) -> None:
+        """There is nothing to keep."""

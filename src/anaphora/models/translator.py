@@ -1,0 +1,153 @@
+"""The attentional encoder-decoder: a sentence in, the words of its translation out, one at a time.
+
+With ``encoder.bidirectional``, an LSTM in both, attention "general", input feeding and no biases it is exactly the
+recipe ``bilstm-attention``; the options lead from there to the systems of Bahdanau et al. (2015) and Luong et al.
+(2015).
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from anaphora.config import Config
+from anaphora.errors import ConfigError
+from anaphora.nn.decoder import AttentionConfig, Decoder, DecoderConfig
+from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.encoder import Encoder, EncoderConfig
+from anaphora.nn.output import Output, OutputConfig
+from anaphora.nn.randomness import generator
+from anaphora.nn.weights import AnyStart, Xavier
+from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+
+
+class TranslationEmbeddingConfig(EmbeddingConfig):
+    """Word vectors of both sides."""
+
+    shared: bool = False
+    """Whether both sides look their words up in one table (they must share one vocabulary)."""
+
+
+class TranslatorConfig(Config):
+    """The network tables of a translator."""
+
+    embedding: TranslationEmbeddingConfig = TranslationEmbeddingConfig()
+    """Word vectors."""
+    encoder: EncoderConfig = EncoderConfig()
+    """What reads the source."""
+    decoder: DecoderConfig = DecoderConfig()
+    """What writes the target."""
+    attention: AttentionConfig = AttentionConfig()
+    """How the decoder looks at the source."""
+    output: OutputConfig = OutputConfig()
+    """How words are predicted."""
+    initialise: AnyStart = Xavier()
+    """What the weights start from."""
+
+
+class Translator(nn.Module):
+    """An encoder, a decoder with attention, and an output layer."""
+
+    def __init__(self, config: TranslatorConfig, source: Symbols, target: Symbols) -> None:
+        """Sizes and marks of both vocabularies.
+
+        Raises:
+            ConfigError: the options do not go together, or not with the vocabularies.
+        """
+        super().__init__()
+        if config.embedding.shared and source != target:
+            raise ConfigError(
+                f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} units and the "
+                f"target {target.size}: set text.joint = true, or embedding.shared = false."
+            )
+        self.config, self.symbols = config, target
+        self.target_embedding = Embedding(config.embedding, target.size, "words")
+        self.source_embedding = (
+            self.target_embedding if config.embedding.shared else Embedding(config.embedding, source.size, "words")
+        )
+        self.encoder = Encoder(config.encoder, config.embedding.size)
+        self.decoder = Decoder(
+            config.decoder, config.attention, config.embedding.size, self.encoder.width, config.encoder.cell.state
+        )
+        self.output = Output(config.output, self.target_embedding, config.decoder.readout_size, target.size)
+
+    def initialise(self, seed: int) -> None:
+        """Fill every weight with what training under this seed starts from."""
+        source, start = generator(seed, "initialise"), self.config.initialise
+        self.target_embedding.initialise(start, source)
+        if not self.config.embedding.shared:
+            self.source_embedding.initialise(start, source)
+        for layer in self.encoder, self.decoder, self.output:
+            layer.initialise(start, source)
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of the targets given the inputs; nothing is carried."""
+        if batch.targets is None:
+            raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
+        memory, first = self.encode(batch)
+        ids_TB = batch.targets.ids_BT.T
+        shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
+        x_TBD = self.target_embedding.vectors(shifted_TB, "target")
+        states_TBH, _ = self.decoder(x_TBD, batch.targets.lengths_B, first, memory)
+        return self.output.loss(states_TBH, batch.targets), {}
+
+    def encode(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """The memory that the decoder looks at, and its first state."""
+        source = batch.inputs
+        encoded = self.encoder(self.source_embedding.vectors(source.ids_BT, "source"), source.lengths_B)
+        return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded)
+
+    def stepper(self) -> "TranslatorStepper":
+        """The translator one step at a time; puts it into evaluation mode."""
+        self.eval()
+        return TranslatorStepper(self)
+
+
+class TranslatorState(NamedTuple):
+    """What a row carries: N x width by carried signal."""
+
+    signals: dict[str, Tensor]
+
+
+class TranslatorStepper:
+    """A translator for search: see ``protocols.Stepper``."""
+
+    normalised = True
+
+    def __init__(self, model: Translator) -> None:
+        """The model is read, never changed."""
+        self._model = model
+        self.size, _, self.unk, self.bos, self.eos = model.symbols
+
+    @torch.inference_mode()
+    def start(self, batch: Batch) -> tuple[dict[str, Tensor], TranslatorState]:
+        """Encode the sentences."""
+        memory, first = self._model.encode(batch)
+        return memory, TranslatorState(first)
+
+    @torch.inference_mode()
+    def advance(self, memory: dict[str, Tensor], state: TranslatorState, ids_N: Tensor) -> Step:
+        """One word of every row."""
+        sentences = len(memory["attention.values"])
+
+        def by_sentence(rows_NW: Tensor) -> Tensor:
+            return rows_NW.view(sentences, -1, rows_NW.shape[-1]).transpose(0, 1)
+
+        def by_row(block_KBW: Tensor) -> Tensor:
+            return block_KBW.transpose(0, 1).flatten(0, 1)
+
+        x_KBD = by_sentence(self._model.target_embedding(ids_N))
+        before = {name: by_sentence(rows) for name, rows in state.signals.items()}
+        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, memory)
+        log_probs_NV = self._model.output.log_probs(by_row(o_KBH))
+        return Step(
+            log_probs_NV, by_row(weights_KBS), TranslatorState({name: by_row(block) for name, block in after.items()})
+        )
+
+    def select(self, state: TranslatorState, rows_N: Tensor) -> TranslatorState:
+        """The state of the given rows."""
+        return TranslatorState({name: rows[rows_N] for name, rows in state.signals.items()})
+
+    def keep(self, memory: dict[str, Tensor], sentences_B: Tensor) -> dict[str, Tensor]:
+        """The memory of the given sentences."""
+        return {name: tensor[sentences_B] for name, tensor in memory.items()}

@@ -1,0 +1,1 @@
+"""Modules over the kernels: they hold parameters, draw dropout masks and build programs; they know no corpora."""

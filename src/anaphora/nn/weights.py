@@ -1,0 +1,91 @@
+"""The weights of a program as parameters of a module, and what they start from."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.config import Config, by_kind
+
+
+class Matrix(NamedTuple):
+    """The shape of one weight of a program."""
+
+    rows: int
+    columns: int = 0
+    """0 for a vector."""
+    blocks: int = 1
+    """How many blocks stand one above the other: the gates of a unit."""
+    recurrent: bool = False
+    """Whether it maps a state to the next, in square blocks."""
+
+
+class Xavier(Config):
+    """Uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010), recurrent blocks orthogonal, biases 0."""
+
+    kind: Literal["xavier"] = "xavier"
+    """The name of this start."""
+
+    def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
+        """Fill a weight block by block."""
+        if not matrix.columns:
+            nn.init.zeros_(weight)
+            return
+        for block in weight.chunk(matrix.blocks):
+            if matrix.recurrent:
+                nn.init.orthogonal_(block, generator=generator)
+            else:
+                nn.init.xavier_uniform_(block, generator=generator)
+
+    def fill_table(self, weight_VE: Tensor, generator: torch.Generator) -> None:
+        """Fill an embedding so that a row has a length of about 1."""
+        nn.init.normal_(weight_VE, std=weight_VE.shape[1] ** -0.5, generator=generator)
+
+
+class Uniform(Config):
+    """Uniform between -range and range, for every weight and bias alike (Sutskever et al. 2014: 0.08)."""
+
+    kind: Literal["uniform"] = "uniform"
+    """The name of this start."""
+    range: float = 0.1
+    """The largest absolute value."""
+
+    def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
+        """Fill a weight."""
+        self.fill_table(weight, generator)
+
+    def fill_table(self, weight_VE: Tensor, generator: torch.Generator) -> None:
+        """Fill an embedding."""
+        nn.init.uniform_(weight_VE, -self.range, self.range, generator=generator)
+
+
+Start = Xavier | Uniform
+AnyStart = Annotated[Start, Field(discriminator="kind"), by_kind]
+"""What weights start from, as a recipe names it: ``"xavier"``, or ``{kind = "uniform", range = 0.08}``."""
+
+
+class Weights(nn.Module):
+    """Parameters under the names that a program uses: ``cell0.h`` is matrix ``h`` of part ``cell0``."""
+
+    def __init__(self, matrices: Mapping[str, Matrix]) -> None:
+        """One parameter for each ``part.matrix``, zero until ``initialise``."""
+        super().__init__()
+        self._matrices = dict(matrices)
+        for name, matrix in matrices.items():
+            part, short = name.split(".")
+            if part not in self._modules:
+                self.add_module(part, nn.ParameterDict())
+            shape = (matrix.rows, matrix.columns) if matrix.columns else (matrix.rows,)
+            self.get_submodule(part).register_parameter(short, nn.Parameter(torch.zeros(shape)))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All of them by name, as ``scan`` and ``advance`` take them."""
+        return dict(self.named_parameters())
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill every weight with what training starts from."""
+        with torch.no_grad():
+            for name, weight in self.named_parameters():
+                start.fill(weight, self._matrices[name], generator)

@@ -1,0 +1,118 @@
+"""The contracts that let the rooms of the house ignore each other.
+
+``Batch`` is what data hands to models, ``Loss`` what a model hands to training, ``Stepper`` what a model hands to
+search. Nothing here computes, and nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+from collections import abc
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Symbols(NamedTuple):
+    """What a model knows of a vocabulary: its size and the ids of its marks."""
+
+    size: int
+    pad: int
+    unk: int
+    bos: int
+    eos: int
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Right-padded rows of ids."""
+
+    ids_BT: Tensor
+    """int64; what lies beyond a row's length is never looked at."""
+    lengths_B: Tensor
+    """int64, at least 1."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch of examples; a row is one sentence, or one window of running text.
+
+    Translation: ``inputs`` is the source with its ``</s>``; ``targets`` is y_1 .. y_m ``</s>`` (the model shifts it
+    right behind ``<s>`` itself). Language models: ``targets`` is ``inputs`` one position later. For search, ``inputs``
+    alone is enough, and ``targets`` holds what every hypothesis must begin with.
+    """
+
+    inputs: Sequence
+    targets: Sequence | None
+    numbers_B: Tensor
+    """int64: the position of each row in its corpus."""
+    continues_B: Tensor
+    """bool: this row goes on where the same row of the previous batch stopped."""
+
+
+Carry = Mapping[str, "Tensor"]
+"""State that a model takes from one batch to the next, detached; each tensor has B in front."""
+
+
+class Batches(Protocol):
+    """A training corpus as batches whose order is a pure function of (seed, epoch, position)."""
+
+    def epoch(self, number: int) -> abc.Sequence[Batch]:
+        """The batches of one epoch (from 1), by position; looking one up costs no more than making it."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The summed negative log-likelihood in nats (a scalar tensor) and the number of predictions in it."""
+
+    sum: Tensor
+    count: int
+
+
+class Model(Protocol):
+    """What training needs of a network: one door in, one way out."""
+
+    def __call__(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a batch, and what the next batch may go on from (empty when nothing is carried)."""
+
+    def stepper(self) -> Stepper:
+        """The same network one step at a time, for search and scoring; puts the model into evaluation mode."""
+
+
+class Step(NamedTuple):
+    """What one step of a Stepper gives for N rows."""
+
+    log_probs_NV: Tensor
+    weights_NS: Tensor | None
+    """Attention over the source positions, or None for models without attention."""
+    state: Any
+
+
+class Stepper(Protocol):
+    """A model, one step at a time, for N rows; rows ``b*K .. b*K+K-1`` belong to sentence b of B = N/K.
+
+    ``memory`` is per sentence and never copied by a beam; ``state`` is per row. Both are opaque to the search.
+    """
+
+    size: int
+    """Number of symbols, the V of ``log_probs_NV``."""
+    bos: int
+    """The id that every hypothesis starts from (``</s>`` for models of running text)."""
+    eos: int
+    unk: int
+    normalised: bool
+    """Whether ``exp(log_probs_NV)`` sums to 1."""
+
+    def start(self, batch: Batch) -> tuple[Any, Any]:
+        """Memory and state for one row per sentence of the batch, before any symbol was read."""
+
+    def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
+        """Read one symbol a row and give the log-probabilities of the next; N is a multiple of memory's B."""
+
+    def select(self, state: Any, rows_N: Tensor) -> Any:
+        """The state of the given rows, in that order; rows may be repeated or left out."""
+
+    def keep(self, memory: Any, sentences_B: Tensor) -> Any:
+        """The memory of the given sentences, in that order."""

@@ -1,0 +1,155 @@
+"""One checkpoint: a folder ``step-N`` that exists whole or not at all.
+
+Writing: a folder beside it with a hidden name, its files, the manifest last, each synced; the folder synced; then one
+rename. Reading: the manifest first, then every file against its size and SHA-256.
+"""
+
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from anaphora.run import manifest as manifests
+from anaphora.run import weights
+from anaphora.run.files import DamagedError, json_bytes, parse_json, sha256, sync, write_durably
+from anaphora.run.manifest import Environment, FileEntry, Manifest
+
+_STEP = re.compile(r"step-(0|[1-9][0-9]{0,15})")
+_LEFTOVER = ".unfinished-"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What was saved after ``update`` updates, verified."""
+
+    update: int
+    path: Path
+    model: Mapping[str, Tensor]
+    optimizer: Mapping[str, Tensor]
+    """Empty unless it was asked for."""
+    state: Mapping[str, Any]
+    fingerprints: Mapping[str, str]
+    """SHA-256 by name of what it was trained with: ``experiment.toml``, ``vocabulary/...``, ``data/...``."""
+    environment: Environment
+    """Where it was written."""
+
+
+def numbers(folder: Path) -> list[int]:
+    """The updates that ``folder`` holds checkpoints of, whole or not, ascending."""
+    if not folder.is_dir():
+        return []
+    matches = (_STEP.fullmatch(entry.name) for entry in folder.iterdir())
+    return sorted(int(match[1]) for match in matches if match)
+
+
+def folder_of(folder: Path, update: int) -> Path:
+    """Where the checkpoint of an update lies within the folder of checkpoints."""
+    return folder / f"step-{update}"
+
+
+def number_in(pointer: str) -> int | None:
+    """The update that a one-line text such as ``step-40`` names, or None."""
+    match = _STEP.fullmatch(pointer.strip())
+    return int(match[1]) if match else None
+
+
+def write(
+    folder: Path,
+    update: int,
+    contents: Iterable[tuple[str, bytes]],
+    fingerprints: Mapping[str, str],
+    environment: Environment,
+) -> Path:
+    """Write the files of a checkpoint under ``folder`` and return where; raises OSError, leaving others as they are."""
+    unfinished = folder / f"{_LEFTOVER}{uuid.uuid4().hex}"
+    unfinished.mkdir()
+    entries: dict[str, FileEntry] = {}
+    for name, content in contents:
+        write_durably(unfinished / name, content)
+        entries[name] = FileEntry(size=len(content), sha256=sha256(content))
+    manifest = Manifest(
+        format=manifests.FORMAT,
+        step=update,
+        files=entries,
+        fingerprints=dict(fingerprints),
+        environment=environment,
+    )
+    write_durably(unfinished / manifests.NAME, manifest.serialise())
+    sync(unfinished)
+    path = folder_of(folder, update)
+    with _aside(path):
+        os.rename(unfinished, path)
+        sync(folder)
+    return path
+
+
+def contents(
+    model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], state: Mapping[str, Any]
+) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of a checkpoint's files, one at a time: the largest is three times the size of the model."""
+    yield "state.json", json_bytes(dict(state))
+    yield "model.safetensors", weights.serialise(model)
+    yield "optimizer.safetensors", weights.serialise(optimizer)
+
+
+def read(folder: Path, update: int, fingerprints: Mapping[str, str], with_optimizer: bool) -> Checkpoint:
+    """Read and verify the checkpoint of an update; DamagedError names the file that is not as it was written.
+
+    ``fingerprints`` are of files that stand beside it now: one that was trained with others cannot be used with them.
+    Without ``with_optimizer`` the optimizer's file is left alone and may even be missing.
+    """
+    path = folder_of(folder, update)
+    if path.is_symlink():
+        raise DamagedError(f"{path} is a symbolic link, which a run folder never holds.")
+    if not path.is_dir():
+        raise DamagedError(f"{path} is missing.")
+    manifest = manifests.read_manifest(path)
+    if manifest.step != update:
+        raise DamagedError(f"{path / manifests.NAME} belongs to step {manifest.step}, not to step {update}.")
+    for name, fingerprint in manifest.fingerprints.items():
+        if fingerprints.get(name, fingerprint) != fingerprint:
+            raise DamagedError(f"{path} was trained with another {name} than the one that is here.")
+    model_path = path / "model.safetensors"
+    model = weights.parse(manifest.verify(path, model_path.name), model_path)
+    broken = weights.first_not_finite(model)
+    if broken:
+        raise DamagedError(f"{model_path} holds numbers that are not finite in {broken}.")
+    optimizer: Mapping[str, Tensor] = {}
+    if with_optimizer:
+        optimizer_path = path / "optimizer.safetensors"
+        optimizer = weights.parse(manifest.verify(path, optimizer_path.name), optimizer_path)
+    state = parse_json(manifest.verify(path, "state.json"), path / "state.json")
+    return Checkpoint(update, path, model, optimizer, state, manifest.fingerprints, manifest.environment)
+
+
+def remove(path: Path) -> None:
+    """Remove a checkpoint, if it is there, so that no half of it is ever taken for a whole; raises OSError."""
+    with _aside(path):
+        pass
+
+
+def clean(folder: Path) -> None:
+    """Remove what killed processes left half-written or half-removed; raises OSError."""
+    for entry in list(folder.iterdir()):
+        if entry.name.startswith(_LEFTOVER):
+            shutil.rmtree(entry)
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[None]:
+    """Free the name ``path`` first, and afterwards remove what was there."""
+    aside = path.with_name(f"{_LEFTOVER}{uuid.uuid4().hex}")
+    if path.is_symlink():
+        path.unlink()
+    elif path.exists():
+        os.rename(path, aside)
+    yield
+    if aside.exists():
+        shutil.rmtree(aside)

@@ -1,0 +1,281 @@
+"""The run folder: what is needed to go on training or to use what was learnt, and nothing that can execute.
+
+    experiment.toml   the experiment, fully resolved, and the format of the folder
+    vocabulary/       the coders of every side
+    checkpoints/      step-N/{model,optimizer}.safetensors, state.json, manifest.json
+    best, latest      one line each: the name of a checkpoint
+    metrics.jsonl     a line an update and a validation
+    card.md           what it is, for people
+    lock              held by the process that trains into it
+
+Checkpoints are numbered by update; ``latest`` is for people and scripts, since the newest number says the same.
+"""
+
+import os
+import shutil
+import tomllib
+import uuid
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import tomli_w
+from torch import Tensor
+
+from anaphora.errors import RunError
+from anaphora.events import Note, Report, silent
+from anaphora.run import checkpoint as checkpoints
+from anaphora.run import files, manifest
+from anaphora.run.card import render
+from anaphora.run.checkpoint import Checkpoint
+from anaphora.run.files import DamagedError
+from anaphora.run.lock import FolderLock
+from anaphora.run.metrics import MetricsLog
+from anaphora.text import units
+from anaphora.text.coder import TextCoder
+
+Which = Literal["best", "latest"] | int
+"""A checkpoint: the best by validation, the newest, or that of an update."""
+
+_EXPERIMENT = "experiment.toml"
+_KEPT = 2
+
+
+class Run:
+    """One run folder, opened. ``Run.create`` makes one, ``Run.open`` reads one."""
+
+    def __init__(self, path: Path, experiment: dict[str, Any], fingerprints: dict[str, str]) -> None:
+        """Use ``create`` or ``open``."""
+        self.path = path
+        self.experiment = experiment
+        """What ``create`` was given, without the format number."""
+        self.fingerprints = fingerprints
+        """SHA-256 by name of ``experiment.toml``, every ``vocabulary/...`` and the ``data/...`` of this training."""
+        self.metrics = MetricsLog(path / "metrics.jsonl")
+        self._checkpoints = path / "checkpoints"
+        self._lock = FolderLock(path)
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        experiment: Mapping[str, Any],
+        coders: Mapping[str, TextCoder],
+        data: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Make a new run folder, whole or not at all; ``data`` are the fingerprints of the data by part.
+
+        Raises RunError when the folder exists and is not empty, or cannot be made.
+        """
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+            raise RunError(
+                f"A new run needs a folder of its own, but {path} exists and is not empty; "
+                f"choose another, remove it, or resume it."
+            )
+        table = {"format": manifest.FORMAT} | {name: value for name, value in experiment.items() if name != "format"}
+        try:
+            _make(path, tomli_w.dumps(table).encode(), coders)
+        except OSError as error:
+            raise RunError(f"The run folder {path} cannot be made: {error.strerror}.") from None
+        run = cls.open(path, data)
+        run.write_card({})
+        return run
+
+    @classmethod
+    def open(cls, path: Path, data: Mapping[str, str] | None = None) -> Self:
+        """Open an existing run folder; ``data`` are the fingerprints of the data by part, when there are any.
+
+        Raises RunError when it is missing, empty, none, damaged (naming the file) or of a newer format.
+        """
+        _check_is_run(path)
+        content = files.read(path / _EXPERIMENT)
+        try:
+            experiment = tomllib.loads(content.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise RunError(f"{path / _EXPERIMENT} is damaged: {error}; restore it from a copy.") from None
+        manifest.check_format(experiment.pop("format", None), path / _EXPERIMENT)
+        vocabulary = path / "vocabulary"
+        if not vocabulary.is_dir():
+            raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
+        fingerprints = {_EXPERIMENT: files.sha256(content)}
+        for file in sorted(vocabulary.iterdir()):
+            fingerprints[f"vocabulary/{file.name}"] = files.sha256(files.read(file))
+        fingerprints |= {f"data/{part}": digest for part, digest in (data or {}).items()}
+        return cls(path, experiment, fingerprints)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep other trainers out of the folder; RunError names the process that is in it already."""
+        return self._lock.held()
+
+    def checkpoints(self) -> list[int]:
+        """The updates there are checkpoints of, ascending, not verified."""
+        return checkpoints.numbers(self._checkpoints)
+
+    def best(self) -> int | None:
+        """The update that was marked best, or None."""
+        return self._pointer("best")
+
+    def save(
+        self, update: int, model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], state: Mapping[str, Any]
+    ) -> Path:
+        """Write the checkpoint of an update, whole or not at all, then remove all but the newest two and the best.
+
+        ``state`` is JSON with finite numbers. Raises RunError when the disk is full or the folder cannot be written
+        to; the checkpoints before it are then as they were.
+        """
+        precision = "+".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in model.values()}))
+        with self.lock():
+            try:
+                self._checkpoints.mkdir(exist_ok=True)
+                checkpoints.clean(self._checkpoints)
+                self.metrics.sync()
+                path = checkpoints.write(
+                    self._checkpoints,
+                    update,
+                    checkpoints.contents(model, optimizer, state),
+                    self.fingerprints,
+                    manifest.environment(precision),
+                )
+                self._settle()
+            except OSError as error:
+                with suppress(OSError):
+                    checkpoints.clean(self._checkpoints)
+                older = self.checkpoints()
+                intact = f"step-{older[-1]} is intact" if older else "there is none before it"
+                raise RunError(
+                    f"The checkpoint of update {update} cannot be written into {self._checkpoints}: "
+                    f"{error.strerror}; {intact}: make room and resume."
+                ) from None
+        return path
+
+    def mark_best(self, update: int) -> None:
+        """Let ``best`` name the checkpoint of an update; RunError when there is none."""
+        if update not in self.checkpoints():
+            raise RunError(f"{self.path} has no checkpoint of update {update} to mark as the best.")
+        with self.lock():
+            self._replace("best", f"step-{update}\n")
+
+    def write_card(self, scores: Mapping[str, float]) -> None:
+        """Write ``card.md`` anew, with scores by name."""
+        data = {name: digest for name, digest in self.fingerprints.items() if name.startswith("data/")}
+        self._replace("card.md", render(self.path.name, self.experiment, data, scores))
+
+    def load(self, which: Which = "best", report: Report = silent, *, for_training: bool = False) -> Checkpoint:
+        """Read a checkpoint, verified; with ``for_training`` its optimizer too.
+
+        Where ``best`` or ``latest`` is damaged, the newest one that is whole is used and a warning names the file. A
+        checkpoint that is asked for by number is never replaced by another. Raises RunError when nothing is left.
+        """
+        present = self.checkpoints()
+        if not present:
+            raise RunError(f"{self.path} has no checkpoint yet: train it first, or wait for its first validation.")
+        if isinstance(which, int):
+            if which not in present:
+                there = ", ".join(map(str, present))
+                raise RunError(f"{self.path} has no checkpoint of update {which}, but of {there}: name one of these.")
+            return self._read(which, for_training)
+        faults: list[str] = []
+        best = self.best() if which == "best" else None
+        if which == "best" and best not in present and os.path.lexists(self.path / "best"):
+            faults.append(f"{self.path / 'best'} names no checkpoint that is there.")
+        for number in sorted(present, key=lambda number: (number == best, number), reverse=True):
+            try:
+                found = self._read(number, for_training)
+            except DamagedError as error:
+                faults.append(str(error))
+                continue
+            self._tell(found, faults, report)
+            return found
+        raise RunError(f"{self.path} has no checkpoint that is whole: {' '.join(faults)} Restore one from a copy.")
+
+    def rewind(self, update: int) -> None:
+        """Drop what came after ``update``, which training goes on from: lines of the log, and damaged checkpoints.
+
+        What a killed process left of its last save is put in order too.
+        """
+        with self.lock():
+            try:
+                self._checkpoints.mkdir(exist_ok=True)
+                checkpoints.clean(self._checkpoints)
+                self.metrics.truncate(update)
+                for number in self.checkpoints():
+                    if number > update:
+                        checkpoints.remove(checkpoints.folder_of(self._checkpoints, number))
+                self._settle()
+            except OSError as error:
+                raise RunError(f"{self.path} cannot be written to: {error.strerror}.") from None
+
+    def changed(self, since: Checkpoint) -> list[str]:
+        """Names of what differs between the ``fingerprints`` of the run as it was opened and those of a checkpoint."""
+        names = sorted(since.fingerprints.keys() | self.fingerprints.keys())
+        return [name for name in names if since.fingerprints.get(name) != self.fingerprints.get(name)]
+
+    def _read(self, number: int, for_training: bool) -> Checkpoint:
+        beside = {name: digest for name, digest in self.fingerprints.items() if name.startswith("vocabulary/")}
+        return checkpoints.read(self._checkpoints, number, beside, for_training)
+
+    def _tell(self, found: Checkpoint, faults: list[str], report: Report) -> None:
+        if faults:
+            report(Note(f"{' '.join(faults)} Using {found.path} instead.", warning=True))
+        if found.fingerprints.get(_EXPERIMENT) != self.fingerprints[_EXPERIMENT]:
+            report(Note(f"{self.path / _EXPERIMENT} was changed after {found.path.name} was saved.", warning=True))
+
+    def _settle(self) -> None:
+        """Let ``latest`` name the newest checkpoint, then remove all but the newest two and the best."""
+        present = self.checkpoints()
+        if not present:
+            return
+        if self._pointer("latest") != present[-1]:
+            files.replace_durably(self.path / "latest", f"step-{present[-1]}\n".encode())
+        best = self.best()
+        for number in present[:-_KEPT]:
+            if number != best:
+                checkpoints.remove(checkpoints.folder_of(self._checkpoints, number))
+
+    def _pointer(self, name: str) -> int | None:
+        try:
+            return checkpoints.number_in(files.read(self.path / name).decode("ascii", "replace"))
+        except DamagedError:
+            return None
+
+    def _replace(self, name: str, text: str) -> None:
+        try:
+            files.replace_durably(self.path / name, text.encode())
+        except OSError as error:
+            raise RunError(f"{self.path / name} cannot be written: {error.strerror}.") from None
+
+
+def _check_is_run(path: Path) -> None:
+    if not path.exists():
+        raise RunError(f"A run folder should be at {path}, but nothing is there.")
+    if not path.is_dir():
+        raise RunError(f"A run should be a folder, but {path} is a file.")
+    if not any(path.iterdir()):
+        raise RunError(f"{path} should be a run folder, but is empty.")
+    if not (path / _EXPERIMENT).exists():
+        raise RunError(f"{path} should be a run folder, but has no {_EXPERIMENT}.")
+
+
+def _make(path: Path, experiment: bytes, coders: Mapping[str, TextCoder]) -> None:
+    """Fill a hidden folder, then give it its name; what makes an empty folder a run moves into it last."""
+    exists = path.exists()
+    unfinished = (path if exists else path.absolute().parent) / f".{path.name}.{uuid.uuid4().hex}"
+    try:
+        unfinished.mkdir(parents=True)
+        (unfinished / "checkpoints").mkdir()
+        units.save(coders, unfinished / "vocabulary")
+        for file in (unfinished / "vocabulary").iterdir():
+            files.sync(file)
+        files.sync(unfinished / "vocabulary")
+        files.write_durably(unfinished / _EXPERIMENT, experiment)
+        files.sync(unfinished)
+        if exists:
+            for name in ("checkpoints", "vocabulary", _EXPERIMENT):
+                os.rename(unfinished / name, path / name)
+            files.sync(path)
+        else:
+            os.rename(unfinished, path)
+            files.sync(path.absolute().parent)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)

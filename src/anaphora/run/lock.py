@@ -1,0 +1,58 @@
+"""One writer a run folder: a lock that the system takes back when the process that holds it dies."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from anaphora.errors import RunError
+
+
+class FolderLock:
+    """The lock of one run folder, as one process sees it; entering it again while it is held costs nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        """``folder`` is the run folder; nothing is opened yet."""
+        self._folder = folder
+        self._depth = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other writers out; RunError with the holder's process number when one is in already."""
+        if self._depth:
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+            return
+        descriptor = self._take()
+        self._depth = 1
+        try:
+            yield
+        finally:
+            self._depth = 0
+            os.close(descriptor)  # the file stays: removing it would let two processes hold two files of one name
+
+    def _take(self) -> int:
+        path = self._folder / "lock"
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise RunError(
+                f"{self._folder} cannot be written to: {error.strerror} ({path}); "
+                f"make the folder writable or choose another."
+            ) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
+            os.close(descriptor)
+            raise RunError(
+                f"{self._folder} is in use by process {holder}, which trains into it; "
+                f"wait for its end or choose another run folder."
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        return descriptor

@@ -1,0 +1,137 @@
+"""What a checkpoint says of itself: its files with sizes and hashes, what it belongs to, where it was made."""
+
+import platform
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from anaphora.errors import RunError
+from anaphora.run.files import DamagedError, json_bytes, read, read_json, sha256
+
+FORMAT = 1
+"""The newest format of run folders and checkpoints that this version reads, and the one that it writes."""
+
+NAME = "manifest.json"
+FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
+"""The files of a checkpoint beside its manifest. A manifest can name no others, and so no path elsewhere."""
+
+
+class _Record(BaseModel):
+    """A part of the manifest; a value of another type is refused, never converted."""
+
+    model_config = ConfigDict(frozen=True, strict=True, use_attribute_docstrings=True)
+
+
+class Environment(_Record):
+    """What rounding depends on: the same training is bit for bit the same where these are the same."""
+
+    threads: int
+    processor: str
+    torch: str
+    precision: str
+
+    def describe(self) -> str:
+        """A few words for a message."""
+        return f"{self.threads} threads on {self.processor}, torch {self.torch}, {self.precision}"
+
+
+class FileEntry(_Record):
+    """Size in bytes and SHA-256 of one file."""
+
+    size: int
+    sha256: str
+
+
+class Manifest(_Record):
+    """The content of ``manifest.json``, the last file that is written into a checkpoint."""
+
+    format: int
+    step: int
+    files: dict[str, FileEntry]
+    fingerprints: dict[str, str]
+    """SHA-256 by name of the experiment, the vocabulary's files and the data that the run was made with."""
+    environment: Environment
+
+    @field_validator("files")
+    @classmethod
+    def _exactly_ours(cls, files: dict[str, FileEntry]) -> dict[str, FileEntry]:
+        if set(files) != set(FILES):
+            raise ValueError(f"should be {', '.join(FILES)}, but are {', '.join(sorted(files)) or 'none'}")
+        return files
+
+    def serialise(self) -> bytes:
+        """The bytes of the file."""
+        return json_bytes(sealed(self.model_dump()))
+
+    def verify(self, folder: Path, name: str) -> bytes:
+        """The bytes of one file of the checkpoint, or DamagedError when they are not those that were written."""
+        content = read(folder / name)
+        entry = self.files[name]
+        if len(content) != entry.size:
+            raise DamagedError(f"{folder / name} should have {entry.size:,} bytes, but has {len(content):,}.")
+        if sha256(content) != entry.sha256:
+            raise DamagedError(
+                f"{folder / name} was changed after it was written: its SHA-256 should begin with "
+                f"{entry.sha256[:12]}, but begins with {sha256(content)[:12]}."
+            )
+        return content
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a checkpoint's folder, checked in every field; DamagedError or RunError (a newer format)."""
+    path = folder / NAME
+    table = read_json(path)
+    check_format(table.get("format"), path)
+    if not _is_sealed(table):
+        raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")
+    try:
+        return Manifest.model_validate(table)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = ".".join(map(str, fault["loc"]))
+        raise DamagedError(f"{path} does not describe a checkpoint: {key}: {fault['msg']}.") from None
+
+
+def sealed(table: dict[str, Any]) -> dict[str, Any]:
+    """``table`` with the SHA-256 of everything else in it."""
+    content = {name: value for name, value in table.items() if name != "sha256"}
+    return content | {"sha256": sha256(json_bytes(content))}
+
+
+def check_format(number: Any, path: Path) -> None:
+    """RunError when ``path`` was written in a format newer than ours, DamagedError when it names none."""
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise DamagedError(f"{path} should name its format, a number from 1, but has format = {number!r}.")
+    if number > FORMAT:
+        raise RunError(
+            f"{path} was written in format {number}, but this version of Anaphora reads formats up to {FORMAT}: "
+            f"upgrade Anaphora to use it."
+        )
+
+
+def environment(precision: str) -> Environment:
+    """This process: its threads, processor and torch."""
+    return Environment(
+        threads=torch.get_num_threads(),
+        processor=f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})",
+        torch=torch.__version__,
+        precision=precision,
+    )
+
+
+def _is_sealed(table: dict[str, Any]) -> bool:
+    try:
+        return sealed(table) == table
+    except (ValueError, RecursionError):  # JSON that can be read but not written: NaN, half a surrogate pair
+        return False
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -1,0 +1,88 @@
+"""The memory of a beam: which row each row came from, and the hypotheses that ended on the way."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from anaphora.search.hypothesis import Hypothesis
+
+Array = npt.NDArray[np.int64]
+
+
+class Ends(NamedTuple):
+    """Hypotheses that end at one step of a search, side by side."""
+
+    sentences_M: Tensor
+    rows_M: Tensor
+    """The row that was read last, in the numbering of its step."""
+    ids_M: Tensor
+    """The symbol that ends the hypothesis."""
+    scores_M: Tensor
+    ranks_M: Tensor
+    """What hypotheses of one sentence are ordered by, greatest first."""
+
+
+class Trace:
+    """Back-pointers and attention of every step, read backwards once at the end."""
+
+    def __init__(self) -> None:
+        self._weights: list[npt.NDArray[np.float32] | None] = []
+        self._rows: list[Array] = []
+        self._ids: list[Array] = []
+        self._ends: list[tuple[Array, ...]] = []
+
+    def record(self, weights_NS: Tensor | None, ends: Ends, rows_N: Tensor, ids_N: Tensor) -> None:
+        """Add a step: where its rows looked, what ended in it, and what lives on (from which row, by which symbol)."""
+        step = len(self._rows)
+        self._weights.append(None if weights_NS is None else weights_NS.float().cpu().numpy())
+        self._rows.append(rows_N.cpu().numpy())
+        self._ids.append(ids_N.cpu().numpy())
+        if len(ends.ids_M):
+            columns = [column.cpu().numpy() for column in ends]
+            self._ends.append((*columns, np.full(len(columns[0]), step)))
+
+    def hypotheses(self, lengths_B: Tensor, size: int, eos: int) -> list[list[Hypothesis]]:
+        """The ``size`` best hypotheses of every sentence, best first; of equal ones that which ended first.
+
+        ``lengths_B`` are the sentences' own lengths, to which the attention is cut.
+        """
+        found: list[list[Hypothesis]] = [[] for _ in lengths_B]
+        if not found:
+            return found
+        sentences, rows, ids, scores, ranks, steps = map(np.concatenate, zip(*self._ends, strict=True))
+        order = np.lexsort((-ranks, sentences))
+        places = np.arange(len(order)) - np.searchsorted(sentences[order], sentences[order])
+        best = order[places < size]
+        ids_MT, weights_MTS = self._walk_back(steps[best], rows[best], ids[best])
+        for m, end in enumerate(best):
+            sentence, length = int(sentences[end]), int(steps[end]) + 1
+            symbols = tuple(ids_MT[m, :length].tolist())
+            finished = symbols[-1] == eos
+            weights = None
+            if weights_MTS is not None:
+                weights = torch.from_numpy(weights_MTS[m, :length, : int(lengths_B[sentence])].copy())
+            found[sentence].append(
+                Hypothesis(symbols[:-1] if finished else symbols, float(scores[end]), weights, finished)
+            )
+        return found
+
+    def _walk_back(self, steps_M: Array, rows_M: Array, ids_M: Array) -> tuple[Array, npt.NDArray[np.float32] | None]:
+        """Symbols [M, T] and attention [M, T, S] of hypotheses that ended at the given steps, all at once."""
+        longest = int(steps_M.max()) + 1
+        ids_MT = np.zeros((len(steps_M), longest), dtype=np.int64)
+        ids_MT[np.arange(len(steps_M)), steps_M] = ids_M
+        weights_MTS = None
+        if self._weights[0] is not None:
+            weights_MTS = np.zeros((len(steps_M), longest, self._weights[0].shape[1]), dtype=np.float32)
+        row_M = rows_M.copy()
+        for step in reversed(range(longest)):
+            inner_M = steps_M > step
+            ids_MT[inner_M, step] = self._ids[step][row_M[inner_M]]
+            row_M[inner_M] = self._rows[step][row_M[inner_M]]
+            here_M, weights_NS = steps_M >= step, self._weights[step]
+            if weights_MTS is not None and weights_NS is not None:
+                weights_MTS[here_M, step] = weights_NS[row_M[here_M]]
+        return ids_MT, weights_MTS

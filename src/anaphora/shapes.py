@@ -1,0 +1,51 @@
+"""The letters that name dimensions, and the check that uses them.
+
+    B  sentences in a batch                 H  hidden units
+    T  steps of the sequence walked over    G  gates times hidden units
+    S  positions attended over              V  vocabulary
+    D  width of an input                    N  rows of a search (sentences times hypotheses), or of a flat batch
+    K  hypotheses of a sentence             M  width of what is attended over
+
+A name ends in its dimensions: ``x_TBD`` is steps x batch x width. Public doors are batch first, kernels time first.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from anaphora.errors import ShapeError
+
+
+class Shaped(Protocol):
+    """Anything with a shape: a tensor, an array."""
+
+    @property
+    def shape(self) -> Sequence[int]: ...
+
+
+def check_shapes(**named: Shaped) -> dict[str, int]:
+    """Check that tensors whose names end in dimension letters agree, and return the size of every letter.
+
+    ``check_shapes(x_TBD=x, h_BH=h)`` raises ShapeError unless ``x`` has three dimensions, ``h`` two, and both the
+    same B.
+
+    >>> import numpy
+    >>> check_shapes(x_TBD=numpy.zeros((3, 2, 5)), h_BH=numpy.zeros((2, 7)))
+    {'T': 3, 'B': 2, 'D': 5, 'H': 7}
+    """
+    sizes: dict[str, int] = {}
+    origin: dict[str, str] = {}
+    for name, tensor in named.items():
+        letters = name.rpartition("_")[2]
+        if len(letters) != len(tensor.shape):
+            raise ShapeError(
+                f"{name} should have {len(letters)} dimensions ({' x '.join(letters)}), "
+                f"but has {len(tensor.shape)}: {tuple(tensor.shape)}."
+            )
+        for letter, size in zip(letters, tensor.shape, strict=True):
+            if sizes.setdefault(letter, size) != size:
+                raise ShapeError(
+                    f"{name} has {letter}={size}, but {origin[letter]} has {letter}={sizes[letter]}: "
+                    f"make the two agree."
+                )
+            origin.setdefault(letter, name)
+    return sizes

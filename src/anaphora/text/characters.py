@@ -1,0 +1,78 @@
+"""Characters as units: the alphabet of the training text, everything else ``<unk>``."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from anaphora.errors import DataError, RunError
+from anaphora.protocols import Symbols
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.normalise import normalise
+
+
+class CharacterCoder:
+    """A TextCoder whose units are code points after normalisation; a line never holds a line end."""
+
+    def __init__(self, alphabet: Sequence[str], *, lowercase: bool) -> None:
+        """``alphabet`` gives the characters in the order of their ids, marks left out."""
+        self._lowercase = lowercase
+        self._alphabet = tuple(alphabet)
+        self._ids = {character: len(MARKS) + place for place, character in enumerate(self._alphabet)}
+        self._shown = (*MARKS, *(character.replace(" ", "\u2581") for character in self._alphabet))
+        self._written = ("", UNKNOWN, "", "", *self._alphabet)
+
+    @classmethod
+    def learn(cls, lines: Iterable[str], *, lowercase: bool, least: int) -> Self:
+        """The characters seen at least ``least`` times, the most frequent first; DataError when there are none."""
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(normalise(line, lowercase=lowercase))
+        counts.pop("\n", None)
+        alphabet = [character for character, count in counts.items() if count >= least]
+        if not alphabet:
+            raise DataError(
+                f"An alphabet needs characters seen at least {least} times, but the training text has none: "
+                f"give more text, or lower text.least."
+            )
+        return cls(sorted(alphabet, key=lambda character: (-counts[character], character)), lowercase=lowercase)
+
+    @classmethod
+    def deserialise(cls, data: bytes, *, lowercase: bool) -> Self:
+        """The coder that ``serialise`` wrote; RunError when the bytes are not an alphabet."""
+        try:
+            alphabet = json.loads(data)["characters"]
+        except (ValueError, KeyError, TypeError):
+            alphabet = None
+        if not isinstance(alphabet, list) or not all(isinstance(c, str) and len(c) == 1 for c in alphabet):
+            raise RunError("A character vocabulary should list its characters, but the file does not.")
+        if len(set(alphabet)) != len(alphabet):
+            raise RunError("A character vocabulary should list every character once, but some occur twice.")
+        return cls(alphabet, lowercase=lowercase)
+
+    def serialise(self) -> bytes:
+        """JSON, readable by people: the characters in the order of their ids."""
+        return (json.dumps({"characters": self._alphabet}, ensure_ascii=False) + "\n").encode()
+
+    @property
+    def symbols(self) -> Symbols:
+        """The size of the vocabulary and the ids of its marks."""
+        return symbols_of(len(self._shown))
+
+    @property
+    def fingerprint(self) -> str:
+        """A sha256 of the alphabet and the case."""
+        return hashlib.sha256(b"character %d " % self._lowercase + self.serialise()).hexdigest()
+
+    def encode(self, text: str) -> list[int]:
+        """One id a character, without marks at the ends."""
+        return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self._lowercase)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The characters joined; ``<unk>`` reads as U+FFFD."""
+        return one_line("".join(self._written[number] for number in ids if number not in (PAD, BOS, EOS)))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The characters one by one, a space shown as U+2581."""
+        return [self._shown[number] for number in ids]

@@ -1,0 +1,54 @@
+"""What the rest of the house knows of a vocabulary: text in, ids out, and back.
+
+A coder works on single lines. It never adds marks; where ``<s>`` and ``</s>`` belong is decided where rows are made.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from anaphora.protocols import Symbols
+
+PAD, UNK, BOS, EOS = range(4)
+"""The ids of the marks, the same in every vocabulary."""
+
+MARKS = ("<pad>", "<unk>", "<s>", "</s>")
+"""How pictures show the marks, by id."""
+
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+"""What an unknown symbol reads as in decoded text."""
+
+_BREAKS = str.maketrans("\n\0", "  ")
+
+
+def symbols_of(size: int) -> Symbols:
+    """What a model is told of a vocabulary of ``size`` symbols, marks included."""
+    return Symbols(size=size, pad=PAD, unk=UNK, bos=BOS, eos=EOS)
+
+
+def one_line(text: str) -> str:
+    """``text`` with spaces for what would break a line: decoded bytes may hold a line end that no corpus ever had."""
+    return text.translate(_BREAKS)
+
+
+class TextCoder(Protocol):
+    """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the units."""
+
+    @property
+    def symbols(self) -> Symbols:
+        """The size of the vocabulary and the ids of its marks."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A sha256 of all that decides what ``encode`` gives."""
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The line that ids stand for, marks left out: the inverse of ``encode`` up to normalisation."""
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """One short string an id, as pictures show it; a space reads as U+2581."""
+
+    def serialise(self) -> bytes:
+        """What the vocabulary's file holds."""

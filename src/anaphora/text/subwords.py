@@ -1,0 +1,122 @@
+"""Byte-pair subwords (Sennrich et al. 2016) by sentencepiece, with bytes for what the vocabulary cannot spell.
+
+Runs of spaces count as one and spaces at the ends as none; beyond that, and NFC, a line comes back as it was.
+"""
+
+import hashlib
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Self
+
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.protocols import Symbols
+from anaphora.text.coder import BOS, EOS, PAD, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.normalise import normalise
+
+_LONGEST_LINE = 4000
+"""Characters; sentencepiece leaves out longer lines without a word, so they are cut."""
+
+_COVERAGE = 0.9999
+"""The share of the text's characters that get a unit of their own; a large script would otherwise fill the table."""
+
+
+class SubwordCoder:
+    """A TextCoder over a sentencepiece model."""
+
+    def __init__(self, model: bytes, *, lowercase: bool) -> None:
+        """``model`` is what sentencepiece trained; RunError when it cannot be read or numbers the marks otherwise."""
+        self._model = model
+        self._lowercase = lowercase
+        try:
+            self._processor = SentencePieceProcessor(model_proto=model)
+        except RuntimeError:
+            raise RunError("A subword vocabulary should be a sentencepiece model, but cannot be read as one.") from None
+        processor = self._processor
+        marks = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        if marks != (PAD, UNK, BOS, EOS):
+            raise RunError(f"A subword vocabulary should number <pad> <unk> <s> </s> as 0 1 2 3, but has {marks}.")
+
+    @classmethod
+    def learn(cls, lines: Iterable[str], *, size: int, lowercase: bool, byte_fallback: bool) -> Self:
+        """Learn at most ``size`` units, marks and bytes included; fewer when the text does not hold so many.
+
+        The same lines in the same order give the same bytes. Raises DataError for a text without characters and
+        ConfigError when ``size`` is less than marks, bytes and single characters need.
+        """
+        usable = _cut(normalise(line, lowercase=lowercase) for line in lines)
+        first = next(usable, None)
+        if first is None:
+            raise DataError(
+                "A subword vocabulary needs text to learn from, but every line of the training part is empty."
+            )
+        written = io.BytesIO()
+        try:
+            SentencePieceTrainer.train(
+                sentence_iterator=chain([first], usable),
+                model_writer=written,
+                model_type="bpe",
+                vocab_size=size,
+                hard_vocab_limit=False,  # a small text gives what it has
+                byte_fallback=byte_fallback,
+                character_coverage=_COVERAGE if byte_fallback else 1.0,
+                normalization_rule_name="identity",  # ours is done before, and NFKC would change what people wrote
+                max_sentence_length=4 * _LONGEST_LINE,
+                num_threads=1,
+                minloglevel=2,
+                pad_id=PAD,
+                unk_id=UNK,
+                bos_id=BOS,
+                eos_id=EOS,
+                unk_surface=UNKNOWN,
+            )
+        except RuntimeError as error:
+            raise _too_small(size, str(error)) from None
+        return cls(written.getvalue(), lowercase=lowercase)
+
+    def serialise(self) -> bytes:
+        """The sentencepiece model."""
+        return self._model
+
+    @property
+    def symbols(self) -> Symbols:
+        """The size of the vocabulary and the ids of its marks."""
+        return symbols_of(self._processor.get_piece_size())
+
+    @property
+    def fingerprint(self) -> str:
+        """A sha256 of the model and the case."""
+        return hashlib.sha256(b"bpe %d " % self._lowercase + self._model).hexdigest()
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of one line, without marks at the ends."""
+        return list(self._processor.encode(normalise(text, lowercase=self._lowercase)))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The line; ``<unk>`` and bytes that are no UTF-8 read as U+FFFD."""
+        return one_line(self._processor.decode([int(number) for number in ids]))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The units as sentencepiece writes them: U+2581 for a space, ``<0xC3>`` for a byte."""
+        return [self._processor.id_to_piece(int(number)) for number in ids]
+
+
+def _cut(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that hold anything, the very long ones in parts."""
+    for line in lines:
+        if line.strip():
+            for start in range(0, len(line), _LONGEST_LINE):
+                yield line[start : start + _LONGEST_LINE]
+
+
+def _too_small(size: int, said: str) -> ConfigError:
+    needed = re.search(r"smaller than required_chars\. \d+ vs (\d+)", said)
+    if needed:
+        return ConfigError(
+            f"text.size should leave room for the marks, bytes and single characters of this text, which are "
+            f"{needed[1]}, but is {size}: raise it."
+        )
+    return ConfigError(f"text.size = {size} does not suit this text; sentencepiece says: {said.strip()}")

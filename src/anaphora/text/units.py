@@ -1,0 +1,154 @@
+"""What a text is cut into: the configuration, and coders learnt, saved and loaded.
+
+sentencepiece is imported only when subwords are made, so that a recipe can be read without it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from anaphora.config import Config
+from anaphora.errors import RunError
+from anaphora.events import Note, Report, silent
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import TextCoder
+from anaphora.text.sampling import sample
+
+Lines = Callable[[], Iterator[str]]
+"""A text that can be walked more than once."""
+
+_INDEX = "vocabulary.json"
+
+
+class Bpe(Config):
+    """Byte-pair subwords."""
+
+    units: Literal["bpe"] = "bpe"
+    """What a text is cut into."""
+    size: int = Field(8000, gt=0)
+    """Units of a vocabulary, its marks and bytes included; a small text gives fewer, and that is said."""
+    joint: bool = True
+    """Whether all sides share one vocabulary."""
+    lowercase: bool = False
+    """Whether text is lower-cased before it is cut."""
+    byte_fallback: bool = True
+    """Whether characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
+    sample: int = Field(50_000, gt=0)
+    """A vocabulary is learnt from at most so many lines of a side, drawn evenly, so that memory has a bound."""
+
+
+class Character(Config):
+    """Single characters."""
+
+    units: Literal["character"] = "character"
+    """What a text is cut into."""
+    joint: bool = False
+    """Whether all sides share one alphabet."""
+    lowercase: bool = False
+    """Whether text is lower-cased before it is cut."""
+    least: int = Field(1, gt=0)
+    """Characters seen less often than this in the training text become ``<unk>``."""
+
+
+TextConfig = Annotated[Bpe | Character, Field(discriminator="units")]
+"""The ``[text]`` table."""
+
+
+def fit(config: Bpe | Character, sides: Mapping[str, Lines], report: Report = silent) -> dict[str, TextCoder]:
+    """Learn a coder for every side from its training text; with ``joint`` all sides get the same object.
+
+    Raises DataError for a text with nothing in it, ConfigError for a size below what single characters need.
+    """
+    if config.joint:
+        coder = _learn(config, dict(sides), report)
+        return dict.fromkeys(sides, coder)
+    return {side: _learn(config, {side: lines}, report) for side, lines in sides.items()}
+
+
+def save(coders: Mapping[str, TextCoder], folder: Path) -> None:
+    """Write the vocabularies into ``folder``, which is made if need be; shared ones once, as ``joint``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shared = len(coders) > 1 and len({id(coder) for coder in coders.values()}) == 1
+    index = {}
+    for side, coder in coders.items():
+        name = "joint" if shared else side
+        data = coder.serialise()
+        (folder / name).write_bytes(data)
+        index[side] = {"file": name, "size": coder.symbols.size, "sha256": hashlib.sha256(data).hexdigest()}
+    (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
+
+
+def load(config: Bpe | Character, folder: Path) -> dict[str, TextCoder]:
+    """The coders that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
+    coders: dict[str, TextCoder] = {}
+    by_file: dict[str, TextCoder] = {}
+    for side, entry in _read_index(folder / _INDEX).items():
+        name = entry["file"]
+        if name not in by_file:
+            by_file[name] = _load_one(config, folder / name, entry)
+        coders[side] = by_file[name]
+    return coders
+
+
+def _learn(config: Bpe | Character, sides: Mapping[str, Lines], report: Report) -> TextCoder:
+    if isinstance(config, Character):
+        every_line = (line for lines in sides.values() for line in lines())
+        return CharacterCoder.learn(every_line, lowercase=config.lowercase, least=config.least)
+    from anaphora.text.subwords import SubwordCoder
+
+    drawn: list[str] = []
+    for side, lines in sides.items():
+        kept, seen = sample(lines(), config.sample)
+        if seen > len(kept):
+            report(Note(f"The {side} vocabulary is learnt from {len(kept):,} of {seen:,} lines (text.sample)."))
+        drawn += kept
+    coder = SubwordCoder.learn(drawn, size=config.size, lowercase=config.lowercase, byte_fallback=config.byte_fallback)
+    if coder.symbols.size < config.size:
+        report(
+            Note(
+                f"text.size asks for {config.size:,} units, but the {' and '.join(sides)} training text holds only "
+                f"{coder.symbols.size:,}: these are used."
+            )
+        )
+    return coder
+
+
+def _read_index(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        sides = json.loads(path.read_bytes())["sides"]
+        complete = all(
+            isinstance(entry["file"], str) and isinstance(entry["size"], int) and isinstance(entry["sha256"], str)
+            for entry in sides.values()
+        )
+    except FileNotFoundError:
+        raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        complete = False
+    if not complete:
+        raise RunError(f"{path} should list the vocabularies beside it, but is damaged: restore it from a copy.")
+    return dict(sides)
+
+
+def _load_one(config: Bpe | Character, path: Path, entry: Mapping[str, Any]) -> TextCoder:
+    if path.parent / Path(entry["file"]).name != path:
+        raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} points elsewhere.")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"The vocabulary {path} should be a file, but: {error.strerror}.") from None
+    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+        raise RunError(f"The vocabulary {path} is not the one that was saved (sha256): restore it from a copy.")
+    coder: TextCoder
+    if isinstance(config, Character):
+        coder = CharacterCoder.deserialise(data, lowercase=config.lowercase)
+    else:
+        from anaphora.text.subwords import SubwordCoder
+
+        coder = SubwordCoder(data, lowercase=config.lowercase)
+    if coder.symbols.size != entry["size"]:
+        raise RunError(f"The vocabulary {path} should have {entry['size']} units, but has {coder.symbols.size}.")
+    return coder

@@ -1,0 +1,1 @@
+"""Training: optimizer, schedule, early stopping and the loop, over any model and any batches."""

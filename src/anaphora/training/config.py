@@ -1,0 +1,42 @@
+"""The ``[training]`` table: how weights are updated, when training looks at itself, and when it stops."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from anaphora.config import Config, by_kind
+from anaphora.training.optimizer import Adam
+from anaphora.training.schedule import Constant, Plateau
+
+
+class TrainingConfig(Config):
+    """How a network is trained."""
+
+    optimizer: Annotated[Adam, by_kind] = Adam()
+    """What turns gradients into steps."""
+    schedule: Annotated[Plateau | Constant, Field(discriminator="kind"), by_kind] = Plateau()
+    """How the learning rate changes as training goes."""
+    batch_tokens: int = Field(4000, ge=1)
+    """Upper bound of a batch: its rows times its longest row, in tokens."""
+    clip_norm: float = Field(1.0, ge=0)
+    """Gradients are scaled down to this global norm; 0 leaves them as they are."""
+    epochs: int = Field(10, ge=1)
+    """Passes over the training data, at most."""
+    minutes: float = Field(0.0, ge=0)
+    """Time for training, all its resumed parts together; 0 sets no bound."""
+    patience: int = Field(5, ge=0)
+    """Validations in a row without improvement after which training stops; 0 never stops it."""
+    validate_every: int = Field(0, ge=0)
+    """Updates between validations; 0 validates at the end of every epoch."""
+    save_every: int = Field(0, ge=0)
+    """Updates between checkpoints beside those of every validation; 0 adds none."""
+    metric: str = "loss"
+    """The validation figure that decides which checkpoint is the best."""
+    better: Literal["lower", "higher"] = "lower"
+    """Which values of ``metric`` are the better ones."""
+    skip_limit: int = Field(5, ge=1)
+    """Updates in a row that may be skipped because loss or gradient is not finite, before training gives up."""
+    seed: int = Field(1, ge=0)
+    """Where every random draw starts from."""
+    threads: int = Field(0, ge=0)
+    """Threads of a matrix product; 0 lets torch choose. Another number may round differently."""

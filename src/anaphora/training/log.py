@@ -1,0 +1,35 @@
+"""The lines of ``metrics.jsonl`` that training writes."""
+
+import math
+from typing import Any
+
+from anaphora.events import Update, Validated
+
+
+def update_line(event: Update) -> dict[str, Any]:
+    """What one update did; ``seconds`` is the only part that a repetition changes."""
+    return {
+        "update": event.update,
+        "epoch": event.epoch,
+        "loss": event.loss,
+        "tokens": event.tokens,
+        "rate": event.rate,
+        "gradient_norm": event.gradient_norm,
+        "seconds": round(event.seconds, 6),
+    }
+
+
+def skip_line(update: int, epoch: int, fault: str) -> dict[str, Any]:
+    """Why an update was left out."""
+    return {"update": update, "epoch": epoch, "skipped": fault}
+
+
+def validation_line(event: Validated) -> dict[str, Any]:
+    """The figures of a validation; one that is not finite reads null."""
+    figures = {name: value if math.isfinite(value) else None for name, value in event.metrics.items()}
+    return {"update": event.update, "epoch": event.epoch, "validation": figures, "best": event.best}
+
+
+def fault(name: str, value: float) -> str:
+    """What is wrong with a number that should be finite, or nothing."""
+    return "" if math.isfinite(value) else f"its {name} is {value}"

@@ -1,0 +1,53 @@
+"""Which validation was the best, and how long ago that was."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from anaphora.errors import ConfigError
+
+
+class BestSoFar:
+    """Keeps the best value of one validation metric and counts the validations since."""
+
+    def __init__(self, metric: str, better: Literal["lower", "higher"]) -> None:
+        """``metric`` is the name of the deciding figure, ``better`` the direction it should go."""
+        self.metric = metric
+        self._sign = 1 if better == "higher" else -1
+        self.update = 0
+        """The update of the best validation, 0 before the first."""
+        self.metrics: dict[str, float] = {}
+        """All figures of the best validation."""
+        self.since = 0
+        """Validations after the best one."""
+
+    def observe(self, metrics: Mapping[str, float], update: int) -> bool:
+        """Take note of a validation, and say whether it is the best so far; a value that is not finite never is.
+
+        Raises ConfigError when the deciding metric is not among ``metrics``.
+        """
+        if self.metric not in metrics:
+            known = ", ".join(sorted(metrics)) or "no figures"
+            raise ConfigError(
+                f"training.metric is '{self.metric}', but validation gives {known}: set it to one of these."
+            )
+        value = metrics[self.metric]
+        improved = math.isfinite(value) and (
+            not self.metrics or self._sign * value > self._sign * self.metrics[self.metric]
+        )
+        if improved:
+            self.update, self.since = update, 0
+            # other figures may be infinite, which JSON has no words for
+            self.metrics = {name: float(figure) for name, figure in metrics.items() if math.isfinite(figure)}
+        else:
+            self.since += 1
+        return improved
+
+    def state(self) -> dict[str, Any]:
+        """All that later answers depend on."""
+        return {"update": self.update, "metrics": self.metrics, "since": self.since}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up a saved state."""
+        self.update, self.since = int(state["update"]), int(state["since"])
+        self.metrics = {name: float(value) for name, value in state["metrics"].items()}

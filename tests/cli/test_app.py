@@ -1,0 +1,149 @@
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import anaphora
+from anaphora.cli.app import main
+
+COMMAND = [sys.executable, "-m", "anaphora"]
+VERBS = ("quickstart", "recipes", "train", "translate", "evaluate", "generate", "fetch")
+
+
+def test_help_is_quick() -> None:
+    seconds = []
+    for _ in range(5):
+        started = time.perf_counter()
+        subprocess.run([*COMMAND, "--help"], capture_output=True, check=True)
+        seconds.append(time.perf_counter() - started)
+    # alone on the machine it takes under 0.2 s; the bound leaves room for neighbours
+    assert statistics.median(seconds) < 0.4 or min(seconds) < 0.4
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys; from anaphora.cli.app import main; main(['train', '--help']);"
+        "print(*(name for name in ('torch', 'numpy', 'sentencepiece', 'sacrebleu', 'rich') if name in sys.modules),"
+        " file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"Usage: anaphora {verb}" in shown
+    assert f"Examples:\n    anaphora {verb}" in shown
+
+
+def test_the_command_alone_shows_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {verb} " in shown for verb in VERBS)
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"anaphora {anaphora.__version__}\n"
+
+
+def test_recipes_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipes"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == anaphora.recipes.names()  # type: ignore[attr-defined]
+    assert main(["recipes", "character-lm"]) == 0
+    assert capsys.readouterr().out == anaphora.recipes.read("character-lm")  # type: ignore[attr-defined]
+
+
+def test_a_reader_that_goes_away_is_no_fault() -> None:
+    script = f"{sys.executable} -m anaphora recipes multi30k-en-de | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.strip() in ("0", "141")  # 0 when all was written before the reader went
+
+
+def test_an_interrupted_command_leaves_in_one_line(toy_pairs: Path, tiny_translator: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    arguments = ["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]
+    process = subprocess.Popen(
+        [*COMMAND, *arguments, "--set", "training.epochs=1000000", "--set", "training.patience=0"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not (run / "latest").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert said.splitlines()[-2:] == [
+        f"The last checkpoint is kept; go on with: anaphora train --resume --run {run}",
+        "anaphora: interrupted.",
+    ]
+    assert "Traceback" not in said
+
+
+def test_a_translator_is_trained_used_and_scored_from_the_command_line(
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, output, links = tmp_path / "run", tmp_path / "out", tmp_path / "links"
+    training = ["train", tiny_translator, "--data", toy_pairs, "--source", "en", "--target", "fr", "--run", run]
+    assert main([str(part) for part in [*training, "--set", "training.epochs=1"]]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == f"{run}\n"
+    assert "all epochs are done" in shown.err
+
+    assert main(["train", "--resume", "--run", str(run), "--set", "training.epochs=2"]) == 0
+    capsys.readouterr()
+
+    test = toy_pairs / "test.en"
+    assert main(["translate", str(run), str(test), "--output", str(output), "--alignments", str(links)]) == 0
+    assert capsys.readouterr().out == ""
+    assert len(output.read_text().splitlines()) == len(links.read_text().splitlines()) == 3
+    assert main(["translate", str(run), str(test), "--beam", "5"]) == 0
+    assert capsys.readouterr().out == output.read_text()
+
+    assert main(["evaluate", str(run), "--source", str(test), "--reference", str(toy_pairs / "test.fr"), "--json"]) == 0
+    [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+    assert figures["sentences"] == 3
+    assert "version:" in figures["bleu"]["signature"]
+    assert main(["evaluate", str(run)]) == 0
+    assert capsys.readouterr().out.startswith("test\nBLEU = ")
+    assert main(["generate", str(run), "--prompt", "a"]) == 2
+
+
+def test_standard_input_is_translated_line_by_line(toy_pairs: Path, tiny_translator: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
+    text = "abc\r\n\nd\u2028e\n".encode()
+    done = subprocess.run([*COMMAND, "translate", str(run)], input=text, capture_output=True, check=True)
+    assert done.stdout.count(b"\n") == 3
+    assert done.stdout.split(b"\n")[1] == b""
+
+
+def test_a_language_model_is_trained_and_writes(
+    toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(run)]) == 0
+    capsys.readouterr()
+    assert main(["generate", str(run), "--prompt", "line 1", "--length", "20"]) == 0
+    written = capsys.readouterr().out
+    assert written.startswith("line 1")
+    assert main(["generate", str(run), "--prompt", "line 1", "--length", "20"]) == 0
+    assert capsys.readouterr().out == written
+    assert main(["evaluate", str(run), "--text", str(toy_book), "--json"]) == 0
+    [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+    assert figures["characters"] == len(toy_book.read_text())

@@ -1,0 +1,191 @@
+"""Whatever a person gets wrong: one sentence, exit code 2, no traceback, and nothing half-written."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from anaphora.cli.app import main
+
+Spoil = Callable[[Path], object]
+
+
+def add_line(name: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        (folder / name).write_text((folder / name).read_text() + "more\n")
+
+    return spoil
+
+
+def drop_line(name: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        (folder / name).write_text("".join((folder / name).read_text().splitlines(keepends=True)[:-1]))
+
+    return spoil
+
+
+def overwrite(name: str, content: bytes) -> Spoil:
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def remove(name: str) -> Spoil:
+    return lambda folder: (folder / name).unlink()
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The one line that a refused command says."""
+    code = main([str(argument) for argument in arguments])
+    shown = capsys.readouterr()
+    assert code == 2
+    assert shown.out == ""
+    assert "Traceback" not in shown.err
+    complaint = shown.err.splitlines()[-1]
+    assert complaint.startswith("anaphora: ")
+    return complaint
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (remove("train.en"), ["train.en", "train.fr"]),
+        (remove("val.fr"), ["val.fr"]),
+        (shutil.rmtree, ["--data"]),
+        (add_line("train.en"), ["train.en has 13", "train.fr has 12"]),
+        (drop_line("train.en"), ["train.en has 11", "train.fr has 12"]),
+        (add_line("train.fr"), ["train.en has 12", "train.fr has 13"]),
+        (add_line("val.en"), ["val.en has 4", "val.fr has 3"]),
+        (drop_line("test.fr"), ["test.en has 3", "test.fr has 2"]),
+        (overwrite("train.en", b"a\nb\nc\xff\n"), ["train.en:3", "UTF-8", "0xFF"]),
+        (overwrite("test.fr", b"a\nb\xc3\nc\n"), ["test.fr:2", "UTF-8"]),
+        (overwrite("train.en", b"\n" * 12), ["train.en"]),
+    ],
+)
+def test_bad_data_is_refused_before_anything_is_written(
+    spoil: Spoil,
+    words: list[str],
+    toy_pairs: Path,
+    tiny_translator: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    spoil(toy_pairs)
+    before = sorted(tmp_path.rglob("*"))
+    complaint = refused(
+        capsys, "train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", tmp_path / "new" / "run"
+    )
+    assert sorted(tmp_path.rglob("*")) == before
+    for word in words:
+        assert word in complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (
+            ["train", "multi30k"],
+            "anaphora: The recipe 'multi30k' is unknown. Known: bilstm-attention, character-lm, multi30k-en-de, "
+            "quickstart. Did you mean 'multi30k-en-de'? A file of your own is named with its ending, .toml.",
+        ),
+        (["recipes", "character"], "Did you mean 'character-lm'?"),
+        (["train", "mine.toml"], "anaphora: The experiment mine.toml cannot be read: No such file or directory."),
+        (["train"], "anaphora: A recipe's name or a .toml file is needed; anaphora recipes lists the recipes."),
+        (
+            ["train", "quickstart", "--set", "training.epoch=3"],
+            "anaphora: quickstart.toml: training.epoch is not an option. Did you mean 'epochs'?",
+        ),
+        (
+            ["train", "quickstart", "--set", "training.epochs=five"],
+            "anaphora: quickstart.toml: training.epochs should be a whole number, but is 'five'.",
+        ),
+        (
+            ["train", "quickstart", "--set", "encoder.cell=lstmm"],
+            "anaphora: quickstart.toml: encoder.cell 'lstmm' is unknown. Known: gru, lstm. Did you mean 'lstm'?",
+        ),
+        (["train", "quickstart", "--set", "epochs"], "anaphora: --set takes dotted.key=value, but got 'epochs'."),
+        (["train", "quickstart", "--time", "soon"], "anaphora: --time takes a time such as 30m, 1h30m or 90s"),
+        (["train", "quickstart"], "anaphora: Training needs data, but none was given: pass --data"),
+        (["train", "quickstart", "--epochs", "3"], "anaphora: No such option: --epochs"),
+        (["trian"], "anaphora: No such command 'trian'. Did you mean 'train'?"),
+        (["translate"], "anaphora: Missing argument 'RUN'"),
+        (["translate", "missing"], "anaphora: A run folder should be at missing, but nothing is there."),
+        (["evaluate", "missing", "--source", "a"], "anaphora: --source and --reference belong together"),
+        (["translate", "run", "--output", "no/where"], "anaphora: no/where cannot be written: there is no folder"),
+        (["generate", "run", "--greedy", "--beam", "3"], "anaphora: --greedy is a beam of 1"),
+        (["fetch", "multi30"], "Did you mean 'multi30k'?"),
+    ],
+)
+def test_a_wrong_command_is_refused(
+    arguments: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert complaint in refused(capsys, *arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_folder_that_exists_is_left_alone(
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "thesis.txt").write_text("years of work")
+    complaint = refused(capsys, "train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run)
+    assert f"{run} exists and is not empty" in complaint
+    assert "--resume" in complaint
+    assert [file.name for file in run.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize("verb", ["translate", "generate", "evaluate"])
+def test_an_empty_run_folder_is_refused(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert f"{tmp_path} should be a run folder, but is empty." in refused(capsys, verb, tmp_path)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+@pytest.mark.parametrize("damage", [flip, truncate, Path.unlink])
+@pytest.mark.parametrize("name", ["model.safetensors", "manifest.json", "experiment.toml", "vocabulary.json"])
+def test_a_damaged_run_folder_is_refused_and_the_file_named(
+    damage: Callable[[Path], object],
+    name: str,
+    toy_pairs: Path,
+    tiny_translator: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = tmp_path / "run"
+    training = ["train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run]
+    assert main([str(part) for part in [*training, "--set", "training.epochs=1"]]) == 0
+    capsys.readouterr()
+    [file] = run.rglob(name)
+    damage(file)
+    assert name in refused(capsys, "translate", run, toy_pairs / "test.en")
+
+
+def test_a_missing_text_is_refused_and_no_output_begun(
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
+    capsys.readouterr()
+    (toy_pairs / "bad.en").write_bytes(b"fine\n\xff\n")
+    for text, word in ((tmp_path / "missing.en", "missing.en"), (toy_pairs / "bad.en", "bad.en:2")):
+        output = tmp_path / "output"
+        assert word in refused(capsys, "translate", run, text, "--output", output)
+        assert not output.exists()
+    (toy_pairs / "short.fr").write_text("a\n")
+    complaint = refused(
+        capsys, "evaluate", run, "--source", toy_pairs / "test.en", "--reference", toy_pairs / "short.fr"
+    )
+    assert "has 3" in complaint and "has 1" in complaint

@@ -1,0 +1,70 @@
+import pytest
+
+from anaphora.cli import progress
+from anaphora.cli.progress import Pace, clock, listening, sentence
+from anaphora.events import Note, Progress, Skipped, Update, Validated
+
+
+def update(number: int, seconds: float = 0.5, epoch: int = 1) -> Update:
+    return Update(number, epoch, number, 10, 3, loss=2.0, tokens=100, rate=0.1, gradient_norm=1.0, seconds=seconds)
+
+
+def test_pace_is_tokens_over_seconds_and_time_left_counts_all_epochs() -> None:
+    pace = Pace()
+    assert (pace.tokens_per_second, pace.seconds_left) == (0.0, 0.0)
+    for number in range(1, 5):
+        pace.see(update(number))
+    assert pace.tokens_per_second == 200
+    assert pace.loss == 2.0
+    assert pace.seconds_left == (6 + 20) * 0.5
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (59.6, "1:00"), (61, "1:01"), (3725, "1:02:05")])
+def test_times_read_like_a_stopwatch(seconds: float, shown: str) -> None:
+    assert clock(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (Note("Look."), "Look."),
+        (Note("Look.", warning=True), "warning: Look."),
+        (Skipped("pairs were left out", 1200), "1,200 pairs were left out"),
+        (Skipped("pairs were left out", 0), ""),
+        (Validated(7, 2, {"loss": 1.5}, True), "epoch 2, update 7: validation loss 1.5  (best so far)"),
+        (update(1), ""),
+    ],
+)
+def test_an_event_reads_as_a_sentence_or_is_silent(event: object, text: str) -> None:
+    assert sentence(event) == text  # type: ignore[arg-type]
+
+
+def test_without_a_terminal_lines_are_few_and_plain(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with listening() as report:
+        for number in range(1, 10):
+            report(update(number))
+            report(Progress("encoding", number, 9, "lines"))
+        report(Note("Done."))
+    assert capsys.readouterr().err == "Done.\n"
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    with listening() as report:
+        report(update(4))
+        report(Progress("encoding", 1000, 0, "lines"))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["epoch 1/3, update 4: loss 2.000  200 tokens/s  at most 0:13 left", "encoding: 1,000 lines"]
+
+
+def test_on_a_terminal_bars_are_drawn_and_sentences_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with listening() as report:
+        report(Progress("encoding", 3, 9, "lines"))
+        report(update(4))
+        report(Note("[not] markup"))
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "[not] markup" in shown.err

@@ -1,0 +1,110 @@
+"""Fixtures shared by all tests, and the rule that keeps the fast tier fast."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FAST_SECONDS = 10.0
+"""What an unmarked test may take; longer ones carry the mark ``slow``."""
+
+SLOW_TIMEOUT = 1200
+"""Seconds after which a slow test is stopped."""
+
+TINY_TRANSLATOR = """
+task = "translate"
+[text]
+units = "character"
+[embedding]
+size = 8
+[encoder]
+cell = "gru"
+size = 8
+[decoder]
+cell = "gru"
+size = 8
+dropout = 0.1
+[training]
+batch_tokens = 60
+epochs = 2
+"""
+
+TINY_LANGUAGE_MODEL = """
+task = "language-model"
+[data]
+steps = 10
+[text]
+units = "character"
+[embedding]
+size = 8
+[recurrence]
+size = 8
+[training]
+batch_tokens = 40
+epochs = 2
+"""
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets beside a development checkout; tests that need it are skipped elsewhere."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the real data sets are not here")
+    return folder
+
+
+@pytest.fixture
+def toy_pairs(tmp_path: Path) -> Path:
+    """A folder with the three parts of a toy translation corpus: every word is spelt backwards."""
+    folder = tmp_path / "pairs"
+    folder.mkdir()
+    words = [a + b + c for a in "abc" for b in "de" for c in "fgh"]
+    for part, chosen in (("train", words[:12]), ("val", words[12:15]), ("test", words[15:])):
+        (folder / f"{part}.en").write_text("".join(f"{word}\n" for word in chosen))
+        (folder / f"{part}.fr").write_text("".join(f"{word[::-1]}\n" for word in chosen))
+    return folder
+
+
+@pytest.fixture
+def toy_book(tmp_path: Path) -> Path:
+    """A short text."""
+    path = tmp_path / "book.txt"
+    path.write_text("".join(f"line {number} of the little book\n" for number in range(40)))
+    return path
+
+
+@pytest.fixture
+def tiny_translator(tmp_path: Path) -> Path:
+    """A file with the experiment of a translator that trains in a second; its data is to be given."""
+    path = tmp_path / "tiny-translator.toml"
+    path.write_text(TINY_TRANSLATOR)
+    return path
+
+
+@pytest.fixture
+def tiny_language_model(tmp_path: Path) -> Path:
+    """A file with the experiment of a language model that trains in a second; its data is to be given."""
+    path = tmp_path / "tiny-language-model.toml"
+    path.write_text(TINY_LANGUAGE_MODEL)
+    return path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_TIMEOUT))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
+    report = yield
+    too_long = call.when == "call" and call.duration > FAST_SECONDS and not item.get_closest_marker("slow")
+    if too_long and report.passed:
+        report.outcome = "failed"
+        report.longrepr = (
+            f"{item.nodeid} took {call.duration:.1f} s, and an unmarked test may take {FAST_SECONDS:.0f} s: "
+            f"make it shorter or mark it slow."
+        )
+    return report

@@ -1,0 +1,64 @@
+"""Corpora are streams that say when two files do not fit together."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from anaphora.data.corpora import AlignedFiles, PairCorpus, PairFile, TextCorpus, both_sides, fingerprint
+from anaphora.errors import DataError
+
+
+def aligned(folder: Path, sources: list[str], targets: list[str]) -> AlignedFiles:
+    files = AlignedFiles(folder / "train.en", folder / "train.cs.gz")
+    files.source.write_text("".join(f"{line}\n" for line in sources), encoding="utf-8")
+    files.target.write_bytes(gzip.compress("".join(f"{line}\n" for line in targets).encode()))
+    return files
+
+
+@pytest.mark.parametrize(("sources", "targets"), [(3, 2), (2, 3), (5, 1), (0, 2), (2, 0)])
+def test_unequal_line_counts_name_both_files_and_counts(tmp_path: Path, sources: int, targets: int) -> None:
+    files = aligned(tmp_path, ["a"] * sources, ["b"] * targets)
+    with pytest.raises(DataError, match=rf"train\.en has {sources} and .*train\.cs\.gz has {targets}:"):
+        list(files)
+
+
+def test_line_separators_inside_lines_do_not_shift_pairs(tmp_path: Path) -> None:
+    files = aligned(tmp_path, ["a\u2028b", "c\x85", "d\x0b"], ["A", "B", "C"])
+    assert list(files) == [("a\u2028b", "A"), ("c\x85", "B"), ("d\x0b", "C")]
+
+
+def test_a_corpus_is_walked_as_often_as_needed(tmp_path: Path) -> None:
+    files = aligned(tmp_path, ["a", " ", "c"], ["A", "B", "C"])
+    corpus = PairCorpus("train", (files, files), "print", 4, both_sides)
+    for _ in range(2):
+        assert list(corpus) == [("a", "A"), ("c", "C")] * 2
+    assert list(corpus.sources()) == ["a", "c"] * 2
+    assert list(corpus.targets()) == ["A", "C"] * 2
+
+
+def test_two_columns_are_source_and_target(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("a\tA\nwrong\nb\tB\n", encoding="utf-8")
+    assert list(PairFile(tmp_path / "pairs.tsv")) == [("a", "A"), ("b", "B")]
+
+
+def test_running_text_keeps_empty_lines_and_goes_on_over_files(tmp_path: Path) -> None:
+    (tmp_path / "1.txt").write_text("a\n\nb", encoding="utf-8")
+    (tmp_path / "2.txt").write_text("c\n", encoding="utf-8")
+    paths = (tmp_path / "1.txt", tmp_path / "2.txt")
+    assert list(TextCorpus("train", paths, "", 4)) == ["a", "", "b", "c"]
+    assert list(TextCorpus("valid", paths, "", 2, start=2).lines()) == ["b", "c"]
+
+
+def test_the_fingerprint_sees_bytes_order_and_choices(tmp_path: Path) -> None:
+    one, two = tmp_path / "1", tmp_path / "2"
+    one.write_bytes(b"a")
+    two.write_bytes(b"b")
+    before = fingerprint([one, two], "all")
+    assert before == fingerprint([one, two], "all")
+    others = {fingerprint([two, one], "all"), fingerprint([one, two], "half"), fingerprint([one], "all")}
+    one.write_bytes(b"c")
+    others.add(fingerprint([one, two], "all"))
+    assert len(others | {before}) == 5
+    with pytest.raises(DataError, match="cannot be read"):
+        fingerprint([tmp_path / "nowhere"])

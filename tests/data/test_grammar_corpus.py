@@ -1,0 +1,107 @@
+import os
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from anaphora.data.grammar import GrammarParts, corpus, sentences, write
+from anaphora.data.grammar.corpus import LONGEST
+from anaphora.errors import ConfigError
+
+
+@pytest.fixture(scope="module")
+def parts() -> GrammarParts:
+    return corpus(seed=3, train=6000, valid=150, test=200)
+
+
+def test_every_part_has_the_size_that_was_asked_for(parts: GrammarParts) -> None:
+    assert [len(part) for part in parts] == [6000, 150, 200]
+    assert [len(part) for part in corpus(1, 20, 0, 0)] == [20, 0, 0]
+    assert [len(part) for part in corpus(1, 0, 0, 0)] == [0, 0, 0]
+
+
+def test_no_sentence_is_said_twice_on_either_side_of_the_split(parts: GrammarParts) -> None:
+    every = [pair.source for part in parts for pair in part]
+    assert len(every) == len(set(every))
+
+
+def test_parts_share_no_template(parts: GrammarParts) -> None:
+    train, valid, test = ({pair.template for pair in part} for part in parts)
+    assert not train & valid and not train & test and not valid & test
+
+
+def test_training_shows_every_word_and_construction_of_the_other_parts(parts: GrammarParts) -> None:
+    source = {word for pair in parts.train for word in pair.source_words}
+    target = {word for pair in parts.train for word in pair.target_words}
+    units = {unit for pair in parts.train for unit in pair.template.split(" | ")}
+    for pair in (*parts.valid, *parts.test):
+        assert source.issuperset(pair.source_words)
+        assert target.issuperset(pair.target_words)
+        assert units.issuperset(pair.template.split(" | "))
+
+
+def test_held_out_templates_combine_at_least_four_constructions(parts: GrammarParts) -> None:
+    assert min(len(pair.template.split(" | ")) for pair in (*parts.valid, *parts.test)) == 4
+
+
+def test_sentences_are_short(parts: GrammarParts) -> None:
+    for pair in (pair for part in parts for pair in part):
+        assert 3 <= len(pair.source_words) <= LONGEST
+        assert 3 <= len(pair.target_words) <= LONGEST
+
+
+def test_the_vocabulary_is_moderate(parts: GrammarParts) -> None:
+    assert len({word.lower() for pair in parts.train for word in pair.source_words}) < 280
+    assert len({word.lower() for pair in parts.train for word in pair.target_words}) < 450
+
+
+def test_a_longer_stream_begins_with_the_shorter() -> None:
+    assert list(sentences(7, 50)) == list(islice(sentences(7, 500), 50))
+
+
+def test_another_seed_is_another_stream() -> None:
+    first, second = ({pair.source for pair in sentences(seed, 200)} for seed in (1, 2))
+    assert len(first & second) < 40
+
+
+def test_a_corpus_is_the_same_in_every_process() -> None:
+    code = (
+        "import hashlib; from anaphora.data.grammar import corpus; "
+        "print(hashlib.sha256(repr(corpus(9, 400, 20, 20)).encode()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
+def test_files_are_aligned_line_by_line(tmp_path: Path) -> None:
+    folder = write(tmp_path / "grammar", seed=4, train=600, valid=20, test=30)
+    parts = corpus(4, 600, 20, 30)
+    lines = {path.name: path.read_text("utf-8").splitlines() for path in folder.iterdir()}
+    assert set(lines) == {"train.en", "train.fr", "val.en", "val.fr", "test.en", "test.fr", "test.links"}
+    for name, part in (("train", parts.train), ("val", parts.valid), ("test", parts.test)):
+        assert lines[f"{name}.en"] == [pair.source for pair in part]
+        assert lines[f"{name}.fr"] == [pair.target for pair in part]
+    links = [[tuple(map(int, link.split("-"))) for link in line.split()] for line in lines["test.links"]]
+    assert links == [list(pair.links) for pair in parts.test]
+
+
+def test_a_training_part_too_small_to_learn_from_is_refused() -> None:
+    with pytest.raises(ConfigError, match="ask for more training sentences"):
+        corpus(1, train=1, valid=5, test=5)
+
+
+@pytest.mark.parametrize("sizes", [(-1, 0, 0), (10, -1, 0), (10, 0, -5)])
+def test_a_negative_size_is_refused(sizes: tuple[int, int, int]) -> None:
+    with pytest.raises(ConfigError, match="0 sentences or more"):
+        corpus(1, *sizes)

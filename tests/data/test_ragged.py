@@ -1,0 +1,29 @@
+"""Rectangles hold their rows and nothing else."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.data.ragged import Ragged
+
+ROWS = st.lists(st.lists(st.integers(4, 99), max_size=20), min_size=1, max_size=12)
+
+
+@given(rows=ROWS, data=st.data(), multiple=st.sampled_from([1, 8, 16]))
+def test_a_padded_row_is_the_row_its_end_and_padding(rows: list[list[int]], data: st.DataObject, multiple: int) -> None:
+    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1))
+    sequence = Ragged.of(rows).padded(np.array(chosen), end=3, pad=0, multiple=multiple)
+    longest = max(len(rows[row]) for row in chosen) + 1
+    assert longest <= sequence.ids_BT.shape[1] < longest + multiple
+    assert sequence.ids_BT.shape[1] % multiple == 0
+    for place, row in enumerate(chosen):
+        length = int(sequence.lengths_B[place])
+        assert sequence.ids_BT[place, :length].tolist() == [*rows[row], 3]
+        assert not sequence.ids_BT[place, length:].any()
+
+
+@given(ROWS)
+def test_rows_come_back_with_their_lengths(rows: list[list[int]]) -> None:
+    ragged = Ragged.of(rows)
+    assert [ragged[place].tolist() for place in range(len(ragged))] == rows
+    assert ragged.lengths.tolist() == [len(row) for row in rows]

@@ -1,0 +1,221 @@
+"""What ``--data`` means, and what is said when it means nothing."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from anaphora.data.sources import text_parts, translation_parts
+from anaphora.errors import DataError
+from anaphora.events import Event, Note, Skipped
+
+
+def put(path: Path, *lines: str) -> None:
+    text = "".join(f"{line}\n" for line in lines).encode()
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+
+
+def put_pairs(folder: Path, name: str, count: int, *, packed: bool = False) -> None:
+    for side in ("en", "cs"):
+        lines = [f"{side} {name} {number}" for number in range(count)]
+        put(folder / f"{name}.{side}{'.gz' if packed else ''}", *lines)
+
+
+class TestTranslation:
+    @pytest.mark.parametrize("name", ["val", "valid", "dev"])
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_a_folder_gives_its_parts_whatever_validation_is_called(
+        self, tmp_path: Path, name: str, packed: bool
+    ) -> None:
+        for part, count in (("train", 5), (name, 3), ("test", 2), ("test_2016_flickr", 4)):
+            put_pairs(tmp_path, part, count, packed=packed)
+        events: list[Event] = []
+        parts = translation_parts([tmp_path], "en", "cs", report=events.append)
+        assert next(iter(parts.train)) == ("en train 0", "cs train 0")
+        assert (parts.train.count, parts.valid.count) == (5, 3)
+        assert {test: corpus.count for test, corpus in parts.tests.items()} == {"test": 2, "test_2016_flickr": 4}
+        assert events == []
+
+    def test_the_names_of_the_parts_can_be_chosen(self, tmp_path: Path) -> None:
+        for part, count in (("train-sample", 5), ("train", 9), ("val", 3), ("valid", 4), ("test_1", 1), ("test_2", 1)):
+            put_pairs(tmp_path, part, count)
+        parts = translation_parts([tmp_path], "en", "cs", train="train-sample", valid="valid", test="test_2")
+        assert (parts.train.count, parts.valid.count, list(parts.tests)) == (5, 4, ["test_2"])
+
+    def test_the_direction_is_that_of_the_names(self, tmp_path: Path) -> None:
+        put_pairs(tmp_path, "train", 1)
+        put_pairs(tmp_path, "val", 1)
+        assert list(translation_parts([tmp_path], "cs", "en").train) == [("cs train 0", "en train 0")]
+
+    def test_a_file_of_pairs_is_parted_aloud(self, tmp_path: Path) -> None:
+        put(tmp_path / "pairs.tsv.gz", *(f"source {number % 300}\ttarget {number}" for number in range(400)))
+        events: list[Event] = []
+        parts = translation_parts([tmp_path / "pairs.tsv.gz"], "en", "cs", report=events.append)
+        train, valid = list(parts.train), list(parts.valid)
+        assert (len(train), len(valid)) == (parts.train.count, parts.valid.count)
+        assert 0 < len(valid) <= 20
+        assert sorted(train + valid) == sorted((f"source {n % 300}", f"target {n}") for n in range(400))
+        assert not {source for source, _ in train} & {source for source, _ in valid}
+        assert len(events) == 1
+        assert isinstance(events[0], Note)
+        assert f"{len(valid)} of 400 pairs are held out" in events[0].text
+
+    def test_the_held_out_part_depends_on_the_seed_alone(self, tmp_path: Path) -> None:
+        put(tmp_path / "pairs.tsv", *(f"source {number}\ttarget {number}" for number in range(200)))
+        one, again, other = (translation_parts([tmp_path / "pairs.tsv"], "en", "cs", seed=seed) for seed in (1, 1, 2))
+        assert list(one.valid) == list(again.valid) != list(other.valid)
+        assert one.valid.fingerprint == again.valid.fingerprint
+        assert (
+            len({one.train.fingerprint, one.valid.fingerprint, other.train.fingerprint, other.valid.fingerprint}) == 4
+        )
+
+    def test_several_sources_are_put_together(self, tmp_path: Path) -> None:
+        for folder in ("first", "second"):
+            for part in ("train", "val", "test"):
+                put_pairs(tmp_path / folder, part, 2)
+        put(tmp_path / "memory.tsv", "a\tb")
+        data = [tmp_path / "first", tmp_path / "second", tmp_path / "memory.tsv"]
+        parts = translation_parts(data, "en", "cs")
+        assert (parts.train.count, parts.valid.count) == (5, 4)
+        assert list(parts.train)[-1] == ("a", "b")
+        assert list(parts.tests) == ["test", "second/test"]
+
+    def test_pairs_with_an_empty_side_leave_training_and_stay_elsewhere(self, tmp_path: Path) -> None:
+        for part in ("train", "val"):
+            put(tmp_path / f"{part}.en", "a", "", "c", " \t")
+            put(tmp_path / f"{part}.cs", "A", "B", "\N{NO-BREAK SPACE}", "")
+        events: list[Event] = []
+        parts = translation_parts([tmp_path], "en", "cs", report=events.append)
+        assert list(parts.train) == [("a", "A")]
+        assert parts.valid.count == len(list(parts.valid)) == 4
+        assert events == [Skipped("pairs with an empty side were left out of the training part", 3)]
+
+    def test_lines_without_two_columns_are_counted(self, tmp_path: Path) -> None:
+        put(tmp_path / "train.tsv", "a\tb", "none", "c\td\te", "f\tg")
+        put_pairs(tmp_path, "val", 1)
+        events: list[Event] = []
+        assert translation_parts([tmp_path], "en", "cs", report=events.append).train.count == 2
+        assert [(event.count, "line 2" in event.reason) for event in events if isinstance(event, Skipped)] == [
+            (2, True)
+        ]
+
+    def test_a_test_part_with_one_side_is_left_out_aloud(self, tmp_path: Path) -> None:
+        put_pairs(tmp_path, "train", 2)
+        put_pairs(tmp_path, "val", 2)
+        put(tmp_path / "test_2018.en", "a")
+        events: list[Event] = []
+        assert translation_parts([tmp_path], "en", "cs", report=events.append).tests == {}
+        assert [event.warning for event in events if isinstance(event, Note)] == [True]
+
+    @pytest.mark.parametrize("part", ["train", "val", "test"])
+    @pytest.mark.parametrize(("sources", "targets"), [(3, 2), (2, 3)])
+    def test_unequal_line_counts_are_found_in_every_part(
+        self, tmp_path: Path, part: str, sources: int, targets: int
+    ) -> None:
+        for name in ("train", "val", "test"):
+            put_pairs(tmp_path, name, 2)
+        put(tmp_path / f"{part}.en", *["a"] * sources)
+        put(tmp_path / f"{part}.cs", *["a"] * targets)
+        with pytest.raises(DataError, match=rf"{part}\.en has {sources} and .*{part}\.cs has {targets}:"):
+            translation_parts([tmp_path], "en", "cs")
+
+    @pytest.mark.parametrize("part", ["train", "val", "test"])
+    def test_invalid_bytes_are_found_in_every_part(self, tmp_path: Path, part: str) -> None:
+        for name in ("train", "val", "test"):
+            put_pairs(tmp_path, name, 2)
+        (tmp_path / f"{part}.cs").write_bytes(b"fine\n\xe9t\xe9\n")
+        with pytest.raises(DataError, match=rf"{part}\.cs:2 should be UTF-8, but byte 1"):
+            translation_parts([tmp_path], "en", "cs")
+
+    @pytest.mark.parametrize(
+        ("present", "message"),
+        [
+            ((), r"should hold train\.en and train\.cs \(or train\.tsv\), but holds nothing"),
+            (("train.en",), r"train\.cs should lie beside .*train\.en"),
+            (("train.cs.gz",), r"train\.en should lie beside .*train\.cs\.gz"),
+            (("train.en", "train.cs", "valid.cs"), r"valid\.en should lie beside .*valid\.cs"),
+            (("trian.en", "trian.cs"), r"but holds trian\.cs, trian\.en\. Did you mean 'trian\.en'\?"),
+            (("train.en", "train.en.gz", "train.cs"), r"train\.en\.gz are the same part"),
+        ],
+    )
+    def test_missing_files_are_named(self, tmp_path: Path, present: tuple[str, ...], message: str) -> None:
+        for name in present:
+            put(tmp_path / name, "a")
+        with pytest.raises(DataError, match=message):
+            translation_parts([tmp_path], "en", "cs")
+
+    def test_paths_that_cannot_be_data_are_named(self, tmp_path: Path) -> None:
+        put(tmp_path / "pairs.txt", "a\tb")
+        with pytest.raises(DataError, match=r"pairs\.txt is neither"):
+            translation_parts([tmp_path / "pairs.txt"], "en", "cs")
+        with pytest.raises(DataError, match=r"there is no .*nowhere"):
+            translation_parts([tmp_path / "nowhere"], "en", "cs")
+        with pytest.raises(DataError, match="none was given"):
+            translation_parts([], "en", "cs")
+
+    def test_parts_with_nothing_in_them_are_named(self, tmp_path: Path) -> None:
+        put(tmp_path / "train.en", "", "")
+        put(tmp_path / "train.cs", "a", "b")
+        put_pairs(tmp_path, "val", 1)
+        with pytest.raises(DataError, match=r"training part should hold pairs .*train\.en"):
+            translation_parts([tmp_path], "en", "cs")
+        put_pairs(tmp_path, "train", 1)
+        put_pairs(tmp_path, "val", 0)
+        with pytest.raises(DataError, match="part 'val' should hold pairs"):
+            translation_parts([tmp_path], "en", "cs")
+
+    def test_a_corpus_of_one_source_cannot_be_parted(self, tmp_path: Path) -> None:
+        put(tmp_path / "pairs.tsv", *["same\tother"] * 40)
+        with pytest.raises(DataError, match="cannot be parted without sharing a source"):
+            translation_parts([tmp_path / "pairs.tsv"], "en", "cs")
+
+    def test_the_real_layouts_are_understood(self, shared_data: Path) -> None:
+        parts = translation_parts([shared_data / "multi30k"], "en", "de")
+        assert (parts.train.count, parts.valid.count) == (29_000, 1014)
+        assert {name: corpus.count for name, corpus in parts.tests.items()} == {"test_2016_flickr": 1000}
+        parts = translation_parts([shared_data / "tatoeba_en-fr"], "en", "fr")
+        assert (parts.train.count, parts.valid.count) == (160_246, 2575)
+
+
+class TestText:
+    @pytest.mark.parametrize("prefix", ["", "ptb."])
+    @pytest.mark.parametrize("suffix", ["", ".gz"])
+    def test_a_folder_gives_its_parts(self, tmp_path: Path, prefix: str, suffix: str) -> None:
+        put(tmp_path / f"{prefix}train.txt{suffix}", "a", "", "b")
+        put(tmp_path / f"{prefix}valid.txt{suffix}", "c")
+        put(tmp_path / f"{prefix}test.txt{suffix}", "d")
+        parts = text_parts([tmp_path])
+        assert list(parts.train) == ["a", "", "b"]
+        assert list(parts.valid) == ["c"]
+        assert {name: list(corpus) for name, corpus in parts.tests.items()} == {f"{prefix}test": ["d"]}
+
+    def test_the_tail_of_a_book_is_held_out_aloud(self, tmp_path: Path) -> None:
+        put(tmp_path / "book.txt", *map(str, range(100)))
+        events: list[Event] = []
+        parts = text_parts([tmp_path / "book.txt"], report=events.append)
+        assert list(parts.train) == [str(number) for number in range(95)]
+        assert list(parts.valid) == [str(number) for number in range(95, 100)]
+        assert parts.train.fingerprint != parts.valid.fingerprint
+        assert [event for event in events if isinstance(event, Note) and "last 5 of 100 lines" in event.text]
+
+    def test_a_book_of_one_line_cannot_be_parted(self, tmp_path: Path) -> None:
+        put(tmp_path / "book.txt", "all in one")
+        with pytest.raises(DataError, match=r"book\.txt has one line only"):
+            text_parts([tmp_path / "book.txt"])
+
+    def test_what_is_missing_empty_or_twofold_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match=r"should hold train\.txt, but holds nothing"):
+            text_parts([tmp_path])
+        put(tmp_path / "train.txt", "", "")
+        with pytest.raises(DataError, match=r"part 'train' should hold text, but .*train\.txt is empty"):
+            text_parts([tmp_path])
+        put(tmp_path / "ptb.train.txt", "a")
+        with pytest.raises(DataError, match=r"one train part, but holds ptb\.train\.txt and train\.txt"):
+            text_parts([tmp_path])
+        with pytest.raises(DataError, match="none was given"):
+            text_parts([])
+
+    def test_the_penn_treebank_is_understood(self, shared_data: Path) -> None:
+        parts = text_parts([shared_data / "ptb"])
+        assert (parts.train.count, parts.valid.count, parts.tests["ptb.test"].count) == (42_068, 3370, 3761)

@@ -1,0 +1,151 @@
+"""A corpus is encoded once, in constant memory, and read from a map of its files."""
+
+import json
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anaphora.data.corpora import AlignedFiles, PairCorpus, TextCorpus, fingerprint
+from anaphora.data.store import pair_store, text_store
+from anaphora.errors import DataError
+from anaphora.events import Event, Progress, Skipped
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import TextCoder
+
+CODER = CharacterCoder("abcdefgh ", lowercase=False)
+
+
+def pair_corpus(folder: Path, pairs: Sequence[tuple[str, str]]) -> PairCorpus:
+    files = AlignedFiles(folder / "train.en", folder / "train.cs")
+    for path, lines in zip(files.paths, zip(*pairs, strict=True), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return PairCorpus("train", (files,), fingerprint(files.paths), len(pairs))
+
+
+def text_corpus(folder: Path, *lines: str) -> TextCorpus:
+    path = folder / "book.txt"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return TextCorpus("train", (path,), fingerprint([path]), len(lines))
+
+
+class Unused:
+    """A coder that must not be asked to encode again."""
+
+    symbols = CODER.symbols
+    fingerprint = CODER.fingerprint
+    decode = CODER.decode
+    pieces = CODER.pieces
+    serialise = CODER.serialise
+
+    def encode(self, text: str) -> list[int]:
+        raise AssertionError("encoded anew")
+
+
+def test_pairs_come_back_as_their_coders_made_them(tmp_path: Path) -> None:
+    pairs = [("abc", "hg"), ("", "a"), ("a a", ""), ("z", "abc")]
+    store = pair_store(pair_corpus(tmp_path, pairs), CODER, CODER, tmp_path / "store")
+    assert len(store) == 4
+    assert store.numbers.tolist() == [0, 1, 2, 3]
+    for row, (source, target) in enumerate(pairs):
+        assert store.sources[row].tolist() == CODER.encode(source)
+        assert store.targets[row].tolist() == CODER.encode(target)
+    assert isinstance(store.sources.ids, np.memmap)
+    assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs", "store"}
+
+
+def test_pairs_that_are_too_long_are_left_out_and_counted(tmp_path: Path) -> None:
+    corpus = pair_corpus(tmp_path, [("abcd", "a"), ("a", "b"), ("a", "abcd"), ("abc", "abc")])
+    for _ in range(2):  # encoded, then opened
+        events: list[Event] = []
+        store = pair_store(corpus, CODER, CODER, tmp_path / "store", longest=3, report=events.append)
+        assert store.numbers.tolist() == [1, 3]
+        assert [event.count for event in events if isinstance(event, Skipped)] == [2]
+
+
+def test_a_limit_that_leaves_nothing_is_said(tmp_path: Path) -> None:
+    corpus = pair_corpus(tmp_path, [("abc", "a")])
+    with pytest.raises(DataError, match="Every pair of train has more than 2 units"):
+        pair_store(corpus, CODER, CODER, tmp_path / "store", longest=2)
+
+
+def test_text_is_one_stream_between_ends(tmp_path: Path) -> None:
+    store = text_store(text_corpus(tmp_path, "ab", "", "ä"), CODER, tmp_path / "store")
+    assert store.ids.tolist() == [3, 4, 5, 3, 3, 1, 3]
+    assert (store.lines, store.characters, store.bytes) == (3, 6, 7)
+
+
+def test_what_was_encoded_is_not_encoded_again(tmp_path: Path) -> None:
+    pairs, text = pair_corpus(tmp_path, [("a", "b")]), text_corpus(tmp_path, "abc")
+    unused: TextCoder = Unused()
+    for coder in (CODER, unused):
+        assert len(pair_store(pairs, coder, coder, tmp_path / "pairs")) == 1
+        assert len(text_store(text, coder, tmp_path / "text").ids) == 5
+
+
+@pytest.mark.parametrize("change", ["corpus", "coder", "length", "truncated", "missing", "header", "format", "empty"])
+def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) -> None:
+    folder, coder, longest = tmp_path / "store", CODER, 0
+    corpus = pair_corpus(tmp_path, [("abc", "h"), ("a", "b")])
+    pair_store(corpus, coder, coder, folder)
+    header = json.loads((folder / "header.json").read_bytes())
+    if change == "corpus":
+        corpus = pair_corpus(tmp_path, [("abc", "g"), ("a", "b")])
+    elif change == "coder":
+        coder = CharacterCoder("hgfedcba ", lowercase=False)
+    elif change == "length":
+        longest = 3
+    elif change == "truncated":
+        (folder / "source.ids").write_bytes((folder / "source.ids").read_bytes()[:-1])
+    elif change == "missing":
+        (folder / "numbers").unlink()
+    elif change == "header":
+        (folder / "header.json").write_bytes(b"{")
+    elif change == "format":
+        (folder / "header.json").write_text(json.dumps(header | {"format": 0}))
+    else:
+        (folder / "header.json").unlink()
+    store = pair_store(corpus, coder, coder, folder, longest=longest)
+    assert [store.targets[row].tolist() for row in range(2)] == [coder.encode(target) for target in corpus.targets()]
+
+
+def test_a_failing_corpus_leaves_nothing_behind(tmp_path: Path) -> None:
+    corpus = pair_corpus(tmp_path, [("a", "b")])
+    (tmp_path / "train.cs").write_bytes(b"b\nc\n")
+    with pytest.raises(DataError, match=r"has 1 and .* has 2"):
+        pair_store(corpus, CODER, CODER, tmp_path / "store")
+    assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs"}
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    corpus = text_corpus(tmp_path, "a")
+    with pytest.raises(DataError, match="cannot be written"):
+        text_store(corpus, CODER, tmp_path / "book.txt" / "store")
+
+
+def test_progress_is_told_now_and_then(tmp_path: Path) -> None:
+    events: list[Event] = []
+    text_store(text_corpus(tmp_path, *["a"] * 2500), CODER, tmp_path / "store", report=events.append)
+    assert events == [Progress("encoding train", done, 2500, "lines") for done in (1000, 2000, 2500)]
+
+
+def test_large_vocabularies_keep_their_ids(tmp_path: Path) -> None:
+    coder = CharacterCoder([chr(number) for number in range(0x10000, 0x10000 + 70_000)], lowercase=False)
+    last = chr(0x10000 + 69_999)
+    store = text_store(text_corpus(tmp_path, last), coder, tmp_path / "store")
+    assert store.ids.tolist() == [3, 70_003, 3]
+
+
+def test_encoding_takes_the_memory_of_a_line(tmp_path: Path) -> None:
+    def peak(lines: int) -> int:
+        corpus = pair_corpus(tmp_path, [("abc def " * 4, "gfe bcd " * 4)] * lines)
+        tracemalloc.start()
+        pair_store(corpus, CODER, CODER, tmp_path / str(lines))
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return highest
+
+    peak(10)  # what is imported or cached at first use is not counted
+    assert peak(4000) < 1.1 * peak(400)

@@ -1,0 +1,87 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from anaphora.errors import DataError, MissingExtraError
+from anaphora.evaluation.bleu import bleu, chrf
+
+OUTPUT = ["A man is walking.", "Two dogs, one cat.", "It's the \u201cbig\u201d house."]
+REFERENCE = ["A man is walking.", "Two dogs and one cat.", "It's a \u201cbig\u201d house."]
+
+
+def test_bleu_is_what_sacrebleu_itself_prints(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "out").write_text("\n".join(OUTPUT) + "\n", encoding="utf-8")
+    (tmp_path / "ref").write_text("\n".join(REFERENCE) + "\n", encoding="utf-8")
+    for metric, ours in (("bleu", bleu), ("chrf", chrf)):
+        command = [sys.executable, "-m", "sacrebleu", str(tmp_path / "ref"), "-i", str(tmp_path / "out"), "-w", "6"]
+        said = json.loads(subprocess.run([*command, "-m", metric], capture_output=True, check=True).stdout)
+        score = ours(OUTPUT, REFERENCE, language="en")
+        assert (score.name, round(score.value, 6), score.signature) == (said["name"], said["score"], said["signature"])
+
+
+@pytest.mark.parametrize("condition", ["raw", "moses-lowercase"])
+def test_the_reference_itself_scores_100(condition: str) -> None:
+    for metric in (bleu, chrf):
+        score = metric(REFERENCE, REFERENCE, language="en", condition=condition)  # type: ignore[arg-type]
+        assert score.value == pytest.approx(100)
+
+
+def test_raw_counts_case_and_moses_lowercase_does_not() -> None:
+    shouted = [text.upper() for text in REFERENCE]
+    assert bleu(shouted, REFERENCE, language="en").value < 50
+    assert bleu(shouted, REFERENCE, language="en", condition="moses-lowercase").value == pytest.approx(100)
+
+
+def test_moses_conditions_tokenise_and_normalise_both_sides() -> None:
+    straight = ['it is a "big" house .']
+    curly = ["It is a \u201cbig\u201d house."]
+    assert bleu(straight, curly, language="en", condition="moses-lowercase").value == pytest.approx(100)
+    assert bleu(curly, straight, language="en", condition="moses-lowercase").value == pytest.approx(100)
+
+
+def test_signatures_tell_the_conditions_apart() -> None:
+    raw = bleu(OUTPUT, REFERENCE, language="en")
+    moses = bleu(OUTPUT, REFERENCE, language="en", condition="moses-lowercase")
+    assert "case:mixed" in raw.signature and "tok:13a" in raw.signature and raw.condition == "raw"
+    assert "case:lc" in moses.signature and "tok:none" in moses.signature and moses.condition == "moses-lowercase"
+
+
+@pytest.mark.parametrize("language", ["zh", "zh-CN", "zh_Hans"])
+def test_chinese_is_cut_by_its_own_tokeniser(language: str) -> None:
+    score = bleu(["我爱你们大家"], ["我爱你们大家"], language=language)
+    assert "tok:zh" in score.signature and score.value == pytest.approx(100)
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_a_missing_tokeniser_is_named_with_what_installs_it(language: str) -> None:
+    try:
+        score = bleu(["私 は"], ["私 は"], language=language)
+    except MissingExtraError as error:
+        assert f"anaphora[{language}]" in str(error)
+    else:
+        assert f"tok:{language}-mecab" in score.signature
+
+
+@pytest.mark.parametrize("outputs", [OUTPUT[:-1], [*OUTPUT, "more"], []])
+def test_unequal_counts_are_refused(outputs: list[str]) -> None:
+    for metric in (bleu, chrf):
+        with pytest.raises(DataError, match=f"{len(outputs)} outputs and 3 references"):
+            metric(outputs, REFERENCE, language="en")
+
+
+def test_nothing_at_all_is_refused() -> None:
+    with pytest.raises(DataError, match="at least one"):
+        bleu([], [], language="en")
+
+
+def test_a_score_is_json_with_all_that_changes_it() -> None:
+    score = bleu(OUTPUT, REFERENCE, language="en")
+    assert json.loads(json.dumps(score.json())) == {
+        "name": "BLEU",
+        "value": score.value,
+        "signature": score.signature,
+        "condition": "raw",
+    }
+    assert str(score).startswith(f"BLEU = {score.value:.2f} (raw; nrefs:1")

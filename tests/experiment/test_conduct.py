@@ -1,0 +1,165 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+import anaphora
+from anaphora.errors import AnaphoraError, ConfigError, DataError, RunError
+from anaphora.events import Event, Note, Update, Validated
+from anaphora.experiment.conduct import experiment_of, train
+from anaphora.experiment.schema import Experiment, parse
+
+
+def changed(experiment: Experiment, table: str, **options: object) -> Experiment:
+    tables = experiment.tables()
+    return parse(tables | {table: tables[table] | options}, "changed.toml")
+
+
+def weights(run: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(run)): file.read_bytes() for file in sorted(run.rglob("*.safetensors"))}
+
+
+@pytest.mark.parametrize("kind", ["translator", "language_model"])
+def test_an_experiment_becomes_a_run_that_can_be_used(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    experiment, run, events = request.getfixturevalue(kind), tmp_path / "run", list[Event]()
+    outcome = train(experiment, run, events.append)
+    assert outcome.reason == "epochs"
+    assert experiment_of(run) == experiment
+    assert {type(event) for event in events} >= {Update, Validated}
+    model = anaphora.load(run)
+    if isinstance(model, anaphora.Translator):
+        assert len(model.translate(["adf", ""], beam=2)) == 2
+    else:
+        assert model.generate("line", length=5).text.startswith("line")
+
+
+@pytest.mark.parametrize("kind", ["translator", "language_model"])
+def test_the_same_experiment_gives_the_same_bits(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    experiment = request.getfixturevalue(kind)
+    train(experiment, tmp_path / "one")
+    train(experiment, tmp_path / "two")
+    assert weights(tmp_path / "one") == weights(tmp_path / "two")
+
+
+@pytest.mark.parametrize("kind", ["translator", "language_model"])
+def test_a_run_that_goes_on_ends_where_one_left_alone_ends(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    experiment = request.getfixturevalue(kind)
+    train(experiment, tmp_path / "whole")
+    train(changed(experiment, "training", epochs=1), tmp_path / "parts")
+    said: list[Event] = []
+    train(experiment, tmp_path / "parts", said.append, resume=True)
+    assert (
+        weights(tmp_path / "whole")["checkpoints/step-" + last(tmp_path / "whole")]
+        == weights(tmp_path / "parts")["checkpoints/step-" + last(tmp_path / "parts")]
+    )
+    assert Note("training.epochs is 2 from here on; the run was begun with 1.") in said
+
+
+def last(run: Path) -> str:
+    return (run / "latest").read_text().strip().removeprefix("step-") + "/model.safetensors"
+
+
+def test_validation_by_bleu_translates_the_validation_part(translator: Experiment, tmp_path: Path) -> None:
+    events: list[Event] = []
+    train(changed(translator, "training", metric="bleu", better="higher"), tmp_path / "run", events.append)
+    figures = [event.metrics for event in events if isinstance(event, Validated)]
+    assert len(figures) == 2
+    assert all(figure.keys() == {"loss", "perplexity", "bleu"} for figure in figures)
+
+
+def test_a_folder_that_exists_is_refused_and_left_alone(translator: Experiment, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "thesis.txt").write_text("years of work")
+    with pytest.raises(RunError, match=r"exists and is not empty; choose another with --run"):
+        train(translator, run)
+    assert [file.name for file in run.iterdir()] == ["thesis.txt"]
+
+
+def test_a_changed_experiment_is_not_resumed_and_every_difference_is_listed(
+    translator: Experiment, tmp_path: Path
+) -> None:
+    train(translator, tmp_path / "run")
+    other = changed(changed(translator, "training", batch_tokens=70, seed=2), "decoder", size=16)
+    with pytest.raises(RunError) as caught:
+        train(other, tmp_path / "run", resume=True)
+    for difference in (
+        "decoder.size was 8 and is 16",
+        "training.batch_tokens was 60 and is 70",
+        "training.seed was 1 and is 2",
+    ):
+        assert difference in str(caught.value)
+
+
+def test_changed_data_is_not_resumed(translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:
+    train(translator, tmp_path / "run")
+    with (toy_pairs / "train.en").open("a") as source, (toy_pairs / "train.fr").open("a") as target:
+        source.write("abc\n")
+        target.write("cba\n")
+    with pytest.raises(RunError, match=r"data/train has changed"):
+        train(translator, tmp_path / "run", resume=True)
+
+
+def test_a_changed_vocabulary_is_not_resumed(translator: Experiment, tmp_path: Path) -> None:
+    train(translator, tmp_path / "run")
+    [vocabulary] = (tmp_path / "run" / "vocabulary").glob("source*")
+    vocabulary.write_bytes(vocabulary.read_bytes().replace(b'"a"', b'"z"'))
+    with pytest.raises(RunError, match="vocabulary"):
+        train(translator, tmp_path / "run", resume=True)
+
+
+def test_an_empty_or_missing_run_is_not_resumed(translator: Experiment, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for run in (tmp_path / "empty", tmp_path / "missing"):
+        with pytest.raises(RunError, match=str(run)):
+            train(translator, run, resume=True)
+
+
+def spoil_unequal(pairs: Path) -> None:
+    with (pairs / "val.en").open("a") as file:
+        file.write("one more\n")
+
+
+def spoil_encoding(pairs: Path) -> None:
+    (pairs / "test.fr").write_bytes(b"\xff\n" * 3)
+
+
+def spoil_missing(pairs: Path) -> None:
+    (pairs / "train.fr").unlink()
+
+
+def spoil_everything(pairs: Path) -> None:
+    shutil.rmtree(pairs)
+
+
+@pytest.mark.parametrize("spoil", [spoil_unequal, spoil_encoding, spoil_missing, spoil_everything])
+def test_bad_data_leaves_nothing_behind(spoil: object, translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:
+    assert callable(spoil)
+    spoil(toy_pairs)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(DataError):
+        train(translator, tmp_path / "run")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("table", "options"),
+    [("output", {"tied": True}), ("attention", {"query": "previous"}), ("data", {"longest": 1})],
+)
+def test_options_that_do_not_go_together_leave_nothing_behind(
+    table: str, options: dict[str, object], translator: Experiment, tmp_path: Path
+) -> None:
+    experiment = changed(changed(translator, "embedding", size=12), table, **options)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(AnaphoraError):
+        train(experiment, tmp_path / "run")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_two_places_for_one_corpus_are_refused(translator: Experiment, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"keep one of them"):
+        train(changed(translator, "data", corpus="multi30k"), tmp_path / "run")

@@ -1,0 +1,104 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import ConfigError
+from anaphora.experiment.schema import (
+    Experiment,
+    LanguageModelExperiment,
+    TranslationExperiment,
+    parse,
+    read_experiment,
+)
+
+TRANSLATE = 'task = "translate"\n'
+LANGUAGE_MODEL = 'task = "language-model"\n'
+
+
+def complaint(text: str, *settings: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        read_experiment(text, "mine.toml", settings)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        read_experiment(TRANSLATE, "x"),
+        read_experiment(LANGUAGE_MODEL, "x"),
+        read_experiment(TRANSLATE + '[text]\nunits = "character"\n[decoder]\ncell = "gru"\n', "x", ["training.seed=9"]),
+        read_experiment(LANGUAGE_MODEL, "x", ["training.optimizer.rate=1e-7", "initialise=uniform"]),
+    ],
+)
+def test_an_experiment_survives_being_written_and_read(experiment: Experiment) -> None:
+    assert read_experiment(experiment.to_toml(), "x") == experiment
+    assert parse(experiment.tables(), "x") == experiment
+
+
+def test_the_task_decides_which_tables_there_are() -> None:
+    assert isinstance(read_experiment(TRANSLATE + "[encoder]\n", "x"), TranslationExperiment)
+    assert isinstance(read_experiment(LANGUAGE_MODEL + "[recurrence]\n", "x"), LanguageModelExperiment)
+    assert "mine.toml: encoder is not an option." in complaint(LANGUAGE_MODEL + "[encoder]\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "mine.toml: task is missing. Known: language-model, translate."),
+        ("task = 3", "mine.toml: task is missing. Known: language-model, translate."),
+        (
+            'task = "translat"',
+            "mine.toml: task 'translat' is unknown. Known: language-model, translate. Did you mean 'translate'?",
+        ),
+        (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
+        (
+            TRANSLATE + '[training]\nepochs = "five"',
+            "mine.toml: training.epochs should be a whole number, but is 'five'.",
+        ),
+        (
+            TRANSLATE + '[encoder]\ncell = "lstmm"',
+            "mine.toml: encoder.cell 'lstmm' is unknown. Known: gru, lstm. Did you mean 'lstm'?",
+        ),
+        (TRANSLATE + "format = 2", "mine.toml: format should be 1, but is 2."),
+        (
+            TRANSLATE + '[training]\nmetric = "blue"\nbetter = "higher"',
+            "mine.toml: training.metric 'blue' is unknown. Known: bleu, loss, perplexity. Did you mean 'bleu'?",
+        ),
+        (
+            TRANSLATE + '[training]\nmetric = "bleu"',
+            "mine.toml: training.better is 'lower', but for training.metric 'bleu' it should be 'higher'.",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_sentence(text: str, sentence: str) -> None:
+    assert complaint(text) == sentence
+
+
+def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None:
+    recipe = TRANSLATE + '[data]\ncorpus = "multi30k"\ntest = "test_2016_flickr"\nsource = "en"\ntarget = "de"\n'
+    experiment = read_experiment(recipe, "x", ["data.longest=7"], data=[Path("mine"), Path("more.tsv")], target="cs")
+    assert isinstance(experiment, TranslationExperiment)
+    assert (experiment.data.corpus, experiment.data.test, experiment.data.longest) == ("none", "test", 7)
+    assert (experiment.data.source, experiment.data.target) == ("en", "cs")
+    assert experiment.data.files == (str(Path("mine").absolute()), str(Path("more.tsv").absolute()))
+
+
+def test_every_option_has_a_sentence() -> None:
+    def undocumented(config: type, name: str) -> list[str]:
+        found = []
+        for key, field in config.model_fields.items():  # type: ignore[attr-defined]
+            if not field.description:
+                found.append(f"{name}.{key}")
+            if hasattr(field.annotation, "model_fields"):
+                found += undocumented(field.annotation, f"{name}.{key}")
+        return found
+
+    assert undocumented(TranslationExperiment, "translate") == []
+    assert undocumented(LanguageModelExperiment, "language-model") == []
+
+
+def test_defaults_are_written_out_in_full() -> None:
+    text = read_experiment(TRANSLATE, "x").to_toml()
+    for key in ("epochs = ", "rate = ", "forget_bias = ", "beam = "):
+        assert re.search(rf"^{key}", text, re.MULTILINE), key

@@ -1,0 +1,131 @@
+"""Lines are what bytes say they are."""
+
+import gzip
+import io
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import DataError
+from anaphora.formats.lines import decode_lines, read_lines, unpacked, write_lines
+
+LINE = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"])).filter(
+    lambda line: not line.endswith("\r") and not line.startswith("\ufeff")
+)
+
+
+def lines_of(data: bytes) -> list[str]:
+    return list(decode_lines(io.BytesIO(data), "stream"))
+
+
+@pytest.mark.parametrize("character", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_only_a_line_feed_ends_a_line(character: str) -> None:
+    assert lines_of(f"a{character}b\nc".encode()) == [f"a{character}b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a", ["a"]),
+        (b"a\n", ["a"]),
+        (b"a\n\n", ["a", ""]),
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"a\r\r\n", ["a\r"]),
+        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
+    ],
+)
+def test_ends_and_marks_are_stripped_once(data: bytes, expected: list[str]) -> None:
+    assert lines_of(data) == expected
+
+
+@given(st.lists(LINE), st.sampled_from(["plain.txt", "packed.txt.gz"]))
+def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str], name: str) -> None:
+    path = tmp_path_factory.getbasetemp() / name
+    write_lines(path, lines)
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    assert list(read_lines(path)) == lines
+
+
+def test_gzip_is_known_by_its_bytes_and_all_members_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "no-suffix"
+    path.write_bytes(gzip.compress(b"a\nb") + gzip.compress(b"c\nd\n"))
+    assert list(read_lines(path)) == ["a", "bc", "d"]
+    assert b"".join(unpacked(path)) == b"a\nbc\nd\n"
+
+
+@pytest.mark.parametrize("fault", ["truncated", "flipped", "garbage behind"])
+def test_a_damaged_archive_is_named(tmp_path: Path, fault: str) -> None:
+    whole = gzip.compress("\n".join(map(str, range(50_000))).encode())
+    middle = len(whole) // 2
+    path = tmp_path / "train.en.gz"
+    path.write_bytes(
+        {
+            "truncated": whole[:-9],
+            "flipped": whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :],
+            "garbage behind": whole + b"garbage",
+        }[fault]
+    )
+    with pytest.raises(DataError, match=r"train\.en\.gz .*damaged"):
+        list(read_lines(path))
+    with pytest.raises(DataError, match=r"train\.en\.gz .*damaged"):
+        list(unpacked(path))
+
+
+def test_invalid_bytes_are_named_by_file_line_and_byte(tmp_path: Path) -> None:
+    path = tmp_path / "train.de"
+    path.write_bytes(b"good\nstra\xdfe\n")
+    with pytest.raises(DataError, match=r"train\.de:2 should be UTF-8, but byte 5 of the line is 0xDF"):
+        list(read_lines(path))
+    assert list(read_lines(path, replace_invalid=True)) == ["good", "stra\N{REPLACEMENT CHARACTER}e"]
+
+
+def test_the_byte_order_mark_counts_among_the_bytes() -> None:
+    with pytest.raises(DataError, match=r"stream:1 .* byte 5 "):
+        lines_of(b"\xef\xbb\xbfa\xff\n")
+
+
+def test_a_nul_is_refused() -> None:
+    with pytest.raises(DataError, match=r"stream:2 .*NUL at byte 2"):
+        lines_of(b"fine\na\0b\n")
+
+
+def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"there is no .*nowhere\.txt"):
+        list(read_lines(tmp_path / "nowhere.txt"))
+    with pytest.raises(DataError, match="is a folder"):
+        list(read_lines(tmp_path))
+
+
+def test_reading_takes_the_memory_of_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    with gzip.open(path, "wb", compresslevel=1) as out:
+        for _ in range(40):
+            out.write(b"a line of text\n" * 7000)
+    list(zip(read_lines(path), range(10), strict=False))  # what is imported late is not counted
+    tracemalloc.start()
+    count = sum(1 for _ in read_lines(path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 280_000
+    assert peak < 1 << 20
+
+
+def test_a_line_of_ten_megabytes_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_bytes(b"x" * 10_000_000 + b"\nshort\n")
+    assert [len(line) for line in read_lines(path)] == [10_000_000, 5]
+
+
+def test_a_line_feed_inside_a_line_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    write_lines(path, ["old"])
+    with pytest.raises(DataError, match=r"Line 2 for .*out\.txt"):
+        write_lines(path, ["new", "a\nb"])
+    assert list(read_lines(path)) == ["old"]
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,55 @@
+"""A file is written whole or not at all."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import DataError
+from anaphora.formats.replacing import replacing
+
+
+def test_a_failing_block_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt), replacing(path) as stream:
+        stream.write(b"half")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    with replacing(path) as stream:
+        stream.write(b"new")
+        stream.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    with replacing(tmp_path / "link") as stream:
+        stream.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_a_device_is_written_to_and_stays_a_device() -> None:
+    with replacing(Path("/dev/null")) as stream:
+        stream.write(b"gone")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_a_full_disk_is_said(tmp_path: Path) -> None:
+    with (
+        pytest.raises(DataError, match="/dev/full cannot be written: No space left"),
+        replacing(Path("/dev/full")) as out,
+    ):
+        out.write(b"x" * 100_000)
+
+
+def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be written"), replacing(tmp_path / "nowhere" / "out"):
+        pass

@@ -1,0 +1,319 @@
+"""The table of parts under test, and small networks built from them in both readings.
+
+A unit or a score that joins ``AnyCell`` or ``AnyScore`` is here without another line, once for each choice of its
+options; it needs its reading in ``naive.py``, or every test of it fails.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+import torch
+from torch import Tensor
+
+from anaphora.config import Config
+from anaphora.kernels import naive
+from anaphora.kernels.cells import AnyCell, Cell
+from anaphora.kernels.parts import Activate, Attend, Mask, Part, Project, Unit, previous
+from anaphora.kernels.program import Program
+from anaphora.kernels.scan import scan
+from anaphora.kernels.scores import AnyScore, Score
+
+
+def members(union: Any) -> tuple[Any, ...]:
+    """The classes of ``Annotated[A | B, ..]``."""
+    inner = get_args(union)[0]
+    return get_args(inner) or (inner,)
+
+
+def variants(config: type[Config]) -> Iterator[Any]:
+    """One of a class for every choice among its switches and named alternatives."""
+    choices = {
+        name: get_args(option.annotation) if get_origin(option.annotation) is Literal else (False, True)
+        for name, option in config.model_fields.items()
+        if get_origin(option.annotation) is Literal or option.annotation is bool
+    }
+    for values in product(*choices.values()):
+        yield config(**dict(zip(choices, values, strict=True)))
+
+
+def shown(part: Config) -> str:
+    return "-".join(
+        str(value) if isinstance(value, str) else name
+        for name, value in part.model_dump().items()
+        if isinstance(value, str) or value is True
+    )
+
+
+CELLS = [cell for member in members(AnyCell) for cell in variants(member)]
+SCORES = [score for member in members(AnyScore) for score in variants(member)]
+
+
+@pytest.fixture(params=CELLS, ids=shown)
+def cell(request: pytest.FixtureRequest) -> Cell:
+    return request.param
+
+
+@pytest.fixture(params=SCORES, ids=shown)
+def score(request: pytest.FixtureRequest) -> Score:
+    return request.param
+
+
+@pytest.fixture(params=["previous", "current"])
+def query(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=[True, False], ids=["feeding", "unfed"])
+def feeding(request: pytest.FixtureRequest) -> bool:
+    return request.param
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """All different, so that no two can be mixed up unseen; ``sizes(1)`` is the corner where all are 1."""
+
+    hidden: int
+    x: int
+    memory: int
+    scoring: int
+    readout: int
+
+
+def sizes(hidden: int) -> Sizes:
+    if hidden == 1:
+        return Sizes(1, 1, 1, 1, 1)
+    return Sizes(hidden, hidden - 2, hidden + 1, hidden - 3, hidden + 2)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A program with tensors to run it on, and its naive reading."""
+
+    program: Program
+    cell: Cell
+    leaves: dict[str, Tensor]
+    """Everything that has a gradient: x, memory, weights, and first values as ``first layer0.h``."""
+    lengths_B: Tensor
+    masks: dict[str, Tensor] = field(default_factory=dict)
+    score: Any = None
+    query: Any = None
+    positions_B: Tensor = field(default_factory=lambda: torch.empty(0))
+
+    def weights(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {n: t for n, t in leaves.items() if n not in ("x", "memory") and not n.startswith("first ")}
+
+    def first(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {n.removeprefix("first "): t for n, t in leaves.items() if n.startswith("first ")}
+
+    def memory(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        if not self.score:
+            return {}
+        short = {n.removeprefix("attention."): t for n, t in leaves.items() if n.startswith("attention.")}
+        return {
+            "attention.keys": self.score.prepare(leaves["memory"], short),
+            "attention.values": leaves["memory"],
+            "attention.closed": torch.arange(leaves["memory"].shape[1]) >= self.positions_B.unsqueeze(1),
+        }
+
+    def fast(self, **changed: Tensor) -> dict[str, Tensor]:
+        """Outputs, and the state as ``last layer0.h``, through ``scan``."""
+        leaves = self.leaves | changed
+        outputs, state = scan(
+            self.program,
+            {"x": leaves["x"]} | self.masks,
+            self.first(leaves),
+            self.weights(leaves),
+            self.memory(leaves),
+            self.lengths_B,
+        )
+        return outputs | {f"last {name}": value for name, value in state.items()}
+
+    def naive(self, **changed: Tensor) -> dict[str, Tensor]:
+        """The same from ``naive``."""
+        leaves = self.leaves | changed
+        first, weights = self.first(leaves), self.weights(leaves)
+        if self.score:
+            outputs, state = naive.decoder(
+                self.cell,
+                self.score,
+                self.query,
+                leaves["x"],
+                leaves["memory"],
+                self.lengths_B,
+                self.positions_B,
+                first,
+                weights,
+                self.masks,
+            )
+        else:
+            outputs, state = naive.stack(self.cell, leaves["x"], self.lengths_B, first, weights, self.masks)
+            outputs = {self.program.returns[0]: outputs["h"]}
+        return outputs | {f"last {name}": value for name, value in state.items()}
+
+    def gradients(self, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The gradient of ``probe(outputs)`` for every leaf."""
+        return dict(zip(self.leaves, torch.autograd.grad(probe(outputs), self.leaves.values()), strict=True))
+
+    def exact(self, fast_mode: bool = False) -> bool:
+        """Whether the derived gradients are those of finite differences, for every leaf at once."""
+
+        def value(*tensors: Tensor) -> Tensor:
+            return probe(self.fast(**dict(zip(self.leaves, tensors, strict=True))))
+
+        return torch.autograd.gradcheck(value, tuple(self.leaves.values()), fast_mode=fast_mode)
+
+    def to(self, dtype: torch.dtype) -> "Network":
+        """Another precision, without gradients."""
+        return replace(
+            self,
+            leaves={n: t.detach().to(dtype) for n, t in self.leaves.items()},
+            masks={n: t.to(dtype) for n, t in self.masks.items()},
+        )
+
+    def sentences(self, rows: Tensor) -> "Network":
+        """The same weights with these sentences alone, as long as the longest of them."""
+        steps = int(self.lengths_B[rows].max())
+        by_sentence = {n: t[rows] for n, t in self.leaves.items() if n == "memory" or n.startswith("first ")}
+        return replace(
+            self,
+            leaves=self.leaves | by_sentence | {"x": self.leaves["x"][:steps, rows]},
+            masks={n: t[:steps, rows] for n, t in self.masks.items()},
+            lengths_B=self.lengths_B[rows],
+            positions_B=self.positions_B[rows] if self.score else self.positions_B,
+        )
+
+
+def probe(outputs: Mapping[str, Tensor]) -> Tensor:
+    """One number that every output takes part in, each element with its own factor."""
+    generator = torch.Generator().manual_seed(5)
+    total = torch.zeros((), dtype=torch.float64)
+    for name in sorted(outputs):
+        factors = torch.randn(outputs[name].shape, generator=generator, dtype=torch.float64)
+        total = total + (outputs[name] * factors).sum()
+    return total
+
+
+def random_tensors(shapes: Mapping[str, tuple[int, ...]], seed: int = 0) -> dict[str, Tensor]:
+    """Leaves in double precision; matrices are scaled so that no gate is shut at any size."""
+    generator = torch.Generator().manual_seed(seed)
+    return {
+        name: (
+            torch.randn(shape, generator=generator, dtype=torch.float64)
+            / (math.sqrt(shape[-1]) if name.count(".") == 1 and len(shape) == 2 and "first" not in name else 1)
+        ).requires_grad_()
+        for name, shape in shapes.items()
+    }
+
+
+LENGTHS = (2, 4, 1)
+POSITIONS = (2, 3, 1)
+
+
+@pytest.fixture
+def layers() -> Callable[..., Network]:
+    """A stack of one unit, with a mask behind every layer if asked."""
+
+    def build(
+        cell: Cell, hidden: int, height: int = 1, lengths: tuple[int, ...] = LENGTHS, masked: bool = False
+    ) -> Network:
+        size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
+        parts: list[Part] = []
+        shapes: dict[str, tuple[int, ...]] = {"x": (steps, sentences, size.x)}
+        source, width = "x", size.x
+        for layer in range(height):
+            unit = Unit(f"layer{layer}", cell, (f"a{layer}",))
+            parts += [Project(f"input{layer}", source, f"a{layer}", True), unit]
+            shapes |= _unit_shapes(layer, cell, hidden, width, sentences)
+            source, width = unit.writes[0], hidden
+            if masked:
+                parts.append(Mask(f"dropout{layer}", source, f"mask{layer}", f"dropped{layer}"))
+                source = f"dropped{layer}"
+        masks = _masks({f"mask{layer}": hidden for layer in range(height if masked else 0)}, steps, sentences)
+        return Network(Program(tuple(parts), (source,)), cell, random_tensors(shapes), torch.tensor(lengths), masks)
+
+    return build
+
+
+@pytest.fixture
+def decoder() -> Callable[..., Network]:
+    """An attentional decoder of one layer, with a mask on o."""
+
+    def build(
+        cell: Cell,
+        score: Score,
+        query: str,
+        feeding: bool,
+        hidden: int,
+        lengths: tuple[int, ...] = LENGTHS,
+        positions: tuple[int, ...] = POSITIONS,
+    ) -> Network:
+        size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
+        if score.weights(hidden, hidden, 1) == {}:  # a score without weights needs a memory as wide as the query
+            size = replace(size, memory=hidden)
+        shapes = {"x": (steps, sentences, size.x), "memory": (sentences, max(positions), size.memory)}
+        shapes |= _unit_shapes(0, cell, hidden, size.x, sentences)
+        shapes |= {f"attention.{n}": shape for n, shape in score.weights(hidden, size.memory, size.scoring).items()} | {
+            "combine_context.weight": (size.readout, size.memory),
+            "combine_context.bias": (size.readout,),
+            "combine_state.weight": (size.readout, hidden),
+        }
+        if feeding:
+            shapes |= {"feed.weight": (cell.gates * hidden, size.readout), "first o": (sentences, size.readout)}
+        if query == "previous":
+            shapes["context.weight"] = (cell.gates * hidden, size.memory)
+        return Network(
+            _decoder_program(cell, score, query, feeding, score.width(hidden, size.scoring)),
+            cell,
+            random_tensors(shapes),
+            torch.tensor(lengths),
+            _masks({"mask": size.readout}, steps, sentences),
+            score,
+            query,
+            torch.tensor(positions),
+        )
+
+    return build
+
+
+def _decoder_program(cell: Cell, score: Score, query: str, feeding: bool, width: int) -> Program:
+    scale = 1 / math.sqrt(width) if score.scaled else 1.0
+    attend = Attend("attention", score, scale, "layer0.h" if query == "current" else previous("layer0.h"))
+    unit_inputs = ["a0"]
+    parts: list[Part] = [Project("input0", "x", "a0", True)]
+    if feeding:
+        parts.append(Project("feed", previous("o"), "fed", False))
+        unit_inputs.append("fed")
+    if query == "previous":
+        parts += [attend, Project("context", "context", "attended", False)]
+        unit_inputs.append("attended")
+    parts.append(Unit("layer0", cell, tuple(unit_inputs)))
+    if query == "current":
+        parts.append(attend)
+    parts += [
+        Project("combine_context", "context", "of_context", True),
+        Project("combine_state", "layer0.h", "of_state", False),
+        Activate("combine", ("of_context", "of_state"), "combined"),
+        Mask("dropout", "combined", "mask", "o"),
+    ]
+    return Program(tuple(parts), ("o", "weights"))
+
+
+def _unit_shapes(layer: int, cell: Cell, hidden: int, width: int, sentences: int) -> dict[str, tuple[int, ...]]:
+    rows = cell.gates * hidden
+    shapes: dict[str, tuple[int, ...]] = {f"input{layer}.weight": (rows, width), f"input{layer}.bias": (rows,)}
+    shapes |= {f"layer{layer}.{name}": (blocks * hidden, hidden) for name, blocks in cell.products}
+    shapes |= {f"layer{layer}.{name}": (hidden,) for name in cell.vectors}
+    return shapes | {f"first layer{layer}.{name}": (sentences, hidden) for name in cell.state}
+
+
+def _masks(widths: Mapping[str, int], steps: int, sentences: int) -> dict[str, Tensor]:
+    """Dropout with a keep rate of about 0.6."""
+    generator = torch.Generator().manual_seed(9)
+    return {
+        name: (torch.rand(steps, sentences, width, generator=generator, dtype=torch.float64) + 0.6).floor() / 0.6
+        for name, width in widths.items()
+    }

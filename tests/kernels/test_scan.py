@@ -1,0 +1,241 @@
+"""Whole decoders and stacks through the one loop over time: exact gradients, and the rules that make it one loop."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.errors import ShapeError
+from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.scan import scan
+from anaphora.kernels.scores import Concat, Dot, General, Score
+
+UNITS = pytest.mark.parametrize("unit", [Lstm(), Gru(), Gru(reset="before")], ids=["lstm", "gru-after", "gru-before"])
+SIZES = pytest.mark.parametrize("hidden", [1, pytest.param(7, marks=pytest.mark.slow)])
+
+
+@pytest.mark.parametrize(
+    "hidden", [pytest.param(1, marks=pytest.mark.slow), 7, pytest.param(63, marks=pytest.mark.slow)]
+)
+def test_values_and_gradients_of_every_decoder_equal_the_naive_reading(
+    cell: Cell, score: Score, query: str, feeding: bool, hidden: int, decoder: Callable
+) -> None:
+    network = decoder(cell, score, query, feeding, hidden)
+    fast, slow = network.fast(), network.naive()
+    assert_close(fast, slow, rtol=0, atol=1e-10)
+    gradients = network.gradients(fast)
+    assert_close(gradients, network.gradients(slow), rtol=0, atol=1e-10)
+    assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
+
+
+@SIZES
+def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_every_unit(
+    cell: Cell, query: str, feeding: bool, hidden: int, decoder: Callable
+) -> None:
+    assert decoder(cell, General(), query, feeding, hidden, lengths=(1, 3), positions=(3, 2)).exact()
+
+
+@SIZES
+def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_every_score(
+    score: Score, query: str, feeding: bool, hidden: int, decoder: Callable
+) -> None:
+    assert decoder(Gru(), score, query, feeding, hidden, lengths=(1, 3), positions=(3, 2)).exact()
+
+
+def test_the_derived_gradients_of_a_decoder_are_right_at_a_large_odd_size(
+    score: Score, query: str, feeding: bool, decoder: Callable
+) -> None:
+    assert decoder(Lstm(), score, query, feeding, 63).exact(fast_mode=True)
+
+
+@pytest.mark.slow
+def test_the_derived_gradients_of_every_decoder_are_those_of_finite_differences(
+    cell: Cell, score: Score, query: str, feeding: bool, decoder: Callable
+) -> None:
+    assert decoder(cell, score, query, feeding, 1, lengths=(1, 3), positions=(3, 2)).exact()
+
+
+@pytest.mark.slow
+def test_the_derived_gradients_of_every_decoder_are_right_at_a_large_odd_size(
+    cell: Cell, score: Score, query: str, feeding: bool, decoder: Callable
+) -> None:
+    assert decoder(cell, score, query, feeding, 63).exact(fast_mode=True)
+
+
+@UNITS
+@pytest.mark.parametrize("output", ["o", "weights", "last o", "last layer0.h"])
+def test_one_output_alone_has_its_whole_gradient(unit: Cell, output: str, query: str, decoder: Callable) -> None:
+    network = decoder(unit, General(), query, True, 7)
+    fast, slow = network.fast(), network.naive()
+    of_fast, of_slow = (
+        torch.autograd.grad(outputs[output].sin().sum(), network.leaves.values(), materialize_grads=True)
+        for outputs in (fast, slow)
+    )
+    assert_close(of_fast, of_slow, rtol=0, atol=1e-10)
+
+
+@UNITS
+def test_padding_full_of_nan_changes_nothing(unit: Cell, query: str, feeding: bool, decoder: Callable) -> None:
+    network = decoder(unit, Concat(), query, feeding, 7)
+    expected = network.fast()
+    behind_TB = torch.arange(4).unsqueeze(1) >= network.lengths_B
+    poisoned = replace(
+        network,
+        leaves=network.leaves | {"x": poison(network.leaves["x"], behind_TB).requires_grad_()},
+        masks={name: poison(mask, behind_TB) for name, mask in network.masks.items()},
+    )
+    got = poisoned.fast()
+    assert_close(got, expected, rtol=0, atol=0)
+    assert_close(poisoned.gradients(got), network.gradients(expected), rtol=0, atol=0)
+
+
+def poison(block_TBD: Tensor, behind_TB: Tensor) -> Tensor:
+    return block_TBD.detach().masked_fill(behind_TB.unsqueeze(-1), torch.nan)
+
+
+def test_outputs_behind_the_end_are_zero_and_the_state_is_that_of_the_last_step(decoder: Callable) -> None:
+    network = decoder(Lstm(), Dot(), "current", True, 7)
+    outputs = network.fast()
+    for sentence, length in enumerate(network.lengths_B.tolist()):
+        assert outputs["o"][length:, sentence].count_nonzero() == 0
+        assert outputs["weights"][length:, sentence].count_nonzero() == 0
+        assert_close(outputs["last o"][sentence], outputs["o"][length - 1, sentence], rtol=0, atol=0)
+
+
+@UNITS
+def test_steps_behind_the_longest_sentence_change_nothing(unit: Cell, query: str, decoder: Callable) -> None:
+    network = decoder(unit, General(), query, True, 7)
+    longer = replace(
+        network,
+        leaves=network.leaves | {"x": torch.cat([network.leaves["x"].detach(), torch.full((2, 3, 5), torch.nan)])},
+        masks={name: torch.cat([mask, mask[:2]]) for name, mask in network.masks.items()},
+    )
+    expected, got = network.fast(), longer.fast()
+    for name in ("o", "weights"):
+        assert got[name][4:].count_nonzero() == 0
+        got[name] = got[name][:4]
+    assert_close(got, expected, rtol=0, atol=0)
+
+
+@UNITS
+def test_two_chunks_with_carried_state_equal_one_pass(unit: Cell, query: str, feeding: bool, decoder: Callable) -> None:
+    whole = decoder(unit, General(), query, feeding, 7, lengths=(4, 5, 5))
+    one_pass = whole.fast()
+    cut = 3
+    begin = replace(
+        whole,
+        leaves=whole.leaves | {"x": whole.leaves["x"][:cut]},
+        masks={name: mask[:cut] for name, mask in whole.masks.items()},
+        lengths_B=torch.full((3,), cut),
+    ).fast()
+    end = replace(
+        whole,
+        leaves=whole.leaves
+        | {"x": whole.leaves["x"][cut:]}
+        | {name.replace("last", "first"): state for name, state in begin.items() if name.startswith("last")},
+        masks={name: mask[cut:] for name, mask in whole.masks.items()},
+        lengths_B=whole.lengths_B - cut,
+    ).fast()
+    two_chunks = {
+        name: state if name.startswith("last") else torch.cat([begin[name], state]) for name, state in end.items()
+    }
+    assert_close(two_chunks, one_pass, rtol=0, atol=1e-12)
+    assert_close(whole.gradients(two_chunks), whole.gradients(one_pass), rtol=0, atol=1e-12)
+
+
+@UNITS
+def test_the_order_of_sentences_changes_nothing_but_the_order(
+    unit: Cell, query: str, feeding: bool, decoder: Callable
+) -> None:
+    network = decoder(unit, General(), query, feeding, 7)
+    expected = network.fast()
+    order = torch.tensor([2, 0, 1])
+    shuffled = network.sentences(order).fast()
+    by_sentence = {name: block.index_select(0 if "last" in name else 1, order) for name, block in expected.items()}
+    assert_close(shuffled, by_sentence, rtol=0, atol=1e-12)
+    assert_close(network.gradients(shuffled), network.gradients(by_sentence), rtol=0, atol=1e-12)
+
+
+def test_the_way_back_can_be_walked_twice(query: str, decoder: Callable) -> None:
+    network = decoder(Lstm(), Concat(), query, True, 7)
+    loss = network.fast()["o"].sum()
+    once, twice = (torch.autograd.grad(loss, network.leaves.values(), retain_graph=True) for _ in range(2))
+    assert_close(once, twice, rtol=0, atol=0)
+
+
+def test_a_frozen_tensor_leaves_the_gradients_of_the_others_as_they_were(query: str, decoder: Callable) -> None:
+    network = decoder(Gru(), General(), query, True, 7)
+    whole = dict(
+        zip(network.leaves, torch.autograd.grad(network.fast()["o"].sum(), network.leaves.values()), strict=True)
+    )
+    for name, leaf in network.leaves.items():
+        others = without(network.leaves, name)
+        frozen = torch.autograd.grad(network.fast(**{name: leaf.detach()})["o"].sum(), others.values())
+        assert_close(dict(zip(others, frozen, strict=True)), without(whole, name), rtol=0, atol=1e-12)
+
+
+def test_double_backward_is_refused(decoder: Callable) -> None:
+    network = decoder(Lstm(), General(), "current", True, 7)
+    with pytest.raises(NotImplementedError, match="gradients of gradients are not available"):
+        torch.autograd.grad(network.fast()["o"].sum(), [network.leaves["x"]], create_graph=True)
+
+
+@pytest.mark.parametrize("changed", ["layer0.h", "input0.weight", "x", "memory", "first o"])
+def test_a_tensor_changed_between_forward_and_backward_is_refused(changed: str, decoder: Callable) -> None:
+    network = decoder(Lstm(), General(), "current", True, 7, lengths=(4, 4, 4))
+    outputs = network.fast()
+    with torch.no_grad():
+        network.leaves[changed].mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        network.gradients(outputs)
+
+
+def run(network: Any, **changes: Any) -> None:
+    arguments = {
+        "program": network.program,
+        "inputs": {"x": network.leaves["x"]} | network.masks,
+        "first": network.first(network.leaves),
+        "weights": network.weights(network.leaves),
+        "memory": network.memory(network.leaves),
+        "lengths_B": network.lengths_B,
+    }
+    scan(**(arguments | changes))
+
+
+def without(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+    return {other: tensor for other, tensor in tensors.items() if other != name}
+
+
+def test_what_a_scan_refuses(decoder: Callable) -> None:
+    network = decoder(Lstm(), General(), "current", True, 7)
+    inputs, first = {"x": network.leaves["x"]} | network.masks, network.first(network.leaves)
+    refused = [
+        ({"inputs": without(inputs, "mask")}, r"one input for each of \['mask', 'x'\], but was given \['x'\]"),
+        ({"inputs": inputs | {"y": inputs["x"]}}, r"add or drop \['y'\]"),
+        ({"first": without(first, "o")}, r"one first value for each of .*add or drop \['o'\]"),
+        ({"inputs": inputs | {"x": inputs["x"][:3]}}, r"agree in T and B.*\[\(3, 3\), \(4, 3\)\]"),
+        ({"first": first | {"o": first["o"][:2]}}, r"the batch sizes \[2, 3\]: give every tensor the same sentences"),
+        ({"lengths_B": torch.tensor([4, 4])}, r"the batch sizes \[2, 3\]"),
+        ({"lengths_B": torch.tensor([4, 0, 1])}, r"between 1 and T=4, but go from 0 to 4: drop empty sentences"),
+        ({"lengths_B": torch.tensor([4, 5, 1])}, r"between 1 and T=4, but go from 1 to 5"),
+    ]
+    for changes, complaint in refused:
+        with pytest.raises(ShapeError, match=complaint):
+            run(network, **changes)
+
+
+def test_autocast_around_a_scan_changes_nothing(decoder: Callable) -> None:
+    network = decoder(Lstm(), Dot(), "current", True, 8)
+    network = replace(network, leaves={n: t.detach().float().requires_grad_() for n, t in network.leaves.items()})
+    network = replace(network, masks={name: mask.float() for name, mask in network.masks.items()})
+    outputs = network.fast()
+    gradients = network.gradients(outputs)
+    with torch.autocast("cpu", torch.bfloat16):
+        inside = network.fast()
+        inside_gradients = network.gradients(inside)
+    assert_close(inside, outputs, rtol=0, atol=0)
+    assert_close(inside_gradients, gradients, rtol=0, atol=0)

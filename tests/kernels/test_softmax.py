@@ -1,0 +1,163 @@
+"""Projection, softmax and cross-entropy: exact, whatever the size of the chunks it works in."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional
+from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from anaphora.errors import ShapeError
+from anaphora.kernels import naive, softmax
+from anaphora.kernels.softmax import softmax_loss
+
+OPTIONS = pytest.mark.parametrize(
+    ("biased", "smoothing"), [(False, 0.0), (True, 0.0), (False, 0.1), (True, 0.1)], ids=["", "b", "e", "b-e"]
+)
+
+
+def tensors(rows: int, hidden: int, size: int, biased: bool) -> tuple[list[Tensor], Tensor]:
+    """h, W and b with gradients; targets."""
+    generator = torch.Generator().manual_seed(rows + hidden + size)
+    shapes = [(rows, hidden), (size, hidden), (size if biased else 0,)]
+    leaves = [torch.randn(s, generator=generator, dtype=torch.float64).requires_grad_() for s in shapes]
+    return leaves, torch.randint(size, (rows,), generator=generator)
+
+
+def gradients(loss: Tensor, leaves: list[Tensor]) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(3 * loss, [leaf for leaf in leaves if leaf.numel()])
+
+
+@OPTIONS
+@pytest.mark.parametrize("hidden", [1, 7])
+def test_the_derived_gradients_are_those_of_finite_differences(hidden: int, biased: bool, smoothing: float) -> None:
+    leaves, targets = tensors(11, hidden, 5, biased)
+    assert torch.autograd.gradcheck(lambda h, w, b: softmax_loss(h, w, b, targets, smoothing), leaves)
+
+
+@OPTIONS
+def test_the_derived_gradients_are_right_at_a_large_odd_size(biased: bool, smoothing: float) -> None:
+    leaves, targets = tensors(63, 63, 63, biased)
+    assert torch.autograd.gradcheck(lambda h, w, b: softmax_loss(h, w, b, targets, smoothing), leaves, fast_mode=True)
+
+
+@OPTIONS
+@pytest.mark.parametrize("chunk", [1, 63 * 20, 1 << 22])
+def test_loss_and_gradients_equal_torch_and_the_naive_reading_in_chunks_of_any_size(
+    chunk: int, biased: bool, smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(softmax, "CHUNK", chunk)
+    leaves, targets = tensors(101, 17, 63, biased)
+    h, w, b = leaves
+    loss = softmax_loss(h, w, b, targets, smoothing)
+    slow = naive.cross_entropy(h, w, b if biased else None, targets, smoothing)
+    z = functional.linear(h, w, b if biased else None)
+    theirs = functional.cross_entropy(z, targets, reduction="sum", label_smoothing=smoothing)
+    derived = gradients(loss, leaves)
+    for expected in (slow, theirs):
+        assert_close(loss, expected, rtol=1e-12, atol=0)
+        assert_close(derived, gradients(expected, leaves), rtol=0, atol=1e-12)
+    assert all(gradient.abs().sum() > 0 for gradient in derived)
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=st.integers(1, 40), hidden=st.integers(1, 9), size=st.integers(1, 30), smoothing=st.floats(0, 0.9))
+def test_the_loss_is_that_of_the_naive_reading_at_every_size(
+    rows: int, hidden: int, size: int, smoothing: float
+) -> None:
+    leaves, targets = tensors(rows, hidden, size, True)
+    expected = naive.cross_entropy(*leaves, targets, smoothing)
+    assert_close(softmax_loss(*leaves, targets, smoothing), expected, rtol=1e-10, atol=1e-10)
+
+
+class Operations(TorchDispatchMode):
+    """Remembers every operation and the most elements of any tensor that one gave."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.largest = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.names.append(str(func))
+        self.largest = max(self.largest, *(t.numel() for t in (result if isinstance(result, tuple) else [result])))
+        return result
+
+
+def test_the_scores_of_all_rows_are_never_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, hidden, size, chunk = 200, 2, 50, 50 * 16
+    monkeypatch.setattr(softmax, "CHUNK", chunk)
+    leaves, targets = tensors(rows, hidden, size, True)
+    with Operations() as done:
+        loss = softmax_loss(*leaves, targets)
+        gradients(loss, leaves)
+    assert rows * hidden <= done.largest <= chunk < rows * size
+
+
+def test_a_score_of_thousands_still_gives_a_finite_loss_and_gradient() -> None:
+    leaves, targets = tensors(11, 7, 5, True)
+    large = [(leaf.detach() * 1e3).requires_grad_() for leaf in leaves]
+    loss = softmax_loss(*large, targets, 0.1)
+    assert all(t.isfinite().all() for t in (loss, *gradients(loss, large)))
+
+
+def test_single_precision_sums_as_if_in_double() -> None:
+    leaves, targets = tensors(20000, 3, 7, True)
+    exact = softmax_loss(*leaves, targets).item()
+    assert softmax_loss(*(leaf.float() for leaf in leaves), targets).item() == pytest.approx(exact, rel=1e-6)
+
+
+def test_changing_the_weights_after_the_forward_pass_leaves_the_gradient_that_belongs_to_it() -> None:
+    leaves, targets = tensors(11, 7, 5, True)
+    expected = gradients(softmax_loss(*leaves, targets), leaves)
+    loss = softmax_loss(*leaves, targets)
+    with torch.no_grad():
+        leaves[1].zero_()
+    assert_close(gradients(loss, leaves), expected, rtol=0, atol=0)
+
+
+def test_under_no_grad_no_more_is_done_than_for_tensors_that_want_no_gradient() -> None:
+    leaves, targets = tensors(200, 7, 50, True)
+    with torch.no_grad(), Operations() as without:
+        softmax_loss(*leaves, targets)
+    constants = [leaf.detach() for leaf in leaves]
+    with Operations() as constant:
+        softmax_loss(*constants, targets)
+    assert without.names == constant.names
+
+
+def test_double_backward_is_refused() -> None:
+    leaves, targets = tensors(11, 7, 5, False)
+    with pytest.raises(NotImplementedError, match="gradients of gradients are not available"):
+        torch.autograd.grad(softmax_loss(*leaves, targets), leaves[:1], create_graph=True)
+
+
+def test_autocast_around_the_loss_changes_nothing() -> None:
+    leaves, targets = tensors(11, 7, 5, True)
+    single = [leaf.detach().float().requires_grad_() for leaf in leaves]
+    expected = softmax_loss(*single, targets)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = softmax_loss(*single, targets)
+        inside = gradients(loss, single)
+    assert_close(loss, expected, rtol=0, atol=0)
+    assert_close(inside, gradients(expected, single), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "complaint"),
+    [
+        (((5, 3), (7, 4), (7,), 5), "weight_VH has H=4, but hidden_NH has H=3"),
+        (((5, 3), (7, 3), (6,), 5), "bias_V has V=6, but weight_VH has V=7"),
+        (((5, 3), (7, 3), (7,), 4), "targets_N has N=4, but hidden_NH has N=5"),
+        (((5, 1, 3), (7, 3), (7,), 5), "hidden_NH should have 2 dimensions"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_refused(shapes: tuple[Any, ...], complaint: str) -> None:
+    *leaves, rows = shapes
+    with pytest.raises(ShapeError, match=complaint):
+        softmax_loss(*(torch.zeros(shape) for shape in leaves), torch.zeros(rows, dtype=torch.int64))

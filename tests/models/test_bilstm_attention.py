@@ -1,0 +1,93 @@
+"""The recipe ``bilstm-attention`` is its equations: written out by hand, one sentence and one word at a time."""
+
+import tomllib
+from importlib.resources import files
+
+import pytest
+import torch
+from torch import Tensor
+
+from anaphora.models.registry import build
+from anaphora.models.translator import Translator
+from anaphora.protocols import Batch, Sequence, Symbols
+
+SOURCE, TARGET = Symbols(11, 0, 1, 2, 3), Symbols(13, 0, 1, 2, 3)
+
+
+@pytest.fixture
+def model() -> Translator:
+    tables = tomllib.loads(files("anaphora.recipes").joinpath("bilstm-attention.toml").read_text())
+    tables["embedding"] = {"size": 5}
+    tables["encoder"]["size"] = 4
+    tables["decoder"] |= {"size": 6, "dropout": 0.0}
+    tables["encoder"]["dropout"] = 0.0
+    translator = build("translate", tables, {"source": SOURCE, "target": TARGET}, "bilstm-attention.toml")
+    assert isinstance(translator, Translator)
+    translator.initialise(seed=7)
+    return translator.double()
+
+
+def lstm(a_4n: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+    i, f, g, o = a_4n.chunk(4)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def log_likelihood(w: dict[str, Tensor], source: list[int], target: list[int]) -> Tensor:
+    """Log p(target | source) by section 4 of the equations; all vectors are columns."""
+    x = [w["source_embedding.weight"][word] for word in source]
+    annotations = {}
+    for way, order in ("right_to_left", range(len(x) - 1, -1, -1)), ("left_to_right", range(len(x))):
+        part = f"encoder.layers.0.{way}.weights"
+        h = c = torch.zeros(4, dtype=torch.float64)
+        for j in order:
+            h, c = lstm(w[f"{part}.input0.weight"] @ x[j] + w[f"{part}.layer0.h"] @ h, c)
+            annotations[way, j] = h
+        annotations[way, "last h"], annotations[way, "last c"] = h, c
+    both = [torch.cat([annotations["right_to_left", j], annotations["left_to_right", j]]) for j in range(len(x))]
+
+    d = "decoder.weights"
+    h, c = (
+        w[f"{d}.start0_{field}.weight"]
+        @ torch.cat([annotations["right_to_left", f"last {field}"], annotations["left_to_right", f"last {field}"]])
+        for field in "hc"
+    )
+    o = torch.zeros(6, dtype=torch.float64)
+    w_ybar = torch.cat([w[f"{d}.input0.weight"], w[f"{d}.feed.weight"]], 1)
+    w_u = torch.cat([w[f"{d}.combine_context.weight"], w[f"{d}.combine_state.weight"]], 1)
+    total = torch.zeros((), dtype=torch.float64)
+    for before, word in zip([TARGET.bos, *target], [*target, TARGET.eos], strict=True):
+        ybar = torch.cat([w["target_embedding.weight"][before], o])
+        h, c = lstm(w_ybar @ ybar + w[f"{d}.layer0.h"] @ h, c)
+        e = torch.stack([h @ w[f"{d}.attention.memory"] @ hs for hs in both])
+        a = sum(weight * hs for weight, hs in zip(torch.softmax(e, 0), both, strict=True))
+        o = torch.tanh(w_u @ torch.cat([a, h]))
+        total = total + torch.log_softmax(w["output.weight"] @ o, 0)[word]
+    return total
+
+
+def test_the_recipe_is_its_equations(model: Translator) -> None:
+    sources, targets = [[4, 5, 6, 3], [7, 3], [9, 10, 3]], [[4, 12], [5], [6, 7, 8, 4]]
+    batch = Batch(
+        Sequence(torch.tensor([s + [0] * (4 - len(s)) for s in sources]), torch.tensor([4, 2, 3])),
+        Sequence(torch.tensor([[*t, 3] + [0] * (4 - len(t)) for t in targets]), torch.tensor([3, 2, 5])),
+        torch.arange(3),
+        torch.zeros(3, dtype=torch.bool),
+    )
+    loss, _ = model(batch)
+    gradients = torch.autograd.grad(loss.sum, list(model.parameters()))
+    assert loss.count == 10
+
+    weights = {name: weight.detach().requires_grad_() for name, weight in model.named_parameters()}
+    by_hand = -sum(log_likelihood(weights, s, t) for s, t in zip(sources, targets, strict=True))
+    torch.testing.assert_close(loss.sum, by_hand, rtol=1e-12, atol=1e-12)
+    for (name, weight), gradient in zip(weights.items(), gradients, strict=False):
+        if not weight.numel():
+            continue
+        (expected,) = torch.autograd.grad(by_hand, weight, retain_graph=True)
+        assert expected.abs().sum() > 0, name
+        torch.testing.assert_close(gradient, expected, rtol=1e-9, atol=1e-11, msg=lambda m, name=name: f"{name}: {m}")
+
+
+def test_the_recipe_has_no_biases(model: Translator) -> None:
+    assert not [name for name, weight in model.named_parameters() if weight.numel() and weight.dim() == 1]

@@ -1,0 +1,144 @@
+"""A translator: one model whether trained, stepped, alone or in a batch."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.models.registry import build
+from anaphora.models.translator import Translator
+from anaphora.nn.randomness import draws
+from anaphora.protocols import Batch, Sequence, Symbols
+
+SYMBOLS = Symbols(23, 0, 1, 2, 3)
+SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
+TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
+
+
+def make(tables: dict[str, Any], source: Symbols = SYMBOLS) -> Translator:
+    sizes = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 24}}
+    merged = {name: sizes.get(name, {}) | tables.get(name, {}) for name in sizes.keys() | tables.keys()}
+    model = build("translate", merged, {"source": source, "target": SYMBOLS}, "test.toml")
+    assert isinstance(model, Translator)
+    model.initialise(seed=3)
+    return model
+
+
+def batch(rows: list[int], width: int = 16) -> Batch:
+    def padded(sentences: list[list[int]], width: int) -> Sequence:
+        ids = torch.zeros(len(sentences), width, dtype=torch.long)
+        for row, sentence in enumerate(sentences):
+            ids[row, : len(sentence)] = torch.tensor(sentence)
+        return Sequence(ids, torch.tensor([len(sentence) for sentence in sentences]))
+
+    return Batch(
+        padded([SOURCES[n] for n in rows], width),
+        padded([TARGETS[n] for n in rows], max(len(TARGETS[n]) for n in rows)),
+        torch.tensor(rows),
+        torch.zeros(len(rows), dtype=torch.bool),
+    )
+
+
+KINDS = [
+    {"encoder": {"cell": cell}, "decoder": {"cell": cell, "input_feeding": feeding}, "attention": attention}
+    for cell, feeding, attention in itertools.product(
+        ["lstm", "gru"],
+        [True, False],
+        [
+            {"score": "general"},
+            {"score": {"kind": "concat", "scaled": True}, "query": "previous", "context": "state"},
+        ],
+    )
+]
+
+
+@pytest.mark.parametrize("tables", KINDS)
+def test_stepping_a_target_gives_its_training_loss(tables: dict[str, Any]) -> None:
+    model = make(tables).eval()
+    together = batch([0, 1, 2, 3])
+    loss, _ = model(together)
+    stepper = model.stepper()
+    memory, state = stepper.start(together)
+    assert together.targets is not None
+    ids, total = torch.full((4,), stepper.bos), 0.0
+    for step in range(together.targets.ids_BT.shape[1]):
+        log_probs, weights, state = stepper.advance(memory, state, ids)
+        ids = together.targets.ids_BT[:, step]
+        there = step < together.targets.lengths_B
+        total -= log_probs[there, ids[there]].sum().item()
+        torch.testing.assert_close(weights.sum(-1), torch.ones(4))
+        assert not weights[1, 2:].any()
+    assert loss.sum.item() == pytest.approx(total, rel=1e-5)
+    assert loss.count == sum(map(len, TARGETS))
+
+
+@pytest.mark.parametrize("tables", KINDS)
+def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(tables: dict[str, Any]) -> None:
+    stepper = make(tables).stepper()
+
+    def walk(rows: list[int], hypotheses: int) -> dict[int, torch.Tensor]:
+        memory, state = stepper.start(batch(rows))
+        state = stepper.select(state, torch.arange(len(rows)).repeat_interleave(hypotheses))
+        found = []
+        for ids in 2, 7, 9:
+            step = stepper.advance(memory, state, torch.full((len(rows) * hypotheses,), ids))
+            state = step.state
+            found.append(torch.cat([step.log_probs_NV, step.weights_NS], 1)[::hypotheses])
+        return dict(zip(rows, torch.stack(found, 1), strict=True))
+
+    alone = {row: walk([row], 1)[row] for row in range(4)}
+    for rows, hypotheses in ([0, 1, 2, 3], 1), ([3, 1], 5), ([2, 0, 1], 12):
+        for row, values in walk(rows, hypotheses).items():
+            assert torch.equal(values, alone[row])
+
+
+def test_keeping_sentences_is_starting_with_them_alone() -> None:
+    stepper = make(KINDS[0]).stepper()
+    memory, state = stepper.start(batch([0, 1, 2, 3]))
+    kept = torch.tensor([3, 1])
+    ids = torch.tensor([2, 2])
+    some = stepper.advance(stepper.keep(memory, kept), stepper.select(state, kept), ids)
+    all_of_them = stepper.advance(memory, state, torch.full((4,), 2))
+    assert torch.equal(some.log_probs_NV, all_of_them.log_probs_NV[kept])
+
+
+@pytest.mark.parametrize("tables", KINDS[:2])
+def test_every_weight_learns(tables: dict[str, Any]) -> None:
+    model = make(tables | {"embedding": {"dropout": 0.1}})
+    with draws(1, 1):
+        loss, _ = model(batch([0, 1, 2, 3]))
+    loss.sum.backward()
+    assert [name for name, w in model.named_parameters() if w.numel() and (w.grad is None or not w.grad.any())] == []
+
+
+def test_shared_and_tied_tables_are_one() -> None:
+    model = make({"embedding": {"shared": True}, "decoder": {"readout": 8}, "output": {"tied": True}})
+    assert model.source_embedding.weight is model.target_embedding.weight is model.output.weight
+    assert len({id(weight) for weight in model.parameters()}) == len(list(model.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("tables", "remedy"),
+    [
+        ({"attention": {"query": "previous"}}, "query"),
+        ({"attention": {"score": "dot"}}, "decoder.size = 16"),
+        ({"output": {"tied": True}}, "readout"),
+        ({"embedding": {"shared": True}}, "text.joint"),
+        ({"decoder": {"cell": "lstmm"}}, "decoder.cell"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_with_a_remedy(tables: dict[str, Any], remedy: str) -> None:
+    with pytest.raises(ConfigError, match=remedy):
+        make(tables, source=Symbols(19, 0, 1, 2, 3))
+
+
+def test_weights_start_from_the_seed() -> None:
+    first, again = make({}), make({})
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
+    again.initialise(seed=4)
+    assert not torch.equal(
+        first.encoder.stack(0, "left_to_right").weights.tensors()["layer0.h"],
+        again.encoder.stack(0, "left_to_right").weights.tensors()["layer0.h"],
+    )

@@ -1,0 +1,104 @@
+"""Stacks and encoders: equal to torch.nn, untouched by padding, and the same in pieces."""
+
+import pytest
+import torch
+from torch import nn
+
+from anaphora.errors import ConfigError
+from anaphora.kernels.cells import Gru, Lstm
+from anaphora.nn.encoder import Encoder, EncoderConfig
+from anaphora.nn.randomness import draws, generator
+from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.weights import Uniform, Xavier
+
+LENGTHS = torch.tensor([3, 7, 1, 5])
+
+
+def stack(**options: object) -> Stack:
+    made = Stack(RecurrentConfig.parse({"size": 6, "layers": 2} | options, "test"), 5, "stack")
+    made.initialise(Uniform(range=0.5), generator(1, "initialise"))
+    return made
+
+
+def test_a_bidirectional_encoder_is_that_of_torch_nn_with_its_halves_exchanged() -> None:
+    encoder = Encoder(EncoderConfig.parse({"size": 6, "layers": 2, "cell": "lstm"}, "test"), 5).double()
+    encoder.initialise(Uniform(range=0.5), generator(1, "initialise"))
+    theirs = nn.LSTM(5, 6, 2, bidirectional=True).double()
+    with torch.no_grad():
+        for layer in range(2):
+            for way, suffix in ("left_to_right", ""), ("right_to_left", "_reverse"):
+                ours = encoder.stack(layer, way).weights.tensors()
+                inputs = ours["input0.weight"]
+                if layer:  # we put the backward half of the annotations first
+                    inputs = torch.cat([inputs[:, 6:], inputs[:, :6]], 1)
+                theirs.get_parameter(f"weight_ih_l{layer}{suffix}").copy_(inputs)
+                theirs.get_parameter(f"weight_hh_l{layer}{suffix}").copy_(ours["layer0.h"])
+                theirs.get_parameter(f"bias_ih_l{layer}{suffix}").copy_(ours["input0.bias"])
+                theirs.get_parameter(f"bias_hh_l{layer}{suffix}").zero_()
+    x_BSD = torch.randn(4, 7, 5, dtype=torch.float64)
+    packed = nn.utils.rnn.pack_padded_sequence(x_BSD.transpose(0, 1), LENGTHS, enforce_sorted=False)
+    expected, (last, _) = theirs(packed)
+    expected_BSM = nn.utils.rnn.pad_packed_sequence(expected)[0].transpose(0, 1)
+    encoded = encoder(x_BSD, LENGTHS)
+    torch.testing.assert_close(encoded.annotations_BSM, torch.cat([expected_BSM[..., 6:], expected_BSM[..., :6]], -1))
+    torch.testing.assert_close(encoded.summaries[1]["h"], torch.cat([last[3], last[2]], -1))
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_padding_never_changes_an_encoder(cell: str) -> None:
+    encoder = Encoder(EncoderConfig.parse({"size": 6, "cell": cell}, "test"), 5)
+    encoder.initialise(Xavier(), generator(1, "initialise"))
+    x_BSD = torch.randn(4, 7, 5)
+    clean = encoder(x_BSD, LENGTHS)
+    spoilt = x_BSD.masked_fill((torch.arange(7) >= LENGTHS.unsqueeze(1)).unsqueeze(-1), torch.nan)
+    again = encoder(spoilt, LENGTHS)
+    assert torch.equal(clean.annotations_BSM, again.annotations_BSM)
+    assert torch.equal(clean.summaries[0]["h"], again.summaries[0]["h"])
+    assert not again.annotations_BSM[2, 1:].any()
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_steps_one_by_one_have_the_bits_of_the_whole(cell: str) -> None:
+    body = stack(cell=cell).eval()
+    x_TBD = torch.randn(4, 3, 5)
+    with torch.inference_mode():
+        whole = body(x_TBD, torch.full((3,), 4))
+        state = {name: rows.unsqueeze(0) for name, rows in body.zeros(3).items()}
+        for step in range(4):
+            h, state = body.advance(x_TBD[step : step + 1], state)
+            assert torch.equal(h[0], whole.outputs["h"][step])
+    assert all(torch.equal(state[name][0], last) for name, last in whole.state.items())
+
+
+def test_dropout_acts_in_training_alone() -> None:
+    body = stack(dropout=0.5)
+    x_TBD, lengths = torch.randn(4, 3, 5), torch.full((3,), 4)
+    with draws(1, 1):
+        first = body(x_TBD, lengths).outputs["h"]
+    with draws(1, 2):
+        second = body(x_TBD, lengths).outputs["h"]
+    assert 0.2 < (first == 0).float().mean() < 0.8
+    assert not torch.equal(first, second)
+    assert not (body.eval()(x_TBD, lengths).outputs["h"] == 0).any()
+
+
+def test_a_forget_bias_is_added_to_what_the_bias_starts_from() -> None:
+    plain = Stack(RecurrentConfig(cell=Lstm(forget_bias=0.0), size=6), 5, "stack")
+    opened = Stack(RecurrentConfig(cell=Lstm(forget_bias=1.0), size=6), 5, "stack")
+    for body in plain, opened:
+        body.initialise(Uniform(range=0.1), generator(1, "initialise"))
+    added = opened.weights.tensors()["input0.bias"] - plain.weights.tensors()["input0.bias"]
+    torch.testing.assert_close(added, torch.tensor([0.0, 1.0, 0.0, 0.0]).repeat_interleave(6))
+
+
+def test_a_forget_bias_without_biases_is_refused() -> None:
+    with pytest.raises(ConfigError, match="bias = true"):
+        stack(cell="lstm", bias=False)
+    assert stack(cell=Gru().model_dump(), bias=False)
+
+
+def test_orthogonal_blocks_are_orthogonal() -> None:
+    body = Stack(RecurrentConfig(cell=Gru(), size=6), 5, "stack")
+    body.initialise(Xavier(), generator(1, "initialise"))
+    for block in body.weights.tensors()["layer0.h"].detach().chunk(3):
+        torch.testing.assert_close(block @ block.T, torch.eye(6))

@@ -1,0 +1,188 @@
+"""Checkpoints that are not as they were written: each fault is named, and the newest whole checkpoint is used."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import RunError
+from anaphora.events import Event, Note
+from anaphora.run import Run
+from anaphora.run.manifest import sealed
+
+
+def warnings_of(events: list[Event]) -> str:
+    assert all(isinstance(event, Note) and event.warning for event in events)
+    return " ".join(event.text for event in events if isinstance(event, Note))
+
+
+def manifest_of(run: Run, update: int) -> tuple[Path, dict[str, Any]]:
+    path = run.path / "checkpoints" / f"step-{update}" / "manifest.json"
+    return path, json.loads(path.read_text())
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-5])
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 1
+    file.write_bytes(content)
+
+
+def zero(file: Path) -> None:
+    file.write_bytes(bytes(file.stat().st_size))
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def link(file: Path) -> None:
+    file.rename(file.with_name("elsewhere"))
+    file.symlink_to(file.with_name("elsewhere"))
+
+
+def folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def change_a_letter(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content.replace(b"e", b"i", 1) if b"e" in content else content[::-1])
+
+
+def swap(file: Path) -> None:
+    other = file.parent.parent / "step-30" / file.name
+    mine, theirs = file.read_bytes(), other.read_bytes()
+    file.write_bytes(theirs)
+    other.write_bytes(mine)
+
+
+DAMAGES = [truncate, flip, zero, empty, change_a_letter, link, pipe, folder, swap, Path.unlink]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"])
+def test_a_damaged_file_is_named_and_the_newest_whole_checkpoint_used(
+    run: Run, damage: Callable[[Path], None], name: str
+) -> None:
+    file = run.path / "checkpoints" / "step-40" / name
+    damage(file)
+    events: list[Event] = []
+    expected = 10 if damage is swap else 30  # a swap damages step 30 too
+    assert run.load("latest", events.append, for_training=True).update == expected
+    text = warnings_of(events)
+    assert str(file) in text and f"Using {run.path / 'checkpoints' / f'step-{expected}'} instead." in text
+    with pytest.raises(RunError, match="step-40"):
+        run.load(40, for_training=True)
+
+
+def test_a_damaged_best_gives_way_to_the_newest(run: Run) -> None:
+    truncate(run.path / "checkpoints" / "step-10" / "model.safetensors")
+    events: list[Event] = []
+    assert run.load("best", events.append).update == 40
+    assert "step-10" in warnings_of(events)
+
+
+@pytest.mark.parametrize("pointer", [b"step-20\n", b"", b"\xff\x00", b"../../step-10", b"step-1" * 9])
+def test_a_best_that_names_no_checkpoint_gives_way_to_the_newest(run: Run, pointer: bytes) -> None:
+    (run.path / "best").write_bytes(pointer)
+    events: list[Event] = []
+    assert run.load("best", events.append).update == 40
+    assert f"{run.path / 'best'} names no checkpoint" in warnings_of(events)
+
+
+def test_a_best_that_is_a_link_gives_way_to_the_newest(run: Run) -> None:
+    link(run.path / "best")
+    events: list[Event] = []
+    assert run.load("best", events.append).update == 40
+    assert warnings_of(events)
+
+
+def test_latest_is_only_a_hint(run: Run) -> None:
+    (run.path / "latest").write_bytes(b"step-10")
+    assert run.load("latest").update == 40
+
+
+def test_a_run_whose_checkpoints_are_all_damaged_names_every_fault(run: Run) -> None:
+    for step in (10, 30, 40):
+        truncate(run.path / "checkpoints" / f"step-{step}" / "state.json")
+    with pytest.raises(RunError, match=r"no checkpoint that is whole: .*step-40.*step-30.*step-10"):
+        run.load("latest")
+
+
+def test_a_run_without_checkpoints_says_so(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no checkpoint yet"):
+        Run.create(tmp_path / "run", {}, {}).load()
+
+
+def test_an_unknown_number_is_answered_with_the_known_ones(run: Run) -> None:
+    with pytest.raises(RunError, match="no checkpoint of update 20, but of 10, 30, 40"):
+        run.load(20)
+
+
+def test_the_optimizer_may_be_left_out_of_a_copy_that_is_not_trained_on(run: Run) -> None:
+    (run.path / "checkpoints" / "step-40" / "optimizer.safetensors").unlink()
+    events: list[Event] = []
+    assert run.load("latest", events.append).update == 40 and not events
+    assert run.load("latest", events.append, for_training=True).update == 30 and events
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_never_loaded(run: Run, value: float) -> None:
+    run.save(50, {"good": torch.ones(2), "bad": torch.tensor([1.0, value])}, {}, {})
+    events: list[Event] = []
+    assert run.load("latest", events.append).update == 40
+    assert "not finite in bad" in warnings_of(events)
+
+
+def test_a_checkpoint_folder_that_is_a_link_is_refused(run: Run, tmp_path: Path) -> None:
+    step = run.path / "checkpoints" / "step-40"
+    step.rename(tmp_path / "elsewhere")
+    step.symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    events: list[Event] = []
+    assert run.load("latest", events.append).update == 30
+    assert "symbolic link" in warnings_of(events)
+
+
+@pytest.mark.parametrize("name", ["../../../secret", "/etc/passwd", "a/../state.json", "state.json\0", "evil.pkl", ""])
+def test_a_manifest_can_name_no_file_but_its_own(run: Run, name: str) -> None:
+    path, manifest = manifest_of(run, 40)
+    manifest["files"][name] = manifest["files"]["state.json"]
+    path.write_text(json.dumps(sealed(manifest)))
+    events: list[Event] = []
+    assert run.load("latest", events.append).update == 30
+    assert "manifest.json does not describe a checkpoint: files" in warnings_of(events)
+
+
+def test_a_checkpoint_of_a_newer_format_is_refused_with_both_numbers(run: Run) -> None:
+    path, manifest = manifest_of(run, 40)
+    path.write_text(json.dumps(manifest | {"format": 9}))
+    with pytest.raises(RunError, match=r"step-40.* format 9, but .* up to 1"):
+        run.load("latest")
+
+
+def test_files_that_could_execute_are_never_looked_at(run: Run) -> None:
+    for folder in (run.path, run.path / "checkpoints" / "step-40"):
+        for name in ("model.pt", "optimizer.pkl", "state.npy"):
+            (folder / name).write_bytes(b"cos\nsystem\n(S'touch hacked'\ntR.")
+    events: list[Event] = []
+    assert run.load("latest", events.append, for_training=True).update == 40 and not events
+    assert not Path("hacked").exists()
+
+
+def test_a_copied_folder_works_elsewhere(run: Run, tmp_path: Path) -> None:
+    run.path.rename(tmp_path / "moved")
+    assert Run.open(tmp_path / "moved", {"train": "ab12"}).load().update == 10

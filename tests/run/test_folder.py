@@ -1,0 +1,245 @@
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import RunError
+from anaphora.events import Event
+from anaphora.run import Run
+from anaphora.text import units
+from anaphora.text.characters import CharacterCoder
+
+Save = Callable[[Run, int], Path]
+
+
+def manifest_of(run: Run, update: int) -> tuple[Path, dict[str, Any]]:
+    path = run.path / "checkpoints" / f"step-{update}" / "manifest.json"
+    return path, json.loads(path.read_text())
+
+
+# --- making and opening
+
+
+def test_an_experiment_comes_back_as_it_was_given(tmp_path: Path) -> None:
+    experiment = {"task": "toy", "text": {"lowercase": True, "size": 10}, "training": {"rate": 1e-3, "name": 'ein "ß"'}}
+    assert Run.create(tmp_path / "run", experiment, {}).experiment == experiment
+    assert Run.open(tmp_path / "run").experiment == experiment
+    assert (tmp_path / "run" / "experiment.toml").read_text().startswith("format = 1\n")
+
+
+def test_the_vocabulary_comes_back_as_it_was_given(tmp_path: Path) -> None:
+    coder = CharacterCoder.learn(["abc", "cde"], lowercase=False, least=1)
+    run = Run.create(tmp_path / "run", {}, {"text": coder})
+    assert units.load(units.Character(), run.path / "vocabulary")["text"].encode("bed") == coder.encode("bed")
+
+
+def test_an_empty_folder_is_taken_for_a_new_run(tmp_path: Path) -> None:
+    Run.create(tmp_path, {"task": "toy"}, {})
+    assert Run.open(tmp_path).experiment == {"task": "toy"}
+
+
+def test_an_empty_folder_keeps_its_identity_so_that_it_may_be_a_link_or_where_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "run").symlink_to(tmp_path / "disk", target_is_directory=True)
+    monkeypatch.chdir(tmp_path / "run")
+    Run.create(Path("."), {"task": "toy"}, {})
+    assert Run.open(Path(".")).experiment == Run.open(tmp_path / "run").experiment == {"task": "toy"}
+    assert {entry.name for entry in (tmp_path / "disk").iterdir()} == {
+        "experiment.toml",
+        "vocabulary",
+        "checkpoints",
+        "card.md",
+    }
+
+
+def test_a_folder_with_anything_in_it_is_never_taken(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(RunError, match="exists and is not empty"):
+        Run.create(tmp_path, {}, {})
+    with pytest.raises(RunError, match="exists and is not empty"):
+        Run.create(tmp_path / "letter.txt", {}, {})
+    assert [entry.name for entry in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_run_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be made"):
+        Run.create(tmp_path / "file" / "run", {}, {})
+    with pytest.raises(TypeError):
+        Run.create(tmp_path / "run", {"none": None}, {})
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "nothing is there"),
+        ({}, "is empty"),
+        ({"letter.txt": b"dear"}, "has no experiment.toml"),
+        ({"experiment.toml": b"format = 1\ntask = "}, "experiment.toml is damaged"),
+        ({"experiment.toml": b"format = 1\ntask = '\xff'"}, "experiment.toml is damaged"),
+        ({"experiment.toml": b"x = " + b"[" * 100_000}, "experiment.toml is damaged"),
+        ({"experiment.toml": b""}, "should name its format"),
+        ({"experiment.toml": b"format = true"}, "should name its format"),
+        ({"experiment.toml": b"format = 7"}, r"was written in format 7, but .* reads formats up to 1: upgrade"),
+        ({"experiment.toml": b"format = 1"}, "no folder vocabulary"),
+    ],
+)
+def test_a_folder_that_is_no_run_is_refused_in_a_sentence(
+    tmp_path: Path, content: dict[str, bytes] | None, sentence: str
+) -> None:
+    path = tmp_path / "run"
+    if content is not None:
+        path.mkdir()
+        for name, text in content.items():
+            (path / name).write_bytes(text)
+    with pytest.raises(RunError, match=sentence):
+        Run.open(path)
+
+
+def test_a_file_is_not_a_run(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("")
+    with pytest.raises(RunError, match="is a file"):
+        Run.open(tmp_path / "run")
+
+
+# --- saving
+
+
+def test_a_checkpoint_comes_back_as_it_was_saved(run: Run) -> None:
+    found = run.load("latest", for_training=True)
+    assert (found.update, found.state) == (40, {"update": 40, "rate": 0.1})
+    assert torch.equal(found.model["layer.weight"], torch.full((2, 3), 40.0))
+    assert torch.equal(found.optimizer["optimizer/exp_avg/layer.bias"], torch.full((3,), 40 / 3))
+    assert set(found.optimizer) == {"optimizer/exp_avg/layer.bias", "carry/h"}
+
+
+def test_the_newest_two_and_the_best_are_kept(run: Run, save: Save) -> None:
+    assert run.checkpoints() == [10, 30, 40]
+    run.mark_best(40)
+    save(run, 50)
+    assert run.checkpoints() == [40, 50]
+    save(run, 60)
+    assert run.checkpoints() == [40, 50, 60]
+
+
+def test_best_and_latest_are_one_line_texts(run: Run) -> None:
+    assert (run.path / "best").read_text() == "step-10\n"
+    assert (run.path / "latest").read_text() == "step-40\n"
+    assert (run.load("best").update, run.load("latest").update, run.load(30).update) == (10, 40, 30)
+
+
+def test_without_a_best_the_newest_is_used_silently(run: Run) -> None:
+    (run.path / "best").unlink()
+    events: list[Event] = []
+    assert run.load("best", events.append).update == 40
+    assert events == []
+
+
+def test_only_a_checkpoint_that_is_there_can_be_the_best(run: Run) -> None:
+    with pytest.raises(RunError, match="no checkpoint of update 20"):
+        run.mark_best(20)
+
+
+def test_saving_an_update_again_replaces_it(run: Run) -> None:
+    run.save(40, {"w": torch.ones(1)}, {}, {"again": True})
+    assert run.load("latest").state == {"again": True}
+    assert run.checkpoints() == [10, 30, 40]
+
+
+def test_what_a_killed_save_left_is_ignored_and_removed_by_the_next(run: Run, save: Save) -> None:
+    left = run.path / "checkpoints" / ".unfinished-0123"
+    left.mkdir()
+    (left / "model.safetensors").write_bytes(b"half")
+    assert run.load("latest").update == 40
+    save(run, 50)
+    assert not left.exists()
+
+
+def test_the_manifest_says_what_the_checkpoint_is_and_where_it_was_made(run: Run) -> None:
+    _, manifest = manifest_of(run, 40)
+    assert (manifest["format"], manifest["step"]) == (1, 40)
+    assert set(manifest["files"]) == {"model.safetensors", "optimizer.safetensors", "state.json"}
+    assert {"experiment.toml", "data/train", "vocabulary/vocabulary.json"} <= set(manifest["fingerprints"])
+    environment = manifest["environment"]
+    assert environment["threads"] == torch.get_num_threads() and environment["torch"] == torch.__version__
+    assert environment["precision"] == "float32" and environment["processor"]
+
+
+def test_equal_tensors_give_equal_files(run: Run, save: Save) -> None:
+    first = (save(run, 50) / "model.safetensors").read_bytes()
+    assert (save(run, 50) / "model.safetensors").read_bytes() == first
+
+
+def test_tensors_that_share_memory_or_are_not_contiguous_are_saved(run: Run) -> None:
+    whole = torch.arange(12.0).reshape(3, 4)
+    run.save(50, {"upper": whole[:2], "turned": whole.T, "number": torch.tensor(3.0)}, {}, {})
+    found = run.load("latest").model
+    assert torch.equal(found["upper"], whole[:2]) and torch.equal(found["turned"], whole.T)
+    assert found["number"].shape == ()
+
+
+# --- what belongs together
+
+
+def test_a_vocabulary_that_the_weights_were_not_trained_with_is_named(run: Run) -> None:
+    (run.path / "vocabulary" / "vocabulary.json").write_text('{"sides": {"text": {}}}')
+    with pytest.raises(RunError, match=r"step-40 was trained with another vocabulary/vocabulary.json"):
+        Run.open(run.path).load("latest")
+
+
+def test_a_changed_experiment_is_pointed_out(run: Run) -> None:
+    file = run.path / "experiment.toml"
+    file.write_text(file.read_text().replace("epochs = 3", "epochs = 4"))
+    events: list[Event] = []
+    assert Run.open(run.path).load("latest", events.append).update == 40
+    assert "experiment.toml was changed after step-40" in str(events[0])
+
+
+def test_what_changed_since_a_checkpoint_is_listed(run: Run) -> None:
+    checkpoint = run.load("latest")
+    assert run.changed(checkpoint) == []
+    assert Run.open(run.path, {"train": "cd34", "valid": "ef"}).changed(checkpoint) == ["data/train", "data/valid"]
+
+
+def test_rewinding_drops_what_came_later(run: Run) -> None:
+    for update in (10, 30, 35):
+        run.metrics.append({"update": update})
+    run.rewind(30)
+    assert run.checkpoints() == [10, 30]
+    assert run.metrics.lines() == [{"update": 10}, {"update": 30}]
+    assert (run.path / "latest").read_text() == "step-30\n"
+
+
+def test_the_card_names_task_data_scores_and_use(tmp_path: Path) -> None:
+    experiment = {"task": "translate", "data": {"source": "en", "target": "cs"}}
+    run = Run.create(tmp_path / "en-cs", experiment, {}, {"train": "ab12"})
+    run.write_card({"test BLEU": 38.125})
+    card = (run.path / "card.md").read_text()
+    for words in (
+        "# en-cs",
+        "translate",
+        'target = "cs"',
+        "data/train",
+        "ab12",
+        "| test BLEU | 38.1250 |",
+        "anaphora.load",
+    ):
+        assert words in card
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_refused_in_a_sentence(run: Run, save: Save) -> None:
+    (run.path / "lock").unlink()
+    run.path.chmod(0o555)
+    try:
+        with pytest.raises(RunError, match="cannot be written to: Permission denied"):
+            save(run, 50)
+    finally:
+        run.path.chmod(0o755)

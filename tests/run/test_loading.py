@@ -1,0 +1,93 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import AnaphoraError, RunError
+from anaphora.events import Event, Note
+from anaphora.run import Run
+from anaphora.run.loading import build_model, load_coders, load_model
+from anaphora.run.weights import tensors_of
+from anaphora.text.characters import CharacterCoder
+
+EXPERIMENT: dict[str, Any] = {
+    "task": "language-model",
+    "text": {"units": "character"},
+    "embedding": {"size": 5},
+    "recurrence": {"cell": "lstm", "size": 6, "layers": 1},
+}
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> tuple[Path, dict[str, torch.Tensor]]:
+    """A small language model in a run folder, and its weights."""
+    coders = {"text": CharacterCoder.learn(["a man walks", "the dog runs"], lowercase=False, least=1)}
+    run = Run.create(tmp_path / "run", EXPERIMENT, coders)
+    model = build_model(run.experiment, load_coders(run), "here")
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
+    weights = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
+    run.save(3, weights, {}, {})
+    run.save(5, {name: tensor + 1 for name, tensor in weights.items()}, {}, {})
+    run.mark_best(3)
+    return run.path, weights
+
+
+def test_a_model_comes_back_with_its_best_weights_coders_and_experiment(
+    saved: tuple[Path, dict[str, torch.Tensor]],
+) -> None:
+    path, weights = saved
+    model, coders, experiment = load_model(path)
+    assert not model.training
+    assert {name: tensor.tolist() for name, tensor in tensors_of(model).items()} == {
+        name: tensor.tolist() for name, tensor in weights.items()
+    }
+    assert coders["text"].decode(coders["text"].encode("the man")) == "the man"
+    assert experiment == EXPERIMENT
+
+
+def test_a_damaged_best_model_gives_way_to_the_newest_with_a_warning(
+    saved: tuple[Path, dict[str, torch.Tensor]],
+) -> None:
+    path, weights = saved
+    (path / "checkpoints" / "step-3" / "model.safetensors").write_bytes(b"")
+    events: list[Event] = []
+    model, _, _ = load_model(path, report=events.append)
+    name, tensor = next(iter(tensors_of(model).items()))
+    assert torch.equal(tensor, weights[name] + 1)
+    assert [isinstance(event, Note) and event.warning for event in events] == [True]
+
+
+def test_a_network_of_another_size_is_refused_by_the_first_tensor_that_differs(
+    saved: tuple[Path, dict[str, torch.Tensor]],
+) -> None:
+    path, _ = saved
+    toml = path / "experiment.toml"
+    toml.write_text(toml.read_text().replace("size = 6", "size = 7"))
+    with pytest.raises(RunError, match=r"model.safetensors: .* should be .* but is .* experiment.toml"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("name", ["experiment.toml", "vocabulary/vocabulary.json", "vocabulary/text"])
+@pytest.mark.parametrize("damage", ["zero", "cut", "empty", "gone"])
+def test_whatever_file_is_damaged_the_answer_is_a_sentence_that_names_it(
+    saved: tuple[Path, dict[str, torch.Tensor]], name: str, damage: str
+) -> None:
+    path, _ = saved
+    file = path / name
+    content = file.read_bytes()
+    file.write_bytes({"zero": bytes(len(content)), "cut": content[: len(content) // 2]}.get(damage, b""))
+    if damage == "gone":
+        file.unlink()
+    with pytest.raises(AnaphoraError, match=Path(name).name):
+        load_model(path)
+
+
+def test_another_task_than_the_vocabulary_serves_is_refused(saved: tuple[Path, dict[str, torch.Tensor]]) -> None:
+    path, _ = saved
+    toml = path / "experiment.toml"
+    toml.write_text('format = 1\ntask = "translate"\n[text]\nunits = "character"\n')
+    with pytest.raises(RunError, match="'translate' needs a vocabulary 'source'"):
+        load_model(path)

@@ -1,0 +1,29 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import RunError
+from anaphora.run.lock import FolderLock
+
+
+def test_a_second_holder_is_refused_with_the_number_of_the_first(tmp_path: Path) -> None:
+    with FolderLock(tmp_path).held(), pytest.raises(RunError, match=f"in use by process {os.getpid()},"):
+        FolderLock(tmp_path).held().__enter__()
+
+
+def test_the_holder_may_enter_again(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path)
+    with lock.held():
+        with lock.held():
+            pass
+        with pytest.raises(RunError):
+            FolderLock(tmp_path).held().__enter__()
+
+
+def test_a_lock_is_free_after_its_holder_left_by_an_error(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path)
+    with pytest.raises(ZeroDivisionError), lock.held():
+        raise ZeroDivisionError
+    with FolderLock(tmp_path).held(), pytest.raises(RunError), lock.held():
+        pass

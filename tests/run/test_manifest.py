@@ -1,0 +1,68 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from anaphora.errors import RunError
+from anaphora.run.manifest import Environment, FileEntry, Manifest, read_manifest, sealed
+
+ENTRY = FileEntry(size=3, sha256="00")
+GOOD = Manifest(
+    format=1,
+    step=7,
+    files={name: ENTRY for name in ("model.safetensors", "optimizer.safetensors", "state.json")},
+    fingerprints={"experiment.toml": "11"},
+    environment=Environment(threads=2, processor="x", torch="2", precision="float32"),
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = [("format",), ("step",), ("files",), ("fingerprints",), ("environment",), ("files", "state.json", "size")]
+
+
+def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_bytes(GOOD.serialise())
+    assert read_manifest(tmp_path) == GOOD
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.sampled_from(KEYS), ANYTHING)
+def test_any_other_value_is_refused_in_a_sentence_or_means_a_manifest(
+    tmp_path: Path, keys: tuple[str, ...], value: Any
+) -> None:
+    table = json.loads(GOOD.serialise())
+    inner = table
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    (tmp_path / "manifest.json").write_text(json.dumps(sealed(table)))
+    try:
+        assert sealed(read_manifest(tmp_path).model_dump()) == sealed(table)
+    except RunError as error:
+        assert str(tmp_path / "manifest.json") in str(error) and "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"null",
+        b'{"format": 1}',
+        b'{"format": 1, "x": NaN}',
+        b'{"format": 1, "x": "\\ud800"}',
+        b'{"format": ' + b"9" * 5000 + b"}",
+    ],
+)
+def test_what_is_no_manifest_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "manifest.json").write_bytes(content)
+    with pytest.raises(RunError, match=r"manifest\.json"):
+        read_manifest(tmp_path)

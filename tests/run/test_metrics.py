@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from anaphora.run.metrics import MetricsLog
+
+
+def test_lines_come_back_as_they_were_appended(tmp_path: Path) -> None:
+    log = MetricsLog(tmp_path / "metrics.jsonl")
+    lines = [{"update": 1, "loss": 0.1 + 0.2}, {"update": 2, "reason": "größer\n als"}]
+    for line in lines:
+        log.append(line)
+    assert log.lines() == lines
+
+
+def test_a_missing_log_is_an_empty_one(tmp_path: Path) -> None:
+    log = MetricsLog(tmp_path / "metrics.jsonl")
+    log.sync()
+    log.truncate(3)
+    assert log.lines() == []
+
+
+def test_numbers_that_json_cannot_hold_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        MetricsLog(tmp_path / "metrics.jsonl").append({"update": 1, "loss": float("nan")})
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(st.lists(st.integers(0, 9)).map(sorted), st.integers(0, 9), st.binary(max_size=20))
+def test_truncation_keeps_exactly_the_whole_lines_up_to_an_update(
+    tmp_path: Path, updates: list[int], last: int, half_a_line: bytes
+) -> None:
+    log = MetricsLog(tmp_path / "metrics.jsonl")
+    log.path.unlink(missing_ok=True)
+    for update in updates:
+        log.append({"update": update})
+    with log.path.open("ab") as file:
+        file.write(b"{" + half_a_line.replace(b"\n", b""))
+    log.truncate(last)
+    assert [line["update"] for line in log.lines()] == [update for update in updates if update <= last]
+    log.append({"update": 10})
+    assert log.lines()[-1] == {"update": 10}

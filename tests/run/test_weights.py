@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import RunError
+from anaphora.run.weights import fill, first_not_finite, parse, serialise, tensors_of
+
+HERE = Path("here")
+
+
+class Tied(torch.nn.Module):
+    """Two layers that share a weight, and a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Embedding(4, 3)
+        self.outer = torch.nn.Linear(3, 4)
+        self.outer.weight = self.inner.weight
+        self.register_buffer("count", torch.tensor(7))
+
+
+def test_a_tied_weight_is_named_once_and_stays_tied() -> None:
+    model, other = Tied(), Tied()
+    tensors = tensors_of(model)
+    assert set(tensors) == {"inner.weight", "outer.bias", "count"}
+    fill(other, parse(serialise(tensors), HERE), HERE)
+    assert other.outer.weight is other.inner.weight
+    assert all(torch.equal(tensor, tensors[name]) for name, tensor in tensors_of(other).items())
+
+
+def test_filling_copies() -> None:
+    model, other = Tied(), Tied()
+    fill(other, tensors_of(model), HERE)
+    with torch.no_grad():
+        model.inner.weight.zero_()
+    assert other.inner.weight.abs().sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"inner.weight": None}, r"here has no tensor inner.weight"),
+        ({"spare": torch.zeros(1)}, r"here has a tensor spare, which this network lacks"),
+        ({"outer.bias": torch.zeros(5)}, r"outer.bias should be 4 float32, but is 5 float32: vocabulary"),
+        ({"outer.bias": torch.zeros(4).double()}, r"should be 4 float32, but is 4 float64"),
+        ({"count": torch.zeros(1).long()}, r"count should be a number int64, but is 1 int64"),
+    ],
+)
+def test_tensors_of_another_network_are_refused_by_name_and_change_nothing(
+    change: dict[str, torch.Tensor | None], sentence: str
+) -> None:
+    model = Tied()
+    before = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
+    given_tensors = {name: torch.ones_like(tensor) for name, tensor in before.items()} | change
+    with pytest.raises(RunError, match=sentence):
+        fill(model, {name: tensor for name, tensor in given_tensors.items() if tensor is not None}, HERE)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in tensors_of(model).items())
+
+
+def test_the_first_tensor_that_is_not_finite_is_named() -> None:
+    tensors = {"whole": torch.tensor([2**62]), "good": torch.ones(2), "bad": torch.tensor([float("inf")])}
+    assert first_not_finite(tensors) == "bad"
+    assert first_not_finite({"good": torch.ones(2)}) == ""
+
+
+@given(st.binary(max_size=60))
+def test_bytes_that_are_no_safetensors_are_refused_in_a_sentence(content: bytes) -> None:
+    with pytest.raises(RunError, match="here is not a safetensors file"):
+        parse(content, HERE)

@@ -1,0 +1,95 @@
+"""A Stepper that is small enough to be searched by hand."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from anaphora import protocols
+from anaphora.protocols import Batch, Step
+
+STATES = 997
+
+
+@dataclass
+class Automaton:
+    """Its log-probabilities are a random table's row, picked by a hash of the sentence and all that was read."""
+
+    log_probs_QV: Tensor
+    attends: bool = True
+    bos: int = 0
+    eos: int = 1
+    unk: int = 2
+    normalised: bool = True
+
+    @property
+    def size(self) -> int:
+        return self.log_probs_QV.shape[1]
+
+    def start(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        ids_BT, lengths_B = batch.inputs.ids_BT, batch.inputs.lengths_B
+        inside_BT = torch.arange(ids_BT.shape[1]) < lengths_B[:, None]
+        keys_B = (ids_BT.masked_fill(~inside_BT, 0) + 1).cumprod(dim=1).remainder(STATES)[:, -1]
+        return torch.stack([keys_B, lengths_B, torch.full_like(keys_B, ids_BT.shape[1])], dim=1), keys_B
+
+    def advance(self, memory: Tensor, state: Tensor, ids_N: Tensor) -> Step:
+        assert len(ids_N) == len(state) and len(ids_N) % len(memory) == 0
+        rows_N = torch.arange(len(ids_N)) // (len(ids_N) // len(memory))
+        state = (state * 31 + ids_N * 7 + memory[rows_N, 0] + 1) % STATES
+        weights_NS = None
+        if self.attends:
+            places_S = torch.arange(int(memory[0, 2]))
+            weights_NS = (1.0 + (state[:, None] * (places_S + 3)) % 11).masked_fill(
+                places_S >= memory[rows_N, 1:2], torch.nan
+            )
+        return Step(self.log_probs_QV[state], weights_NS, state)
+
+    def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
+        return state[rows_N]
+
+    def keep(self, memory: Tensor, sentences_B: Tensor) -> Tensor:
+        return memory[sentences_B]
+
+
+@pytest.fixture(scope="session")
+def automaton() -> Callable[..., Automaton]:
+    """Make an Automaton over ``size`` symbols; ``sharpness`` tells how sure it is, ``grain`` makes ties."""
+
+    def make(size: int = 5, seed: int = 0, sharpness: float = 2.0, grain: float = 0.0, **facts: object) -> Automaton:
+        generator = torch.Generator().manual_seed(seed)
+        logits_QV = torch.randn(STATES, size, generator=generator) * sharpness
+        log_probs_QV = torch.log_softmax(logits_QV, dim=1)
+        if grain:
+            log_probs_QV = (log_probs_QV / grain).floor() * grain
+        return Automaton(log_probs_QV, **facts)  # type: ignore[arg-type]
+
+    return make
+
+
+def padded(rows: Sequence[Sequence[int]]) -> protocols.Sequence:
+    longest = max(len(row) for row in rows)
+    ids_BT = torch.full((len(rows), longest), 99)
+    for b, row in enumerate(rows):
+        ids_BT[b, : len(row)] = torch.tensor(row, dtype=torch.int64)
+    return protocols.Sequence(ids_BT, torch.tensor([len(row) for row in rows]))
+
+
+@pytest.fixture(scope="session")
+def batch() -> Callable[..., Batch]:
+    """Make a Batch of source rows, with targets when they are given, numbered from 0 unless told otherwise."""
+
+    def make(
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]] | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> Batch:
+        return Batch(
+            inputs=padded(sources),
+            targets=None if targets is None else padded(targets),
+            numbers_B=torch.tensor(list(range(len(sources)) if numbers is None else numbers)),
+            continues_B=torch.zeros(len(sources), dtype=torch.bool),
+        )
+
+    return make

@@ -1,0 +1,251 @@
+"""Beam search against plain readings of what it should find."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from anaphora.errors import ConfigError
+from anaphora.protocols import Batch, Stepper
+from anaphora.search.beam import beam
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.scoring import score
+
+Make = Callable[..., Stepper]
+MakeBatch = Callable[..., Batch]
+SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
+
+
+def same(one: Hypothesis, other: Hypothesis) -> bool:
+    """Equal to the last bit, attention included."""
+    if one.weights is None or other.weights is None:
+        return one == other and one.weights is other.weights
+    return one == other and torch.equal(one.weights, other.weights)
+
+
+def greedy(stepper: Stepper, batch: Batch, max_length: int) -> tuple[list[int], float, Tensor]:
+    """One sentence, one symbol at a time, always the likeliest."""
+    memory, state = stepper.start(batch)
+    symbols: list[int] = []
+    total, looks, symbol = 0.0, [], stepper.bos
+    while (len(symbols) < max_length and symbol != stepper.eos) or not symbols:
+        log_probs, weights, state = stepper.advance(memory, state, torch.tensor([symbol]))
+        row = log_probs[0].tolist()
+        symbol = row.index(max(row))
+        symbols.append(symbol)
+        total += row[symbol]
+        looks.append(weights[0] if weights is not None else torch.zeros(0))
+    return symbols, total, torch.stack(looks)
+
+
+def everything(stepper: Stepper, batch: Batch, max_length: int) -> list[tuple[float, tuple[int, ...]]]:
+    """Every finished output of one sentence with its score, best first, the earlier finished first."""
+    memory, start = stepper.start(batch)
+    found, live = [], [(0.0, (), start, stepper.bos)]
+    for _ in range(max_length):
+        grown = []
+        for total, symbols, state, last in live:
+            log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))
+            for symbol, value in enumerate(log_probs[0].tolist()):
+                grown.append((total + value, (*symbols, symbol), state, symbol))
+        found += [(total, symbols[:-1]) for total, symbols, _, last in grown if last == stepper.eos]
+        live = [entry for entry in grown if entry[3] != stepper.eos]
+    return sorted(found, key=lambda entry: (-entry[0], len(entry[1])))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_beam_of_one_is_greedy(automaton: Make, batch: MakeBatch, seed: int) -> None:
+    stepper = automaton(size=6, seed=seed)
+    for source, [found] in zip(SOURCES, beam(stepper, batch(SOURCES), size=1, max_length=9), strict=True):
+        symbols, total, weights = greedy(stepper, batch([source]), 9)
+        assert list(found.ids) + [stepper.eos] * found.finished == symbols
+        assert found.score == total
+        assert found.weights is not None and torch.equal(found.weights, weights)
+
+
+@pytest.mark.parametrize("penalty", [0.6, 2.0])
+def test_a_beam_of_one_is_greedy_whatever_the_length_penalty(automaton: Make, batch: MakeBatch, penalty: float) -> None:
+    stepper, sentences = automaton(size=6), batch(SOURCES)
+    assert beam(stepper, sentences, size=1, max_length=9, length_penalty=penalty) == beam(
+        stepper, sentences, size=1, max_length=9
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_beam_of_full_width_is_exhaustive_search(automaton: Make, batch: MakeBatch, seed: int) -> None:
+    stepper = automaton(size=3, seed=seed)
+    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), size=3**5, max_length=5), strict=True):
+        best = everything(stepper, batch([source]), 5)
+        assert (found[0].score, found[0].ids) == best[0]
+        known = {symbols: total for total, symbols in best}
+        assert all(known[hypothesis.ids] == hypothesis.score for hypothesis in found)
+
+
+def test_a_full_width_beam_with_a_length_penalty_ranks_by_the_penalised_score(
+    automaton: Make, batch: MakeBatch
+) -> None:
+    stepper = automaton(size=3, seed=3)
+    for source, found in zip(
+        SOURCES, beam(stepper, batch(SOURCES), size=3**5, max_length=5, length_penalty=1.0), strict=True
+    ):
+        best = max(everything(stepper, batch([source]), 5), key=lambda entry: entry[0] / (6 + len(entry[1])))
+        assert (found[0].score, found[0].ids) == best
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    sources=st.lists(st.lists(st.integers(2, 9), min_size=1, max_size=6), min_size=1, max_size=9),
+    size=st.integers(1, 7),
+    seed=st.integers(0, 3),
+    data=st.data(),
+)
+def test_what_is_found_for_a_sentence_does_not_depend_on_its_neighbours_or_their_order(
+    automaton: Make, batch: MakeBatch, sources: list[list[int]], size: int, seed: int, data: st.DataObject
+) -> None:
+    stepper = automaton(size=11, seed=seed)
+    lengths = data.draw(st.lists(st.integers(1, 8), min_size=len(sources), max_size=len(sources)))
+    alone = [beam(stepper, batch([s]), size=size, max_length=n)[0] for s, n in zip(sources, lengths, strict=True)]
+    order = data.draw(st.permutations(range(len(sources))))
+    together = beam(stepper, batch([sources[b] for b in order]), size=size, max_length=[lengths[b] for b in order])
+    for b, found in zip(order, together, strict=True):
+        assert len(found) == len(alone[b])
+        assert all(map(same, found, alone[b]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 40])
+def test_the_score_and_attention_of_an_output_are_those_of_forced_decoding(
+    automaton: Make, batch: MakeBatch, size: int
+) -> None:
+    stepper = automaton(size=7)
+    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), size=size, max_length=6), strict=True):
+        outputs = [[*h.ids, stepper.eos] if h.finished else list(h.ids) for h in found]
+        assert all(map(same, found, score(stepper, batch([source] * len(found), outputs))))
+
+
+def test_hypotheses_come_best_first_without_repeats(automaton: Make, batch: MakeBatch) -> None:
+    for found in beam(automaton(size=7), batch(SOURCES), size=5, max_length=30):
+        assert 1 <= len(found) <= 5
+        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        assert len({(h.ids, h.finished) for h in found}) == len(found)
+
+
+def test_the_answer_is_the_best_hypothesis_that_was_ever_finished(automaton: Make, batch: MakeBatch) -> None:
+    """An early stop never changes the answer: a beam read to its greatest length by hand finds the same."""
+    stepper, size, longest = automaton(size=6, seed=2, sharpness=1.0), 3, 12
+    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), size=size, max_length=longest), strict=True):
+        memory, start = stepper.start(batch([source]))
+        live, best = [(0.0, (), start, stepper.bos)], (-torch.inf, ())
+        for _ in range(longest):
+            grown = []
+            for total, symbols, state, last in live:
+                log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))
+                grown += [(total + v, (*symbols, i), state, i) for i, v in enumerate(log_probs[0].tolist())]
+            top = sorted(grown, key=lambda entry: -entry[0])[:size]
+            best = max([best, *((total, symbols[:-1]) for total, symbols, _, i in top if i == stepper.eos)])
+            live = [entry for entry in top if entry[3] != stepper.eos]
+        assert (found[0].score, found[0].ids) == best
+
+
+@pytest.mark.parametrize("size", [1, 3, 50])
+def test_every_hypothesis_begins_as_it_is_told(automaton: Make, batch: MakeBatch, size: int) -> None:
+    stepper = automaton(size=7)
+    beginnings = [[3], [2, 4, 4], [5, 5], [6, 2, 3, 2], [4], [2, 2], [3]]
+    found = beam(stepper, batch(SOURCES, beginnings), size=size, max_length=8)
+    for source, beginning, hypotheses in zip(SOURCES, beginnings, found, strict=True):
+        assert all(list(h.ids[: len(beginning)]) == beginning for h in hypotheses)
+        alone = beam(stepper, batch([source], [beginning]), size=size, max_length=8)[0]
+        assert len(alone) == len(hypotheses) and all(map(same, alone, hypotheses))
+        outputs = [[*h.ids, stepper.eos] if h.finished else list(h.ids) for h in hypotheses]
+        assert all(map(same, hypotheses, score(stepper, batch([source] * len(outputs), outputs))))
+
+
+def test_a_full_width_beam_finds_the_best_output_with_its_beginning(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=3, seed=1)
+    for source in SOURCES:
+        best = next(e for e in everything(stepper, batch([source]), 5) if e[1][:2] == (2, 0))
+        found = beam(stepper, batch([source], [[2, 0]]), size=3**5, max_length=5)[0][0]
+        assert (found.score, found.ids) == best
+
+
+def test_a_forced_end_mark_does_not_end_a_sentence(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=7)
+    for [found] in beam(stepper, batch(SOURCES, [[3, stepper.eos]] * len(SOURCES)), size=1, max_length=9):
+        assert found.ids[:2] == (3, stepper.eos)
+        assert len(found.ids) + found.finished > 2
+
+
+def test_a_beginning_longer_than_the_greatest_length_is_read_whole(automaton: Make, batch: MakeBatch) -> None:
+    [[found]] = beam(automaton(size=7), batch([[4]], [[2, 3, 4, 5]]), size=3, max_length=2)
+    assert found.ids == (2, 3, 4, 5) and not found.finished
+
+
+def test_ties_go_to_the_lower_row_then_to_the_lower_id(automaton: Make, batch: MakeBatch) -> None:
+    """With equal probabilities everywhere, sixteen rows of four symbols are told apart by their order alone."""
+    stepper = automaton(size=4, sharpness=0.0, eos=3)
+    [found] = beam(stepper, batch([[4]]), size=4, max_length=2)
+    # The first step takes 0, 1, 2 and </s>; the empty output is the best and nothing else can beat it.
+    assert [h.ids for h in found] == [()]
+    [found] = beam(stepper, batch([[4]], [[2]]), size=3, max_length=3)
+    assert [h.ids for h in found] == [(2, 0, 0), (2, 0, 1), (2, 0, 2)]
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_ties_do_not_depend_on_the_batch(automaton: Make, batch: MakeBatch, size: int) -> None:
+    stepper = automaton(size=40, grain=2.0)
+    together = beam(stepper, batch(SOURCES), size=size, max_length=8)
+    for source, found in zip(SOURCES, together, strict=True):
+        alone = beam(stepper, batch([source]), size=size, max_length=8)[0]
+        assert len(alone) == len(found) and all(map(same, alone, found))
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_a_model_that_ends_at_once_gives_the_empty_output(automaton: Make, batch: MakeBatch, size: int) -> None:
+    stepper = automaton(size=6)
+    stepper.log_probs_QV = torch.log_softmax(torch.tensor([[0.0, 30.0, 0.0, 0.0, 0.0, 0.0]]), dim=1).expand(997, 6)
+    for found in beam(stepper, batch(SOURCES), size=size, max_length=9):
+        assert found[0].ids == () and found[0].finished
+        assert found[0].weights is not None and found[0].weights.shape[0] == 1
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_a_sentence_without_an_end_is_cut_at_its_own_greatest_length(
+    automaton: Make, batch: MakeBatch, size: int
+) -> None:
+    stepper = automaton(size=6)
+    stepper.log_probs_QV[:, stepper.eos] = -torch.inf
+    lengths = [1, 2, 3, 4, 5, 6, 7]
+    for length, found in zip(lengths, beam(stepper, batch(SOURCES), size=size, max_length=lengths), strict=True):
+        assert len(found) == size
+        assert all(len(h.ids) == length and not h.finished for h in found)
+        assert all(h.weights is not None and len(h.weights) == length for h in found)
+
+
+def test_attention_is_cut_to_the_sentence(automaton: Make, batch: MakeBatch) -> None:
+    for source, found in zip(SOURCES, beam(automaton(), batch(SOURCES), max_length=6), strict=True):
+        for hypothesis in found:
+            assert hypothesis.weights is not None
+            assert hypothesis.weights.shape == (len(hypothesis.ids) + hypothesis.finished, len(source))
+            assert not hypothesis.weights.isnan().any()
+
+
+def test_a_model_without_attention_gives_no_weights(automaton: Make, batch: MakeBatch) -> None:
+    found = beam(automaton(attends=False), batch(SOURCES), max_length=6)
+    assert all(h.weights is None for h in itertools.chain.from_iterable(found))
+
+
+def test_an_impossible_beginning_is_answered_all_the_same(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=6)
+    stepper.log_probs_QV[:, 4] = -torch.inf
+    free, impossible = beam(stepper, batch(SOURCES[:2], [[3], [4, 3]]), size=3, max_length=9)
+    assert free[0].ids[:1] == (3,)
+    assert impossible[0].score == -torch.inf and not impossible[0].finished
+
+
+@pytest.mark.parametrize("options", [{"size": 0}, {"max_length": 0}, {"length_penalty": -1.0}, {"max_length": [1, 2]}])
+def test_impossible_options_are_refused(automaton: Make, batch: MakeBatch, options: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="should be at least"):
+        beam(automaton(), batch(SOURCES), **{"max_length": 5, **options})  # type: ignore[arg-type]

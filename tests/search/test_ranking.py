@@ -1,0 +1,26 @@
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.search.ranking import top_k
+
+
+@given(st.integers(1, 12), st.integers(1, 15), st.integers(0, 10**6))
+def test_ties_always_go_to_the_lower_id(k: int, size: int, seed: int) -> None:
+    values = torch.randint(0, 4, (7, size), generator=torch.Generator().manual_seed(seed)).float()
+    best, ids = top_k(values, k)
+    for row, row_best, row_ids in zip(values.tolist(), best.tolist(), ids.tolist(), strict=True):
+        expected = sorted(range(size), key=lambda i: (-row[i], i))[:k]
+        assert row_ids[:k] == expected
+        assert row_best[:k] == [row[i] for i in expected]
+
+
+def test_the_best_of_many_equal_values_are_the_first() -> None:
+    _, ids = top_k(torch.zeros(2, 5000), 5)
+    assert ids.tolist() == [[0, 1, 2, 3, 4]] * 2
+
+
+def test_what_is_impossible_comes_last() -> None:
+    values, ids = top_k(torch.tensor([[-torch.inf, 0.0, -torch.inf, -1.0, -torch.inf]]), 3)
+    assert ids[0, :2].tolist() == [1, 3]
+    assert values[0].tolist() == [0.0, -1.0, -torch.inf]

@@ -1,0 +1,96 @@
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.protocols import Batch, Stepper
+from anaphora.search.beam import beam
+from anaphora.search.sampling import sample
+from anaphora.search.scoring import score
+
+Make = Callable[..., Stepper]
+MakeBatch = Callable[..., Batch]
+SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
+
+
+def chi_square_limit(freedom: int) -> float:
+    """What a chi-square statistic exceeds once in about 100,000 times (Wilson and Hilferty 1931)."""
+    return freedom * (1 - 2 / (9 * freedom) + 4.265 * math.sqrt(2 / (9 * freedom))) ** 3
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_outputs_are_drawn_as_often_as_the_model_says(automaton: Make, batch: MakeBatch, temperature: float) -> None:
+    stepper, draws = automaton(size=4, sharpness=1.0), 20_000
+    drawn = Counter(h.ids for h in sample(stepper, batch([[4]] * draws), max_length=2, temperature=temperature))
+    memory, start = stepper.start(batch([[4]]))
+    first = stepper.advance(memory, start, torch.tensor([stepper.bos]))
+    expected = {}
+    for symbol, p in enumerate(torch.softmax(first.log_probs_NV[0].double() / temperature, dim=0).tolist()):
+        second = stepper.advance(memory, first.state, torch.tensor([symbol])).log_probs_NV[0].double()
+        for then, q in enumerate(torch.softmax(second / temperature, dim=0).tolist()):
+            ids = tuple(itertools.takewhile(lambda i: i != stepper.eos, (symbol, then)))
+            expected[ids] = expected.get(ids, 0.0) + p * q
+    assert math.isclose(sum(expected.values()), 1.0)
+    assert set(drawn) <= set(expected)
+    statistic = sum((drawn[ids] - draws * p) ** 2 / (draws * p) for ids, p in expected.items())
+    assert statistic < chi_square_limit(len(expected) - 1)
+
+
+def test_a_sample_does_not_depend_on_its_neighbours(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=9)
+    together = sample(stepper, batch(SOURCES), max_length=12, seed=3)
+    order = [5, 2, 6, 0, 3, 1, 4]
+    assert sample(stepper, batch([SOURCES[b] for b in order], numbers=order), max_length=12, seed=3) == [
+        together[b] for b in order
+    ]
+    for b, source in enumerate(SOURCES):
+        assert sample(stepper, batch([source], numbers=[b]), max_length=12, seed=3) == [together[b]]
+
+
+def test_seeds_and_sentence_numbers_give_different_samples(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=9, sharpness=0.5)
+    by_number = sample(stepper, batch([[4]] * 50), max_length=20)
+    by_seed = [sample(stepper, batch([[4]]), max_length=20, seed=seed)[0] for seed in range(50)]
+    assert len({h.ids for h in by_number}) > 30
+    assert len({h.ids for h in by_seed}) > 30
+    assert sum(a == b for a, b in zip(by_number, by_seed, strict=True)) < 10
+
+
+def test_the_score_of_a_sample_is_the_models_own(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=6)
+    found = sample(stepper, batch(SOURCES), max_length=6, temperature=3.0)
+    outputs = [[*h.ids, stepper.eos] if h.finished else list(h.ids) for h in found]
+    assert score(stepper, batch(SOURCES, outputs)) == found
+
+
+def test_a_cold_sample_is_greedy(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=9)
+    cold = sample(stepper, batch(SOURCES), max_length=12, temperature=1e-6)
+    assert cold == [found[0] for found in beam(stepper, batch(SOURCES), size=1, max_length=12)]
+
+
+def test_a_sample_begins_as_it_is_told(automaton: Make, batch: MakeBatch) -> None:
+    beginnings = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
+    for beginning, found in zip(
+        beginnings, sample(automaton(size=7), batch(SOURCES, beginnings), max_length=9), strict=True
+    ):
+        assert list(found.ids[: len(beginning)]) == beginning
+        assert len(found.ids) + found.finished > len(beginning)
+
+
+def test_a_sample_is_cut_at_its_greatest_length(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=6)
+    stepper.log_probs_QV[:, stepper.eos] = -torch.inf
+    lengths = [1, 2, 3, 4, 5, 6, 7]
+    for length, found in zip(lengths, sample(stepper, batch(SOURCES), max_length=lengths), strict=True):
+        assert len(found.ids) == length and not found.finished
+
+
+@pytest.mark.parametrize("options", [{"temperature": 0.0}, {"temperature": math.nan}, {"seed": -1}, {"max_length": 0}])
+def test_impossible_options_are_refused(automaton: Make, batch: MakeBatch, options: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=r"change them|give one"):
+        sample(automaton(), batch(SOURCES), **{"max_length": 5, **options})  # type: ignore[arg-type]

@@ -1,0 +1,73 @@
+"""The rules of the house that a machine can check: sizes, the tier table, and what the documents promise."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "anaphora"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def too_long(node: ast.AST) -> str:
+    limit = {ast.ClassDef: 250, ast.FunctionDef: 60, ast.AsyncFunctionDef: 60}.get(type(node))
+    if limit is None:
+        return ""
+    assert isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    lines = (node.end_lineno or node.lineno) - node.lineno + 1
+    return f"{node.name} ({lines} lines)" if lines > limit else ""
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_no_file_class_or_function_is_too_long(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert text.count("\n") <= 400
+    assert [name for node in ast.walk(ast.parse(text)) if (name := too_long(node))] == []
+
+
+def layers() -> list[set[str]]:
+    """The tiers of the import contract, the lowest first."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = next(c for c in project["tool"]["importlinter"]["contracts"] if c["id"] == "tiers")
+    return [set(re.split(r"[ |:]+", layer)) for layer in reversed(contract["layers"])]
+
+
+def test_the_tier_table_of_the_architecture_page_is_the_one_that_is_checked() -> None:
+    rows = re.findall(r"^\| (\d) \| (.+?) \|", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE)
+    drawn: dict[int, set[str]] = {}
+    for tier, places in rows:
+        drawn.setdefault(int(tier), set()).update(
+            name.removesuffix(".py").removesuffix("/") for name in re.findall(r"`([a-z_]+(?:\.py|/)?)`", places)
+        )
+    assert [drawn[tier] for tier in sorted(drawn)] == layers()
+
+
+def test_every_place_of_the_package_has_a_tier() -> None:
+    places = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert places - {"__init__", "__main__"} <= set.union(*layers())
+
+
+def test_the_file_tree_of_the_readme_names_every_place_of_the_package() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    tree = readme.split("## What is where", 1)[1]
+    for path in sorted(PACKAGE.iterdir()):
+        if path.name.startswith("_") or path.suffix not in ("", ".py"):
+            continue
+        assert re.search(rf"\b{re.escape(path.name)}", tree), path.name
+
+
+def test_constraints_pin_every_dependency_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [
+        *project["dependencies"],
+        *(name for extra in project["optional-dependencies"].values() for name in extra),
+    ]
+    pinned = {
+        line.partition("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    }
+    assert {re.split(r"[<>=!~;\[ ]", name)[0] for name in wanted} <= pinned

@@ -1,0 +1,117 @@
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from anaphora.config import Config, by_kind, nearest
+from anaphora.errors import ConfigError
+
+
+class Lstm(Config):
+    kind: Literal["lstm"] = "lstm"
+    forget_bias: float = Field(1.0, ge=0)
+
+
+class Gru(Config):
+    kind: Literal["gru"] = "gru"
+    reset: Literal["before", "after"] = "after"
+
+
+class Encoder(Config):
+    cell: Annotated[Lstm | Gru, Field(discriminator="kind"), by_kind] = Lstm()
+    layers: int = Field(1, gt=0)
+    dropout: float = Field(0.0, ge=0, lt=1)
+    bidirectional: bool = True
+    sizes: tuple[int, ...] = ()
+    weights: dict[str, int] = Field(default={})
+
+
+class Bpe(Config):
+    units: Literal["bpe"] = "bpe"
+
+
+class Character(Config):
+    units: Literal["character"] = "character"
+
+
+class Recipe(Config):
+    name: str
+    encoder: Encoder = Encoder()
+    text: Annotated[Bpe | Character, Field(discriminator="units")] = Bpe()
+
+
+def complaint(**encoder: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        Recipe.parse({"name": "reverse", "encoder": encoder}, "reverse.toml")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"cell": "lstmm"},
+            "reverse.toml: encoder.cell 'lstmm' is unknown. Known: gru, lstm. Did you mean 'lstm'?",
+        ),
+        ({"cell": {"kind": "xyz"}}, "reverse.toml: encoder.cell 'xyz' is unknown. Known: gru, lstm."),
+        ({"cell": {"reset": "before"}}, "reverse.toml: encoder.cell does not say its kind. Known: gru, lstm."),
+        (
+            {"cell": {"kind": "gru", "reset": "befor"}},
+            "reverse.toml: encoder.cell.reset 'befor' is unknown. Known: after, before. Did you mean 'before'?",
+        ),
+        (
+            {"cell": {"kind": "gru", "resett": "before"}},
+            "reverse.toml: encoder.cell.resett is not an option. Did you mean 'reset'?",
+        ),
+        ({"cell": 3}, "reverse.toml: encoder.cell should be a name or a table, but is 3."),
+        ({"layer": 2}, "reverse.toml: encoder.layer is not an option. Did you mean 'layers'?"),
+        (
+            {"zzz": 2},
+            "reverse.toml: encoder.zzz is not an option. Known: bidirectional, cell, dropout, layers, sizes, weights.",
+        ),
+        ({"layers": "five"}, "reverse.toml: encoder.layers should be a whole number, but is 'five'."),
+        ({"layers": "3"}, "reverse.toml: encoder.layers should be a whole number, but is '3'."),
+        ({"layers": True}, "reverse.toml: encoder.layers should be a whole number, but is true."),
+        ({"layers": 1.5}, "reverse.toml: encoder.layers should be a whole number, but is 1.5."),
+        ({"layers": 0}, "reverse.toml: encoder.layers should be greater than 0, but is 0."),
+        ({"dropout": 1}, "reverse.toml: encoder.dropout should be less than 1, but is 1."),
+        ({"dropout": float("nan")}, "reverse.toml: encoder.dropout should be a finite number, but is nan."),
+        ({"bidirectional": 1}, "reverse.toml: encoder.bidirectional should be true or false, but is 1."),
+        ({"sizes": 3}, "reverse.toml: encoder.sizes should be an array, but is 3."),
+        ({"sizes": [1, "a"]}, "reverse.toml: encoder.sizes[1] should be a whole number, but is 'a'."),
+        ({"weights": {"a": "b"}}, "reverse.toml: encoder.weights.a should be a whole number, but is 'b'."),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_came_and_what_is_known(options: dict[str, Any], sentence: str) -> None:
+    assert complaint(**options) == sentence
+
+
+def test_a_missing_option_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"^my\.toml: name is missing"):
+        Recipe.parse({}, "my.toml")
+
+
+def test_the_label_of_a_union_is_named_when_it_is_not_kind() -> None:
+    with pytest.raises(
+        ConfigError, match=r"text\.units 'bpee' is unknown\. Known: bpe, character\. Did you mean 'bpe'"
+    ):
+        Recipe.parse({"name": "x", "text": {"units": "bpee"}}, "my.toml")
+
+
+def test_a_name_alone_is_short_for_a_table_with_that_kind() -> None:
+    assert Encoder.parse({"cell": "gru"}, "x") == Encoder.parse({"cell": {"kind": "gru"}}, "x") == Encoder(cell=Gru())
+
+
+def test_whole_numbers_are_numbers_and_arrays_are_tuples() -> None:
+    encoder = Encoder.parse({"dropout": 0, "sizes": [1, 2]}, "x")
+    assert (encoder.dropout, encoder.sizes) == (0.0, (1, 2))
+
+
+def test_a_configuration_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Encoder().layers = 2  # type: ignore[misc]
+
+
+def test_no_name_is_suggested_when_none_is_near() -> None:
+    assert nearest("xyz", ["gru", "lstm"]) == ""
+    assert nearest("lstn", ["gru", "lstm"]) == " Did you mean 'lstm'?"

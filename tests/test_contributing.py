@@ -1,0 +1,54 @@
+"""The example cell of CONTRIBUTING.md does what the page says: it trains, and its gradients are right."""
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from anaphora.kernels.cells import Cell
+from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.weights import Xavier
+
+PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> Cell:
+    [code] = re.findall(r"```python\n(\"\"\".*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    module = ModuleType("contributed")
+    monkeypatch.setitem(sys.modules, "contributed", module)
+    exec(compile(code, PAGE.name, "exec"), module.__dict__)
+    made = module.Tanh()
+    assert isinstance(made, Cell)
+    return made
+
+
+def test_the_example_cell_has_the_gradients_of_its_equation(cell: Cell) -> None:
+    config = RecurrentConfig().model_copy(update={"cell": cell, "layers": 2, "size": 7})
+    stack = Stack(config, 5, "example").double()
+    source = torch.Generator().manual_seed(1)
+    stack.initialise(Xavier(), source)
+    x_TBD = torch.randn(4, 3, 5, dtype=torch.float64, generator=source, requires_grad=True)
+    lengths_B = torch.tensor([4, 2, 3])
+
+    def outputs(*_: torch.Tensor) -> torch.Tensor:
+        return stack(x_TBD, lengths_B).outputs["h"]
+
+    assert torch.autograd.gradcheck(outputs, (x_TBD, *stack.parameters()))
+
+
+def test_the_example_cell_is_the_one_of_torch(cell: Cell) -> None:
+    stack = Stack(RecurrentConfig().model_copy(update={"cell": cell, "size": 7}), 5, "example")
+    stack.initialise(Xavier(), torch.Generator().manual_seed(1))
+    theirs = torch.nn.RNN(5, 7)
+    weights = stack.weights.tensors()
+    with torch.no_grad():
+        theirs.weight_ih_l0.copy_(weights["input0.weight"])
+        theirs.bias_ih_l0.copy_(weights["input0.bias"])
+        theirs.weight_hh_l0.copy_(weights["layer0.h"])
+        theirs.bias_hh_l0.zero_()
+    x_TBD = torch.randn(6, 2, 5, generator=torch.Generator().manual_seed(2))
+    torch.testing.assert_close(stack(x_TBD, torch.tensor([6, 6])).outputs["h"], theirs(x_TBD)[0])

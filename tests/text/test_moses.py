@@ -1,0 +1,27 @@
+"""Tokens as the published Multi30k files have them."""
+
+import pytest
+
+from anaphora.text.moses import MosesText
+
+
+@pytest.mark.parametrize(
+    ("language", "raw", "expected"),
+    [
+        ("de", "Ein Mann mit einem orangefarbenen Hut, der etwas anstarrt.",
+         "ein mann mit einem orangefarbenen hut , der etwas anstarrt ."),
+        ("de", "Ein Jugendlicher mit dem Aufdruck „Asian Pacific 2007“ sitzt.",
+         'ein jugendlicher mit dem aufdruck " asian pacific 2007 " sitzt .'),
+        ("fr", "Un terrier de Boston court sur l'herbe verdoyante devant une clôture blanche.",
+         "un terrier de boston court sur l' herbe verdoyante devant une clôture blanche ."),
+        ("fr", "Un enfant éclabousse dans l’eau", "un enfant éclabousse dans l' eau"),
+        ("en", "A man's T-shirt & a dog.", "a man 's t-shirt & a dog ."),
+        ("en", "", ""),
+    ],
+)  # fmt: skip
+def test_tokens_are_those_of_the_published_files(language: str, raw: str, expected: str) -> None:
+    assert MosesText(language)(raw) == expected
+
+
+def test_case_can_be_kept() -> None:
+    assert MosesText("en", lowercase=False)("A Man.") == "A Man ."

@@ -1,0 +1,65 @@
+"""Subwords by sentencepiece."""
+
+import pytest
+
+from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.text.coder import UNK
+from anaphora.text.subwords import SubwordCoder
+
+LINES = [f"the {colour} dog sees the {other} cat" for colour in ("red", "blue") for other in ("green", "grey")]
+
+
+def learn(lines: list[str], size: int = 300, byte_fallback: bool = True) -> SubwordCoder:
+    return SubwordCoder.learn(lines, size=size, lowercase=False, byte_fallback=byte_fallback)
+
+
+def test_the_same_text_gives_the_same_bytes() -> None:
+    assert learn(LINES).serialise() == learn(LINES).serialise()
+
+
+def test_training_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    learn([*LINES, "x" * 50_000])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_frequent_words_are_one_unit() -> None:
+    assert learn(LINES).pieces(learn(LINES).encode("the dog")) == ["\u2581the", "\u2581dog"]
+
+
+def test_a_small_text_gives_as_many_units_as_it_has() -> None:
+    coder = learn(LINES, size=8000)
+    assert 260 < coder.symbols.size < 8000
+
+
+def test_a_size_below_the_characters_names_the_least_that_will_do() -> None:
+    with pytest.raises(ConfigError, match=r"are (\d+), but is 200: raise it") as caught:
+        learn(LINES, size=200)
+    needed = int(str(caught.value).split(" are ")[1].split(",")[0])
+    assert learn(LINES, size=needed).symbols.size == needed
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["  ", "\t"]])
+def test_a_text_without_characters_is_refused(lines: list[str]) -> None:
+    with pytest.raises(DataError, match="needs text to learn from"):
+        learn(lines)
+
+
+def test_very_long_lines_are_learnt_from() -> None:
+    coder = learn(["ab" * 100_000], size=270)
+    assert coder.symbols.size > 263
+
+
+def test_without_bytes_what_was_never_seen_is_unknown() -> None:
+    assert UNK in learn(LINES, size=60, byte_fallback=False).encode("Ж")
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage"])
+def test_a_damaged_model_is_refused(damage: bytes) -> None:
+    with pytest.raises(RunError, match="subword vocabulary"):
+        SubwordCoder(damage, lowercase=False)
+
+
+def test_half_a_model_is_refused() -> None:
+    model = learn(LINES).serialise()
+    with pytest.raises(RunError, match="subword vocabulary"):
+        SubwordCoder(model[: len(model) // 2], lowercase=False)

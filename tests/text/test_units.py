@@ -1,0 +1,116 @@
+"""Coders are learnt, saved and loaded as the configuration says."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from anaphora.errors import RunError
+from anaphora.events import Event, Note
+from anaphora.text.units import Bpe, Character, TextConfig, fit, load, save
+
+ENGLISH = ["The man walks.", "A woman reads.", "Two dogs run."] * 4
+FRENCH = ["L'homme marche.", "Une femme lit.", "Deux chiens courent."] * 4
+
+
+def english() -> Iterator[str]:
+    return iter(ENGLISH)
+
+
+def french() -> Iterator[str]:
+    return iter(FRENCH)
+
+
+SIDES = {"source": english, "target": french}
+CONFIGS = [
+    Bpe(size=330),
+    Bpe(size=300, joint=False, lowercase=True),
+    Bpe(size=90, byte_fallback=False),
+    Character(),
+    Character(joint=True, lowercase=True),
+]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_what_comes_back_encodes_identically(tmp_path: Path, config: Bpe | Character) -> None:
+    coders = fit(config, SIDES)
+    save(coders, tmp_path / "vocabulary")
+    loaded = load(config, tmp_path / "vocabulary")
+    assert list(loaded) == ["source", "target"]
+    for side, coder in coders.items():
+        assert loaded[side].fingerprint == coder.fingerprint
+        assert loaded[side].symbols == coder.symbols
+        for line in [*ENGLISH, *FRENCH, "Ünseen 字"]:
+            assert loaded[side].encode(line) == coder.encode(line)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_joint_sides_share_one_object(tmp_path: Path, config: Bpe | Character) -> None:
+    coders = fit(config, SIDES)
+    save(coders, tmp_path)
+    loaded = load(config, tmp_path)
+    assert (coders["source"] is coders["target"]) == config.joint
+    assert (loaded["source"] is loaded["target"]) == config.joint
+    assert len(list(tmp_path.iterdir())) == (2 if config.joint else 3)
+
+
+def test_one_side_alone_is_called_by_its_name(tmp_path: Path) -> None:
+    save(fit(Character(joint=True), {"text": english}), tmp_path)
+    assert (tmp_path / "text").is_file()
+    assert list(load(Character(joint=True), tmp_path)) == ["text"]
+
+
+def test_a_small_text_gives_what_it_has_and_says_so() -> None:
+    events: list[Event] = []
+    coders = fit(Bpe(size=8000), SIDES, events.append)
+    assert coders["source"].symbols.size < 8000
+    assert [event for event in events if isinstance(event, Note) and "asks for 8,000" in event.text]
+
+
+def test_a_sample_is_said() -> None:
+    events: list[Event] = []
+    fit(Bpe(size=280, joint=False, sample=3), {"text": english}, events.append)
+    assert events == [Note("The text vocabulary is learnt from 3 of 12 lines (text.sample).")]
+
+
+def test_the_table_is_told_apart_by_its_units() -> None:
+    adapter: TypeAdapter[Bpe | Character] = TypeAdapter(TextConfig)
+    assert adapter.validate_python({"units": "bpe", "size": 100}) == Bpe(size=100)
+    assert adapter.validate_python({"units": "character"}) == Character()
+
+
+@pytest.mark.parametrize(
+    "damage", ["missing index", "broken index", "missing file", "changed file", "elsewhere", "size"]
+)
+def test_a_damaged_vocabulary_is_named(tmp_path: Path, damage: str) -> None:
+    save(fit(Character(), SIDES), tmp_path)
+    index = tmp_path / "vocabulary.json"
+    content = json.loads(index.read_bytes())
+    if damage == "missing index":
+        index.unlink()
+    elif damage == "broken index":
+        index.write_bytes(index.read_bytes()[:40])
+    elif damage == "missing file":
+        (tmp_path / "target").unlink()
+    elif damage == "changed file":
+        (tmp_path / "target").write_bytes(b"{}")
+    elif damage == "elsewhere":
+        content["sides"]["target"]["file"] = "../target"
+        index.write_text(json.dumps(content))
+    else:
+        content["sides"]["target"]["size"] += 1
+        index.write_text(json.dumps(content))
+    with pytest.raises(RunError, match=r"vocabular"):
+        load(Character(), tmp_path)
+
+
+def test_configurations_are_read_without_sentencepiece_or_torch() -> None:
+    program = (
+        "import sys, anaphora.text.units; print(sorted({'sentencepiece', 'sacremoses', 'torch'} & set(sys.modules)))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"

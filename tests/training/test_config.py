@@ -1,0 +1,42 @@
+import pytest
+
+from anaphora.errors import ConfigError
+from anaphora.training.config import TrainingConfig
+from anaphora.training.optimizer import Adam
+from anaphora.training.schedule import Constant, Plateau
+
+
+def test_a_bare_name_is_short_for_a_table_of_that_kind() -> None:
+    config = TrainingConfig.parse({"optimizer": "adam", "schedule": "constant"}, "here")
+    assert config.optimizer == Adam() and config.schedule == Constant()
+
+
+def test_parts_keep_their_options() -> None:
+    table = {"optimizer": {"rate": 0.1, "betas": [0.5, 0.9]}, "schedule": {"kind": "plateau", "patience": 4}}
+    config = TrainingConfig.parse(table, "here")
+    assert config.optimizer == Adam(rate=0.1, betas=(0.5, 0.9)) and config.schedule == Plateau(patience=4)
+
+
+def test_a_dumped_config_parses_to_itself() -> None:
+    config = TrainingConfig(minutes=2.5, metric="bleu", better="higher")
+    assert TrainingConfig.parse(config.model_dump(mode="json"), "here") == config
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"optimiser": "adam"},
+        {"optimizer": "adamm"},
+        {"optimizer": {"rate": 0}},
+        {"optimizer": {"betas": [0.9, 1.0]}},
+        {"schedule": {"kind": "plateau", "factor": 1.5}},
+        {"schedule": {"kind": "plateau", "patience": 0}},
+        {"clip_norm": -1.0},
+        {"epochs": 0},
+        {"better": "best"},
+        {"minutes": float("inf")},
+    ],
+)
+def test_values_that_make_no_sense_are_refused_with_their_place(table: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="here"):
+        TrainingConfig.parse(table, "here")

@@ -1,0 +1,256 @@
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from anaphora.errors import ConfigError, DataError, DivergedError, RunError
+from anaphora.events import Event, Note, Saved, Skipped, Update, Validated
+from anaphora.protocols import Batch, Loss
+from anaphora.run import Run
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, train
+
+
+class Session:
+    """A toy training in this process, with the events that it reported."""
+
+    def __init__(self, toy: ModuleType, path: Path) -> None:
+        self.toy = toy
+        self.run = Run.create(path, toy.EXPERIMENT, {})
+        self.events: list[Event] = []
+        self.model = toy.ToyModel()
+        self.validate: Any = toy.validate
+
+    def train(self, batches: Any = None, **training: Any) -> Outcome:
+        config = TrainingConfig.parse(self.toy.TRAINING | training, "test")
+        return train(self.model, batches or self.toy.ToyBatches(), config, self.run, self.validate, self.events.append)
+
+    def of(self, kind: type) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def session(toy: ModuleType, tmp_path: Path) -> Session:
+    torch.set_num_threads(1)
+    return Session(toy, tmp_path / "run")
+
+
+class SpoiltBatches:
+    """The toy's batches, some of which make the loss of the model below infinite."""
+
+    def __init__(self, toy: ModuleType, spoilt: set[int]) -> None:
+        self.good, self.spoilt = toy.ToyBatches(), spoilt
+
+    def epoch(self, number: int) -> Sequence[Batch]:
+        batches = list(self.good.epoch(number))
+        for position, batch in enumerate(batches):
+            if (number - 1) * len(batches) + position + 1 in self.spoilt:
+                batch.numbers_B.fill_(-1)
+        return batches
+
+
+def spoil(model: torch.nn.Module, where: str) -> None:
+    """Make ``model`` give a NaN loss, or NaN gradients alone, for batches with negative numbers."""
+
+    def hook(module: torch.nn.Module, inputs: tuple[Batch, Any], output: Any) -> Any:
+        if int(inputs[0].numbers_B[0]) >= 0:
+            return output
+        loss, carry = output
+        if where == "loss":
+            return Loss(loss.sum * float("nan"), loss.count), carry
+        zero = module.recurrent.bias.sum() * 0
+        return Loss(loss.sum + torch.sqrt(zero), loss.count), carry  # the slope of the root at 0 is infinite
+
+    model.register_forward_hook(hook)
+
+
+def weights_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def test_the_loss_falls(session: Session) -> None:
+    outcome = session.train(epochs=20, validate_every=30, save_every=0, optimizer={"kind": "adam", "rate": 0.03})
+    losses = [event.loss for event in session.of(Update)]
+    assert sum(losses[-6:]) < 0.6 * sum(losses[:6])
+    assert outcome.metrics["loss"] < session.of(Validated)[0].metrics["loss"]
+
+
+def test_every_update_is_reported_in_order_with_its_place(session: Session) -> None:
+    session.train(epochs=2)
+    updates = session.of(Update)
+    assert [event.update for event in updates] == list(range(1, 13))
+    assert [(event.epoch, event.done, event.total, event.epochs) for event in updates[5:7]] == [
+        (1, 6, 6, 2),
+        (2, 1, 6, 2),
+    ]
+    assert all(event.tokens == 15 and event.seconds > 0 and event.gradient_norm > 0 for event in updates)
+
+
+def test_the_log_says_what_the_events_say(session: Session) -> None:
+    session.train(epochs=1)
+    lines = session.run.metrics.lines()
+    assert [line["loss"] for line in lines if "loss" in line] == [event.loss for event in session.of(Update)]
+    validations = [line for line in lines if "validation" in line]
+    assert [line["validation"] for line in validations] == [event.metrics for event in session.of(Validated)]
+
+
+def test_a_checkpoint_is_saved_at_every_validation_and_at_the_end(session: Session) -> None:
+    session.train(epochs=1, validate_every=4, save_every=0)
+    assert [event.update for event in session.of(Validated)] == [4, 6]
+    assert [event.update for event in session.of(Saved)] == [4, 6]
+
+
+def test_no_validate_every_means_the_end_of_every_epoch(session: Session) -> None:
+    session.train(epochs=2, validate_every=0, save_every=0)
+    assert [(event.update, event.epoch) for event in session.of(Validated)] == [(6, 1), (12, 2)]
+
+
+def test_the_model_is_validated_in_evaluation_mode_without_gradients_and_trained_in_training_mode(
+    session: Session,
+) -> None:
+    modes = []
+
+    def validate(model: torch.nn.Module) -> Mapping[str, float]:
+        modes.append((model.training, torch.is_grad_enabled()))
+        return {"loss": 1.0}
+
+    session.validate = validate
+    session.model.register_forward_pre_hook(lambda module, inputs: modes.append((module.training, True)))
+    session.train(epochs=1, validate_every=3)
+    assert modes == [*[(True, True)] * 3, (False, False)] * 2
+
+
+def test_early_stopping_counts_validations_without_improvement(session: Session) -> None:
+    figures = iter([3.0, 2.0, 2.5, 2.5, 2.5, 1.0])
+    session.validate = lambda model: {"loss": next(figures)}
+    outcome = session.train(epochs=9, validate_every=2, patience=3)
+    assert (outcome.reason, outcome.update, outcome.best_update) == ("patience", 10, 4)
+    assert outcome.metrics == {"loss": 2.0}
+    assert session.run.best() == 4
+    assert session.run.load("best").update == 4  # kept, though older than the newest two
+
+
+def test_the_best_may_be_the_highest(session: Session) -> None:
+    figures = iter([1.0, 5.0, 2.0])
+    session.validate = lambda model: {"bleu": next(figures)}
+    outcome = session.train(epochs=1, validate_every=2, metric="bleu", better="higher")
+    assert (outcome.best_update, session.run.best()) == (4, 4)
+
+
+def test_the_plateau_schedule_lowers_the_rate_of_later_updates(session: Session) -> None:
+    session.validate = lambda model: {"loss": 1.0}
+    session.train(epochs=1, validate_every=2, schedule={"kind": "plateau", "patience": 1, "factor": 0.1})
+    assert [event.rate for event in session.of(Update)] == pytest.approx([1e-3] * 4 + [1e-4] * 2)
+
+
+def test_time_runs_out_after_an_update_with_a_checkpoint(session: Session) -> None:
+    outcome = session.train(epochs=9, minutes=1e-9, validate_every=100)
+    assert (outcome.reason, outcome.update) == ("minutes", 1)
+    assert session.run.checkpoints() == [1]
+
+
+def test_time_is_counted_over_all_parts_of_a_training(session: Session) -> None:
+    first = session.train(epochs=1, minutes=60)
+    second = session.train(epochs=2, minutes=60)
+    assert second.seconds > first.seconds
+    third = session.train(epochs=3, minutes=first.seconds / 60)
+    assert (third.reason, third.update) == ("minutes", 12)
+
+
+def test_gradients_are_clipped_to_their_global_norm(session: Session) -> None:
+    steps: list[float] = []
+
+    def measure(*_: Any) -> None:
+        steps.append(
+            float(torch.stack([w.grad.norm() for w in session.model.parameters() if w.grad is not None]).norm())
+        )
+
+    hook = register_optimizer_step_pre_hook(measure)
+    session.train(epochs=1, clip_norm=0.05)
+    hook.remove()
+    assert steps == pytest.approx([0.05] * 6)
+    assert all(event.gradient_norm > 0.05 for event in session.of(Update))
+
+
+@pytest.mark.parametrize("where", ["loss", "gradient"])
+def test_an_update_that_is_not_finite_is_skipped_and_leaves_the_weights_alone(session: Session, where: str) -> None:
+    spoil(session.model, where)
+    seen: list[dict[str, torch.Tensor]] = []
+    session.model.register_forward_pre_hook(lambda module, inputs: seen.append(weights_of(module)))
+    session.validate = lambda model: {"loss": 1.0}
+    outcome = session.train(SpoiltBatches(session.toy, {3}), epochs=1, validate_every=100)
+    assert outcome.skipped == 1 and outcome.update == 6
+    assert [event.update for event in session.of(Update)] == [1, 2, 4, 5, 6]
+    (skipped,) = session.of(Skipped)
+    assert "update 3" in skipped.reason and ("nan" in skipped.reason or "inf" in skipped.reason)
+    assert all(torch.equal(seen[2][name], seen[3][name]) for name in seen[2])
+    assert any(not torch.equal(seen[1][name], seen[2][name]) for name in seen[1])
+    assert any("skipped" in line and line["update"] == 3 for line in session.run.metrics.lines())
+
+
+def test_several_skips_in_a_row_end_training_and_keep_the_good_checkpoint(session: Session) -> None:
+    spoil(session.model, "loss")
+    session.validate = lambda model: {"loss": 1.0}
+    with pytest.raises(DivergedError, match=r"update 7: 3 updates in a row .* step-4.*Lower training.optimizer.rate"):
+        session.train(SpoiltBatches(session.toy, {2, 5, 6, 7}), epochs=2, validate_every=4, save_every=0, skip_limit=3)
+    assert session.run.checkpoints() == [4]
+    assert session.run.load("latest", for_training=True).update == 4
+
+
+def test_weights_that_are_not_finite_are_never_saved(session: Session) -> None:
+    def hook(*_: Any) -> None:
+        with torch.no_grad():
+            session.model.recurrent.bias[0] = float("nan")
+
+    session.train(epochs=1)
+    good = session.run.checkpoints()
+    handle = register_optimizer_step_post_hook(hook)
+    with pytest.raises(DivergedError, match=r"recurrent.bias is no longer finite; the last good checkpoint is step-6"):
+        session.train(epochs=2, validate_every=1)
+    handle.remove()
+    assert session.run.checkpoints() == good
+
+
+def test_a_metric_that_validation_does_not_give_is_named_with_those_it_gives(session: Session) -> None:
+    with pytest.raises(ConfigError, match=r"training.metric is 'bleu', but validation gives jagged, loss"):
+        session.train(metric="bleu")
+
+
+def test_an_epoch_without_batches_is_refused(session: Session) -> None:
+    with pytest.raises(DataError, match="at least one batch"):
+        session.train(session.toy.ToyBatches(0))
+
+
+def test_a_folder_in_use_is_refused_and_named_with_the_process(session: Session) -> None:
+    other = Run.open(session.run.path)
+    with other.lock(), pytest.raises(RunError, match=r"in use by process \d+"):
+        session.train()
+    assert session.events == [] and session.run.checkpoints() == []
+
+
+def test_resuming_elsewhere_says_that_the_last_bits_may_differ(session: Session) -> None:
+    session.train(epochs=1)
+    torch.set_num_threads(2)
+    try:
+        session.train(epochs=2)
+    finally:
+        torch.set_num_threads(1)
+    (note,) = session.of(Note)
+    assert "1 threads" in note.text and "2 threads" in note.text and "may differ" in note.text
+
+
+def test_resuming_with_another_network_is_refused_with_the_tensor_named(session: Session) -> None:
+    session.train(epochs=1)
+    session.model.output = torch.nn.Linear(session.toy.WIDTH, 5)
+    session.model.extra = torch.nn.Linear(2, 2)
+    with pytest.raises(RunError, match=r"step-6.* has no tensor extra.bias"):
+        session.train(epochs=2)
+
+
+def test_the_best_checkpoint_is_described_in_the_card(session: Session) -> None:
+    outcome = session.train(epochs=1)
+    assert f"| validation loss | {outcome.metrics['loss']:.4f} |" in (session.run.path / "card.md").read_text()

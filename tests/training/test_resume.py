@@ -1,0 +1,122 @@
+"""Training that was killed and resumed gives the same bits as training that was left alone."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anaphora.run import Run
+
+Trainer = Callable[..., dict[str, Any]]
+SIGKILL = 9
+
+
+def everything(folder: Path) -> dict[str, Any]:
+    """All that a training leaves behind, apart from the time it took."""
+    run = Run.open(folder)
+    kept: dict[str, Any] = {"best": run.best(), "latest": (folder / "latest").read_text()}
+    for step in sorted((folder / "checkpoints").iterdir()):
+        state = json.loads((step / "state.json").read_bytes())
+        assert state.pop("seconds") >= 0
+        weights, tensors = (step / f"{name}.safetensors" for name in ("model", "optimizer"))
+        kept[step.name] = (state, weights.read_bytes(), tensors.read_bytes())
+    kept["log"] = [{key: line[key] for key in line if key != "seconds"} for line in run.metrics.lines()]
+    kept["card"] = (folder / "card.md").read_text()
+    return kept
+
+
+@pytest.fixture(scope="module")
+def undisturbed(trainer: Trainer, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], int]:
+    """What is left by a training that nothing happened to, and the file operations that it took."""
+    folder = tmp_path_factory.mktemp("undisturbed") / "run"
+    operations = trainer(folder=folder)["operations"]
+    return everything(folder), operations
+
+
+def killed_and_resumed(trainer: Trainer, folder: Path, kill_at: int, **request: Any) -> dict[str, Any]:
+    assert trainer(folder=folder, kill_at=kill_at, **request).get("signal") == SIGKILL
+    assert "operations" in trainer(folder=folder, **request), f"the run killed at operation {kill_at} did not resume"
+    return everything(folder)
+
+
+def test_a_training_is_reproducible(trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path) -> None:
+    trainer(folder=tmp_path / "run")
+    assert everything(tmp_path / "run") == undisturbed[0]
+
+
+def test_the_undisturbed_training_does_all_that_is_tested(undisturbed: tuple[dict[str, Any], int]) -> None:
+    expected, _ = undisturbed
+    assert expected["latest"] == "step-18\n" and len(expected["log"]) == 18 + 5
+    state, _, tensors = expected["step-18"]
+    assert b"carry/h" in tensors and b"optimizer/exp_avg/embedding.weight" in tensors
+    assert b"output.weight" not in tensors  # tied, so kept once
+    assert state["cursor"]["update"] == 18
+
+
+@pytest.mark.parametrize("share", [0.03, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.999])
+def test_a_killed_training_resumes_to_the_same_bits(
+    trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path, share: float
+) -> None:
+    expected, operations = undisturbed
+    assert killed_and_resumed(trainer, tmp_path / "run", round(operations * share)) == expected
+
+
+def test_a_training_killed_again_and_again_resumes_to_the_same_bits(
+    trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path
+) -> None:
+    folder, kills = tmp_path / "run", 0
+    while trainer(folder=folder, kill_at=130).get("signal") == SIGKILL:
+        kills += 1
+    assert kills >= 3
+    assert everything(folder) == undisturbed[0]
+
+
+def test_a_finished_training_is_left_as_it_is(
+    trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path
+) -> None:
+    trainer(folder=tmp_path / "run")
+    trainer(folder=tmp_path / "run")
+    assert everything(tmp_path / "run") == undisturbed[0]
+
+
+def test_training_in_two_parts_equals_training_in_one(
+    trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path
+) -> None:
+    by_epochs = {"validate_every": 0, "save_every": 0}
+    whole, parts = tmp_path / "whole" / "run", tmp_path / "parts" / "run"
+    trainer(folder=whole, training=by_epochs)
+    trainer(folder=parts, training=by_epochs | {"epochs": 1})
+    trainer(folder=parts, training=by_epochs)
+    assert everything(parts) == everything(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_kill_at_any_file_operation_changes_nothing(trainer: Trainer, tmp_path: Path) -> None:
+    short = {"epochs": 1, "validate_every": 2}
+    operations = trainer(folder=tmp_path / "undisturbed" / "run", training=short)["operations"]
+    expected = everything(tmp_path / "undisturbed" / "run")
+    for kill_at in range(1, operations + 1):
+        folder = tmp_path / str(kill_at) / "run"
+        assert killed_and_resumed(trainer, folder, kill_at, training=short) == expected, f"operation {kill_at}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_kill_at_any_moment_changes_nothing(trainer: Trainer, tmp_path: Path) -> None:
+    longer = {"epochs": 8}
+    trainer(folder=tmp_path / "undisturbed" / "run", training=longer, batches=20)
+    expected = everything(tmp_path / "undisturbed" / "run")
+    moments = random.Random(7)
+    killed = 0
+    while killed < 20:
+        folder = tmp_path / str(moments.random()) / "run"
+        answer = trainer(folder=folder, training=longer, batches=20, kill_after=moments.uniform(0.02, 1.2))
+        if answer.get("signal") != SIGKILL:
+            continue
+        killed += 1
+        trainer(folder=folder, training=longer, batches=20)
+        assert everything(folder) == expected

@@ -1,0 +1,44 @@
+import math
+
+import pytest
+
+from anaphora.errors import ConfigError
+from anaphora.training.stopping import BestSoFar
+
+
+def test_only_a_strictly_better_value_is_an_improvement() -> None:
+    best = BestSoFar("loss", "lower")
+    assert [best.observe({"loss": value}, update) for update, value in enumerate([2.0, 2.0, 1.0, 3.0], 1)] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert (best.update, best.since, best.metrics) == (3, 1, {"loss": 1.0})
+
+
+def test_higher_may_be_better() -> None:
+    best = BestSoFar("bleu", "higher")
+    assert [best.observe({"bleu": value}, 1) for value in (0.0, 7.0, 5.0)] == [True, True, False]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_never_the_best(value: float) -> None:
+    best = BestSoFar("loss", "lower")
+    assert not best.observe({"loss": value}, 1)
+    assert best.observe({"loss": 5.0}, 2)
+    assert not best.observe({"loss": value}, 3)
+
+
+def test_a_restored_count_goes_on() -> None:
+    best, restored = BestSoFar("loss", "lower"), BestSoFar("loss", "lower")
+    best.observe({"loss": 1.0, "perplexity": 2.7}, 4)
+    best.observe({"loss": 2.0}, 8)
+    restored.restore(best.state())
+    assert restored.state() == best.state()
+    assert not restored.observe({"loss": 1.5}, 12) and restored.since == 2
+
+
+def test_a_missing_metric_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"training.metric is 'bleu', but validation gives no figures"):
+        BestSoFar("bleu", "higher").observe({}, 1)

@@ -1,0 +1,175 @@
+"""A tiny carried language model over made-up ids, and a program that trains it in processes that may be killed.
+
+    python toy.py          reads one JSON request a line, answers each with one JSON line
+
+Every request runs in a process forked from this one, which has imported everything and computed nothing: a killed
+training and its resumption share no more than two runs of a command do, and each costs milliseconds.
+"""
+
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from anaphora.nn.randomness import dropped
+from anaphora.protocols import Batch, Carry, Loss
+from anaphora.protocols import Sequence as Rows
+from anaphora.run import Run
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import train
+
+SYMBOLS, WIDTH, ROWS, STEPS = 11, 7, 3, 5
+EXPERIMENT = {"task": "toy", "training": {"seed": 3}}
+TRAINING = {
+    "epochs": 3,
+    "validate_every": 4,
+    "save_every": 3,
+    "seed": 3,
+    "schedule": {"kind": "plateau", "patience": 1},
+}
+
+
+class ToyModel(torch.nn.Module):
+    """One Elman layer with dropout, whose output layer is tied to its embedding and whose state is carried."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        source = torch.Generator().manual_seed(5)
+        self.embedding = torch.nn.Embedding(SYMBOLS, WIDTH)
+        self.recurrent = torch.nn.Linear(2 * WIDTH, WIDTH)
+        self.output = torch.nn.Linear(WIDTH, SYMBOLS)
+        self.output.weight = self.embedding.weight
+        with torch.no_grad():
+            for weight in self.parameters():
+                weight.copy_(torch.randn(weight.shape, generator=source) * 0.3)
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        assert batch.targets is not None
+        x_BTD = dropped(self.embedding(batch.inputs.ids_BT), "toy", 0.2, self.training)
+        h_BD = carry["h"] * batch.continues_B[:, None] if carry else x_BTD.new_zeros(len(x_BTD), WIDTH)
+        total = x_BTD.new_zeros(())
+        for step in range(STEPS):
+            h_BD = torch.tanh(self.recurrent(torch.cat([x_BTD[:, step], h_BD], dim=1)))
+            targets_B = batch.targets.ids_BT[:, step]
+            total = total + torch.nn.functional.cross_entropy(self.output(h_BD), targets_B, reduction="sum")
+        return Loss(total, batch.targets.ids_BT.numel()), {"h": h_BD.detach()}
+
+
+class ToyBatches:
+    """Windows of a noisy cycle through the ids, drawn anew every epoch."""
+
+    def __init__(self, count: int = 6) -> None:
+        self.count = count
+
+    def epoch(self, number: int) -> Sequence[Batch]:
+        return list(self._windows(number))
+
+    def _windows(self, number: int) -> Iterator[Batch]:
+        source = torch.Generator().manual_seed(number)
+        strides_B = torch.randint(1, 4, (ROWS, 1), generator=source)
+        ids_BT = (torch.arange(self.count * STEPS + 1) * strides_B) % (SYMBOLS - 4) + 4
+        for position in range(self.count):
+            start = position * STEPS
+            yield _batch(ids_BT[:, start : start + STEPS + 1], continues=position > 0)
+
+
+def _batch(ids_BT: Tensor, continues: bool) -> Batch:
+    lengths_B = torch.full((ROWS,), STEPS)
+    return Batch(
+        inputs=Rows(ids_BT[:, :-1], lengths_B),
+        targets=Rows(ids_BT[:, 1:], lengths_B),
+        numbers_B=torch.arange(ROWS),
+        continues_B=torch.full((ROWS,), continues),
+    )
+
+
+def validate(model: torch.nn.Module) -> dict[str, float]:
+    """The mean loss of a held-out epoch, in a jagged disguise so that not every validation is the best one."""
+    total, count, carry = 0.0, 0, None
+    for batch in ToyBatches().epoch(1000):
+        loss, carry = model(batch, carry)
+        total, count = total + float(loss.sum), count + loss.count
+    mean = total / count
+    return {"loss": mean, "jagged": (mean * 1000) % 1}
+
+
+def conduct(folder: str, training: dict[str, Any], batches: int) -> None:
+    """Start or resume a training in ``folder``."""
+    torch.set_num_threads(1)
+    path = Path(folder)
+    run = Run.open(path) if path.exists() else Run.create(path, EXPERIMENT, {})
+    train(ToyModel(), ToyBatches(batches), TrainingConfig.parse(TRAINING | training, "test"), run, validate)
+
+
+OPERATIONS = ("open", "write", "fsync", "close", "mkdir", "rename", "replace", "unlink", "rmdir", "truncate")
+
+
+def count_operations(kill_at: int) -> list[int]:
+    """Count every file operation from now on, and be killed just before number ``kill_at`` (0: never)."""
+    counted = [0]
+
+    def guarded(operation: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            counted[0] += 1
+            if counted[0] == kill_at:
+                if operation is originals["write"]:  # half of it reaches the disk
+                    operation(args[0], bytes(args[1])[: len(args[1]) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+            return operation(*args, **options)
+
+        return call
+
+    originals = {name: getattr(os, name) for name in OPERATIONS}
+    for name, operation in originals.items():
+        setattr(os, name, guarded(operation))
+    return counted
+
+
+def answer(request: dict[str, Any]) -> None:
+    """Carry out one request, and exit: 0 when the training ended, 1 with a message when it could not."""
+    counted = count_operations(request.get("kill_at", 0))
+    try:
+        if request.get("file_limit"):
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_limit"],) * 2)
+        conduct(request["folder"], request.get("training", {}), request.get("batches", 6))
+    except Exception as error:
+        _reply({"error": type(error).__name__, "message": str(error)})
+        os._exit(1)
+    _reply({"operations": counted[0]})
+    os._exit(0)
+
+
+def _reply(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def serve() -> None:
+    """Answer requests from standard input; one that is killed is answered here, with the signal."""
+    importlib.import_module("torch._dynamo")  # which the first optimizer of a process would import, for two seconds
+    _reply({"ready": True})
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if not child:
+            answer(request)
+        if request.get("kill_after"):
+            time.sleep(request["kill_after"])
+            os.kill(child, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status < 0:
+            _reply({"signal": -status})
+
+
+if __name__ == "__main__":
+    serve()
