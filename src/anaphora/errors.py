@@ -1,12 +1,12 @@
 """Every error a person can meet. Each message is one sentence: what was expected, what came, where, what to do.
 
-    AnaphoraError                exit code 2
-    ├── ConfigError              a recipe, an option or a value of one
-    ├── DataError                a file of text, with its line or byte
-    ├── RunError                 a run folder: missing, in the way, locked, empty, damaged, changed
-    ├── ShapeError               tensors that do not fit together
-    ├── MissingExtraError        an optional dependency, with the line that installs it
-    └── DivergedError            training that cannot go on; exit code 3
+AnaphoraError                exit code 2
+├── ConfigError              a recipe, an option or a value of one
+├── DataError                a file of text, with its line or byte
+├── RunError                 a run folder: missing, in the way, locked, empty, damaged, changed
+├── ShapeError               tensors that do not fit together
+├── MissingExtraError        an optional dependency, with the line that installs it
+└── DivergedError            training that cannot go on; exit code 3
 """
 
 

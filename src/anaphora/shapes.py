@@ -19,7 +19,9 @@ class Shaped(Protocol):
     """Anything with a shape: a tensor, an array."""
 
     @property
-    def shape(self) -> Sequence[int]: ...
+    def shape(self) -> Sequence[int]:
+        """The size of each dimension."""
+        ...
 
 
 def check_shapes(**named: Shaped) -> dict[str, int]:

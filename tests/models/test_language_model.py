@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
+from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.registry import build, network_config
-from anaphora.errors import ConfigError
 from anaphora.protocols import Batch, Sequence, Symbols
 
 SYMBOLS = Symbols(17, 0, 1, 2, 3)

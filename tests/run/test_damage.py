@@ -164,7 +164,7 @@ def test_a_manifest_can_name_no_file_but_its_own(run: Run, name: str) -> None:
     path.write_text(json.dumps(sealed(manifest)))
     events: list[Event] = []
     assert run.load("latest", events.append).update == 30
-    assert "manifest.json does not describe a checkpoint: files" in warnings_of(events)
+    assert "manifest.json does not describe a checkpoint: 'files'" in warnings_of(events)
 
 
 def test_a_checkpoint_of_a_newer_format_is_refused_with_both_numbers(run: Run) -> None:

@@ -30,7 +30,7 @@ def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert read_manifest(tmp_path) == GOOD
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.sampled_from(KEYS), ANYTHING)
 def test_any_other_value_is_refused_in_a_sentence_or_means_a_manifest(
     tmp_path: Path, keys: tuple[str, ...], value: Any

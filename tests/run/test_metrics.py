@@ -27,7 +27,7 @@ def test_numbers_that_json_cannot_hold_are_refused(tmp_path: Path) -> None:
         MetricsLog(tmp_path / "metrics.jsonl").append({"update": 1, "loss": float("nan")})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(st.lists(st.integers(0, 9)).map(sorted), st.integers(0, 9), st.binary(max_size=20))
 def test_truncation_keeps_exactly_the_whole_lines_up_to_an_update(
     tmp_path: Path, updates: list[int], last: int, half_a_line: bytes

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import RunError
@@ -43,7 +43,7 @@ def test_filling_copies() -> None:
     ("change", "sentence"),
     [
         ({"inner.weight": None}, r"here has no tensor inner.weight"),
-        ({"spare": torch.zeros(1)}, r"here has a tensor spare, which this network lacks"),
+        ({"spare": torch.zeros(1)}, r"here has a tensor 'spare', which this network lacks"),
         ({"outer.bias": torch.zeros(5)}, r"outer.bias should be 4 float32, but is 5 float32: vocabulary"),
         ({"outer.bias": torch.zeros(4).double()}, r"should be 4 float32, but is 4 float64"),
         ({"count": torch.zeros(1).long()}, r"count should be a number int64, but is 1 int64"),
@@ -66,6 +66,7 @@ def test_the_first_tensor_that_is_not_finite_is_named() -> None:
     assert first_not_finite({"good": torch.ones(2)}) == ""
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_safetensors_are_refused_in_a_sentence(content: bytes) -> None:
     with pytest.raises(RunError, match="here is not a safetensors file"):

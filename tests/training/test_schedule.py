@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.training.schedule import Constant, Plateau
@@ -29,6 +29,7 @@ def test_the_rate_never_falls_below_its_minimum_nor_rises_to_it() -> None:
     assert (falling.rate(1), low.rate(1)) == (0.4, 0.1)
 
 
+@settings(deadline=None)
 @given(st.lists(st.booleans()), st.lists(st.booleans()), st.sampled_from([Constant(), Plateau(patience=3)]))
 def test_a_restored_schedule_goes_on_as_if_never_saved(
     before: list[bool], after: list[bool], config: Constant | Plateau

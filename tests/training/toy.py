@@ -9,6 +9,7 @@ training and its resumption share no more than two runs of a command do, and eac
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -109,6 +110,7 @@ def conduct(folder: str, training: dict[str, Any], batches: int) -> None:
     train(ToyModel(), ToyBatches(batches), TrainingConfig.parse(TRAINING | training, "test"), run, validate)
 
 
+WRITE = os.write
 OPERATIONS = ("open", "write", "fsync", "close", "mkdir", "rename", "replace", "unlink", "rmdir", "truncate")
 
 
@@ -133,42 +135,43 @@ def count_operations(kill_at: int) -> list[int]:
     return counted
 
 
-def answer(request: dict[str, Any]) -> None:
-    """Carry out one request, and exit: 0 when the training ended, 1 with a message when it could not."""
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Carry out one request, and say how it went."""
     counted = count_operations(request.get("kill_at", 0))
     try:
         if request.get("file_limit"):
-            import resource
-
             resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_limit"],) * 2)
         conduct(request["folder"], request.get("training", {}), request.get("batches", 6))
     except Exception as error:
-        _reply({"error": type(error).__name__, "message": str(error)})
-        os._exit(1)
-    _reply({"operations": counted[0]})
-    os._exit(0)
+        return {"error": type(error).__name__, "message": str(error)}
+    return {"operations": counted[0]}
 
 
-def _reply(message: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+def in_a_child(request: dict[str, Any]) -> dict[str, Any]:
+    """The answer of a process forked for this request alone, or the signal that killed it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        message = json.dumps(answer(request)).encode()
+        WRITE(writing, message)
+        os._exit(0)
+    os.close(writing)
+    if request.get("kill_after"):
+        time.sleep(request["kill_after"])
+        os.kill(child, signal.SIGKILL)
+    with open(reading, "rb") as pipe:
+        message = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    reply: dict[str, Any] = {"signal": -status} if status < 0 else json.loads(message)
+    return reply
 
 
 def serve() -> None:
-    """Answer requests from standard input; one that is killed is answered here, with the signal."""
+    """Answer requests from standard input, one JSON object a line."""
     importlib.import_module("torch._dynamo")  # which the first optimizer of a process would import, for two seconds
-    _reply({"ready": True})
+    print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
-        request = json.loads(line)
-        child = os.fork()
-        if not child:
-            answer(request)
-        if request.get("kill_after"):
-            time.sleep(request["kill_after"])
-            os.kill(child, signal.SIGKILL)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if status < 0:
-            _reply({"signal": -status})
+        print(json.dumps(in_a_child(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

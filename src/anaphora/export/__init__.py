@@ -1,0 +1,1 @@
+"""The room for other formats (ONNX); empty as yet."""

@@ -58,7 +58,7 @@ class Manifest(_Record):
     @classmethod
     def _exactly_ours(cls, files: dict[str, FileEntry]) -> dict[str, FileEntry]:
         if set(files) != set(FILES):
-            raise ValueError(f"should be {', '.join(FILES)}, but are {', '.join(sorted(files)) or 'none'}")
+            raise ValueError(f"should be {', '.join(FILES)}, but are {', '.join(map(repr, sorted(files))) or 'none'}")
         return files
 
     def serialise(self) -> bytes:
@@ -91,7 +91,7 @@ def read_manifest(folder: Path) -> Manifest:
     except ValidationError as error:
         fault = error.errors()[0]
         key = ".".join(map(str, fault["loc"]))
-        raise DamagedError(f"{path} does not describe a checkpoint: {key}: {fault['msg']}.") from None
+        raise DamagedError(f"{path} does not describe a checkpoint: {key!r}: {fault['msg']}.") from None
 
 
 def sealed(table: dict[str, Any]) -> dict[str, Any]:

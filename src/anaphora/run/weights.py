@@ -30,7 +30,9 @@ def fill(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> 
         if name not in tensors:
             raise RunError(f"{where} has no tensor {name}, which this network needs: it belongs to another experiment.")
         if name not in own:
-            raise RunError(f"{where} has a tensor {name}, which this network lacks: it belongs to another experiment.")
+            raise RunError(
+                f"{where} has a tensor {name!r}, which this network lacks: it belongs to another experiment."
+            )
         expected, came = _kind(own[name]), _kind(tensors[name])
         if expected != came:
             raise RunError(

@@ -1,0 +1,1 @@
+"""The room for servers; empty as yet."""

@@ -10,9 +10,10 @@
 The blocks of x and of the recurrent matrices stand in the order r, z, g of torch.nn.GRU.
 """
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import torch
+from pydantic import model_validator
 from torch import Tensor
 
 from anaphora.kernels.cells.cell import Cell
@@ -48,6 +49,12 @@ class Gru(Cell):
 
     gates: ClassVar[int] = 3
     state: ClassVar[tuple[str, ...]] = GruState._fields
+
+    @model_validator(mode="after")
+    def _bias_has_its_place(self) -> Self:
+        if self.recurrent_bias and self.reset == "before":
+            raise ValueError('recurrent_bias needs reset = "after": a reset gate before the product leaves no place.')
+        return self
 
     @property
     def products(self) -> tuple[tuple[str, int], ...]:

@@ -1,5 +1,7 @@
-"""score(h, hs) = v' tanh(W [h; hs]), written v' tanh(W_q h + W_m hs): the score of Bahdanau, Cho and Bengio (2015,
-appendix A.1.2) and the "concat" of Luong, Pham and Manning (2015, section 3.1).
+"""score(h, hs) = v' tanh(W [h; hs]), written v' tanh(W_q h + W_m hs).
+
+It is the score of Bahdanau, Cho and Bengio (2015, appendix A.1.2), and the "concat" of Luong, Pham and Manning (2015,
+section 3.1).
 
     1  u_s = tanh(W_q h + k_s)          k_s = W_m hs, once a batch
     2  e_s = v' u_s
