@@ -20,7 +20,7 @@ def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
     assert given.keys() == {"test.en"}
     assert own["test"] == given["test.en"]
     assert isinstance(own["test"], TranslationScores)
-    assert own["test"].json()["bleu"]["signature"] in str(own["test"])
+    assert own["test"].json()["raw"]["bleu"]["signature"] in str(own["test"])
     with pytest.raises(ConfigError, match="is a translator"):
         assess(run, text=toy_pairs / "test.en")
 

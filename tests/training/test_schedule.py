@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.training.schedule import Constant, Plateau
+from anaphora.training.schedule import Constant, Decay, Plateau
 
 
 def test_a_constant_rate_never_changes() -> None:
@@ -9,6 +9,12 @@ def test_a_constant_rate_never_changes() -> None:
     for improved in (False, False, True, False):
         schedule.validated(improved)
     assert schedule.rate(1000) == 0.5
+
+
+def test_a_decaying_rate_halves_every_half_life_whatever_validation_says() -> None:
+    schedule = Decay(half_life=100).build(0.4)
+    schedule.validated(False)
+    assert [schedule.rate(update) for update in (0, 100, 300)] == [0.4, 0.2, 0.05]
 
 
 def test_the_rate_falls_after_patience_validations_without_improvement() -> None:
@@ -30,9 +36,9 @@ def test_the_rate_never_falls_below_its_minimum_nor_rises_to_it() -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.booleans()), st.lists(st.booleans()), st.sampled_from([Constant(), Plateau(patience=3)]))
+@given(st.lists(st.booleans()), st.lists(st.booleans()), st.sampled_from([Constant(), Decay(), Plateau(patience=3)]))
 def test_a_restored_schedule_goes_on_as_if_never_saved(
-    before: list[bool], after: list[bool], config: Constant | Plateau
+    before: list[bool], after: list[bool], config: Constant | Decay | Plateau
 ) -> None:
     whole, restored = config.build(0.1), config.build(0.1)
     for improved in before:

@@ -7,7 +7,7 @@ from typing import Any
 
 from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.bleu import Score, bleu, chrf
+from anaphora.evaluation.bleu import Condition, Score, bleu, chrf
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import experiment_of
@@ -24,20 +24,21 @@ class TranslationScores:
 
     sentences: int
     beam: int
-    bleu: Score
-    chrf: Score
+    scores: Mapping[Condition, tuple[Score, Score]]
+    """BLEU and chrF of the text as it is, and under the conditions that the experiment names."""
 
     def json(self) -> dict[str, Any]:
         """Everything, for ``json.dumps``."""
-        return {
-            "sentences": self.sentences,
-            "beam": self.beam,
-            "bleu": self.bleu.json(),
-            "chrf": self.chrf.json(),
+        conditions: dict[str, Any] = {
+            condition: {"bleu": bleu.json(), "chrf": chrf.json()} for condition, (bleu, chrf) in self.scores.items()
         }
+        return {"sentences": self.sentences, "beam": self.beam, **conditions}
 
     def __str__(self) -> str:
-        return f"{self.bleu}\n{self.chrf}\n{self.sentences:,} sentences, beam {self.beam}"
+        return "\n".join(
+            [str(score) for both in self.scores.values() for score in both]
+            + [f"{self.sentences:,} sentences, beam {self.beam}"]
+        )
 
 
 def assess(
@@ -77,20 +78,21 @@ def score_translations(
     beam: int = 0,
     report: Report = silent,
 ) -> TranslationScores:
-    """BLEU and chrF of a translator on pairs, under the experiment's conditions; ``beam`` 0 is the experiment's."""
+    """BLEU and chrF of a translator on pairs, raw and as the experiment says; ``beam`` 0 is the experiment's."""
     sources, references = [], []
     for source, reference in pairs:
         sources.append(source)
         references.append(reference)
     size = beam or experiment.evaluation.beam
     outputs = [output.text for output in translator.translate(sources, beam=size, report=report)]
-    language, condition = experiment.data.target, experiment.evaluation.conditions
-    return TranslationScores(
-        len(outputs),
-        size,
-        bleu(outputs, references, language=language, condition=condition),
-        chrf(outputs, references, language=language, condition=condition),
-    )
+    language, scores = experiment.data.target, {}
+    conditions: tuple[Condition, ...] = ("raw", experiment.evaluation.conditions)
+    for condition in conditions:
+        scores[condition] = (
+            bleu(outputs, references, language=language, condition=condition),
+            chrf(outputs, references, language=language, condition=condition),
+        )
+    return TranslationScores(len(outputs), size, scores)
 
 
 def _test_texts(experiment: Experiment, report: Report) -> Mapping[str, Iterable[str]]:

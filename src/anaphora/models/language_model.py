@@ -89,7 +89,7 @@ class LanguageModelStepper:
     def advance(self, memory: None, state: dict[str, Tensor], ids_N: Tensor) -> Step:
         """One symbol of every row."""
         before = {name: rows.unsqueeze(0) for name, rows in state.items()}
-        h_1NH, after = self._model.recurrence.advance(self._model.embedding(ids_N).unsqueeze(0), before)
+        h_1NH, after = self._model.recurrence.advance(self._model.embedding.vectors(ids_N).unsqueeze(0), before)
         log_probs_NV = self._model.output.log_probs(h_1NH[0])
         return Step(log_probs_NV, None, {name: rows[0] for name, rows in after.items()})
 

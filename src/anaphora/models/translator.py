@@ -136,7 +136,7 @@ class TranslatorStepper:
         def by_row(block_KBW: Tensor) -> Tensor:
             return block_KBW.transpose(0, 1).flatten(0, 1)
 
-        x_KBD = by_sentence(self._model.target_embedding(ids_N))
+        x_KBD = by_sentence(self._model.target_embedding.vectors(ids_N))
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
         o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, memory)
         log_probs_NV = self._model.output.log_probs(by_row(o_KBH))

@@ -40,8 +40,8 @@ class Xavier(Config):
                 nn.init.xavier_uniform_(block, generator=generator)
 
     def fill_table(self, weight_VE: Tensor, generator: torch.Generator) -> None:
-        """Fill an embedding so that a row has a length of about 1."""
-        nn.init.normal_(weight_VE, std=weight_VE.shape[1] ** -0.5, generator=generator)
+        """Fill an embedding with numbers of variance 1, what the matrices behind it are made for."""
+        nn.init.normal_(weight_VE, generator=generator)
 
 
 class Uniform(Config):

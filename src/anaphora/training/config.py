@@ -6,7 +6,7 @@ from pydantic import Field
 
 from anaphora.config import Config, by_kind
 from anaphora.training.optimizer import Adam
-from anaphora.training.schedule import Constant, Plateau
+from anaphora.training.schedule import Constant, Decay, Plateau
 
 
 class TrainingConfig(Config):
@@ -14,7 +14,7 @@ class TrainingConfig(Config):
 
     optimizer: Annotated[Adam, by_kind] = Adam()
     """What turns gradients into steps."""
-    schedule: Annotated[Plateau | Constant, Field(discriminator="kind"), by_kind] = Plateau()
+    schedule: Annotated[Plateau | Constant | Decay, Field(discriminator="kind"), by_kind] = Plateau()
     """How the learning rate changes as training goes."""
     batch_tokens: int = Field(4000, ge=1)
     """Upper bound of a batch: its rows times its longest row, in tokens."""

@@ -52,6 +52,19 @@ class Plateau(Config):
         return _Plateau(rate, self)
 
 
+class Decay(Config):
+    """The rate falls steadily: it halves every ``half_life`` updates, whatever validation says."""
+
+    kind: Literal["decay"] = "decay"
+    """Which schedule this is."""
+    half_life: int = Field(1000, ge=1)
+    """Updates after which the rate is half of what it was."""
+
+    def build(self, rate: float) -> Schedule:
+        """The schedule that starts at ``rate``."""
+        return _Decay(rate, self)
+
+
 class _Constant:
     def __init__(self, rate: float) -> None:
         self._rate = rate
@@ -67,6 +80,15 @@ class _Constant:
 
     def restore(self, state: Mapping[str, float]) -> None:
         pass
+
+
+class _Decay(_Constant):
+    def __init__(self, rate: float, config: Decay) -> None:
+        super().__init__(rate)
+        self._half_life = config.half_life
+
+    def rate(self, update: int) -> float:
+        return float(self._rate * 0.5 ** (update / self._half_life))
 
 
 class _Plateau:

@@ -1,0 +1,96 @@
+"""Small tasks that only a network which learns everything can do: turn words round, and know a text by heart."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import anaphora
+from anaphora.pipeline import LanguageModel, Translator
+
+REVERSE = """
+task = "translate"
+[text]
+units = "character"
+[embedding]
+size = 32
+[encoder]
+cell = "{cell}"
+size = 48
+[decoder]
+cell = "{cell}"
+size = 48
+[attention]
+score = "{score}"
+query = "{query}"
+context = "{context}"
+[training]
+optimizer = {{ kind = "adam", rate = 0.005 }}
+schedule = {{ kind = "decay", half_life = 200 }}
+batch_tokens = 500
+epochs = 12
+patience = 0
+"""
+
+BY_HEART = """
+task = "language-model"
+[data]
+steps = 25
+[text]
+units = "character"
+[embedding]
+size = 16
+[recurrence]
+cell = "{cell}"
+size = 64
+[training]
+optimizer = {{ kind = "adam", rate = 0.01 }}
+batch_tokens = 250
+epochs = 30
+patience = 0
+"""
+
+LUONG = {"query": "current", "context": "output"}
+BAHDANAU = {"query": "previous", "context": "state"}
+
+
+def words(count: int) -> list[str]:
+    draw = random.Random(1)
+    return ["".join(draw.choices("abcdefgh", k=draw.randint(2, 8))) for _ in range(count)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        LUONG | {"cell": "lstm", "score": "general"},
+        BAHDANAU | {"cell": "gru", "score": "concat"},
+    ],
+    ids=["luong", "bahdanau"],
+)
+def test_a_translator_learns_to_spell_words_backwards(kinds: dict[str, str], tmp_path: Path) -> None:
+    known, unseen = words(3300)[:3000], words(3300)[3000:]
+    for part, lines in ("train", known), ("val", unseen[:50]):
+        (tmp_path / f"{part}.en").write_text("".join(f"{line}\n" for line in lines))
+        (tmp_path / f"{part}.de").write_text("".join(f"{line[::-1]}\n" for line in lines))
+    experiment = anaphora.read_experiment(REVERSE.format(**kinds), "reverse.toml", data=[tmp_path])
+    anaphora.train(experiment, tmp_path / "run")
+    translator = anaphora.load(tmp_path / "run")
+    assert isinstance(translator, Translator)
+    asked = [word for word in unseen if word not in known]
+    outputs = translator.translate(asked)
+    right = sum(output.text == word[::-1] for output, word in zip(outputs, asked, strict=True))
+    assert right >= 0.98 * len(asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_a_language_model_learns_a_text_by_heart(cell: str, tmp_path: Path) -> None:
+    verse = ["the man walks", "the woman sleeps", "a child reads the long letter", "nobody sings"]
+    book = tmp_path / "book.txt"
+    book.write_text("".join(f"{line}\n" for line in verse * 60))
+    anaphora.train(anaphora.read_experiment(BY_HEART.format(cell=cell), "heart.toml", data=[book]), tmp_path / "run")
+    model = anaphora.load(tmp_path / "run")
+    assert isinstance(model, LanguageModel)
+    assert model.evaluate(verse * 5).bits_per_character < 0.3
+    assert model.generate("a child", beam=1).text == "a child reads the long letter"
