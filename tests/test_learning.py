@@ -26,7 +26,7 @@ query = "{query}"
 context = "{context}"
 [training]
 optimizer = {{ kind = "adam", rate = 0.005 }}
-schedule = {{ kind = "decay", half_life = 200 }}
+schedule = {{ kind = "decay", half_life = 3 }}
 batch_tokens = 500
 epochs = 12
 patience = 0

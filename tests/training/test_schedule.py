@@ -12,9 +12,9 @@ def test_a_constant_rate_never_changes() -> None:
 
 
 def test_a_decaying_rate_halves_every_half_life_whatever_validation_says() -> None:
-    schedule = Decay(half_life=100).build(0.4)
+    schedule = Decay(half_life=1.5).build(0.4)
     schedule.validated(False)
-    assert [schedule.rate(update) for update in (0, 100, 300)] == [0.4, 0.2, 0.05]
+    assert [schedule.rate(epochs) for epochs in (0, 1.5, 4.5)] == [0.4, 0.2, 0.05]
 
 
 def test_the_rate_falls_after_patience_validations_without_improvement() -> None:

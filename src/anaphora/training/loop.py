@@ -130,7 +130,7 @@ class _Training:
         batch, total = self._batch()
         cursor = self._cursor
         cursor.begin()
-        rate = self._schedule.rate(cursor.update)
+        rate = self._schedule.rate(cursor.epoch - 1 + cursor.position / total)
         self._optimizer.clear()
         with draws(self._config.seed, cursor.update):
             loss, carry = self._model(batch, self._carry or None)

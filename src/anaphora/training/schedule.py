@@ -11,8 +11,8 @@ from anaphora.config import Config
 class Schedule(Protocol):
     """A learning rate over time."""
 
-    def rate(self, update: int) -> float:
-        """The learning rate of an update, from 1."""
+    def rate(self, epochs: float) -> float:
+        """The learning rate after so many passes over the training data, from 0."""
 
     def validated(self, improved: bool) -> None:
         """Take note of a validation."""
@@ -53,12 +53,12 @@ class Plateau(Config):
 
 
 class Decay(Config):
-    """The rate falls steadily: it halves every ``half_life`` updates, whatever validation says."""
+    """The rate falls steadily: it halves every ``half_life`` epochs, whatever validation says."""
 
     kind: Literal["decay"] = "decay"
     """Which schedule this is."""
-    half_life: int = Field(1000, ge=1)
-    """Updates after which the rate is half of what it was."""
+    half_life: float = Field(5.0, gt=0)
+    """Epochs after which the rate is half of what it was."""
 
     def build(self, rate: float) -> Schedule:
         """The schedule that starts at ``rate``."""
@@ -69,7 +69,7 @@ class _Constant:
     def __init__(self, rate: float) -> None:
         self._rate = rate
 
-    def rate(self, update: int) -> float:
+    def rate(self, epochs: float) -> float:
         return self._rate
 
     def validated(self, improved: bool) -> None:
@@ -87,8 +87,8 @@ class _Decay(_Constant):
         super().__init__(rate)
         self._half_life = config.half_life
 
-    def rate(self, update: int) -> float:
-        return float(self._rate * 0.5 ** (update / self._half_life))
+    def rate(self, epochs: float) -> float:
+        return float(self._rate * 0.5 ** (epochs / self._half_life))
 
 
 class _Plateau:
@@ -97,7 +97,7 @@ class _Plateau:
         self._rate = rate
         self._waited = 0
 
-    def rate(self, update: int) -> float:
+    def rate(self, epochs: float) -> float:
         return self._rate
 
     def validated(self, improved: bool) -> None:
