@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -26,6 +26,9 @@ def run(
     reference: Annotated[Path | None, typer.Option(help="Its translation by people.")] = None,
     text: Annotated[Path | None, typer.Option(help="Text to predict (for a language model).")] = None,
     beam: Annotated[int, typer.Option(min=0, help="Hypotheses kept at each step; 0 takes the run's own.")] = 0,
+    length_penalty: Annotated[
+        float | None, typer.Option(min=0, help="How far long hypotheses are favoured. [default: the run's own]")
+    ] = None,
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
@@ -38,9 +41,10 @@ def run(
 
     from anaphora.experiment.assess import TranslationScores, assess
 
+    penalty: float | Literal["own"] = "own" if length_penalty is None else length_penalty
     pairs = (source, reference) if source is not None and reference is not None else None
     with listening() as report:
-        results = assess(run_folder, pairs=pairs, text=text, beam=beam, report=report)
+        results = assess(run_folder, pairs=pairs, text=text, beam=beam, length_penalty=penalty, report=report)
     if as_json:
         parts = {part: result.json() for part, result in results.items()}
         typer.echo(json.dumps({"run": str(run_folder), "parts": parts}, ensure_ascii=False))

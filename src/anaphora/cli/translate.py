@@ -23,6 +23,7 @@ def run(
     run_folder: RunFolder,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Text to translate, a sentence a line.")] = "-",
     beam: Beam = 5,
+    length_penalty: Annotated[float, typer.Option(min=0, help="How far long hypotheses are favoured.")] = 0.0,
     output: Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")] = None,
     alignments: Annotated[
         Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")
@@ -34,7 +35,7 @@ def run(
     use_threads(threads)
     with listening() as report:
         translator = open_translator(run_folder, report)
-        translations = translator.translate(_lines(file), beam=beam, report=report)
+        translations = translator.translate(_lines(file), beam=beam, length_penalty=length_penalty, report=report)
     _write(translations, output, alignments)
 
 

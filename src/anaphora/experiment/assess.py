@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError
@@ -24,6 +24,7 @@ class TranslationScores:
 
     sentences: int
     beam: int
+    length_penalty: float
     scores: Mapping[Condition, tuple[Score, Score]]
     """BLEU and chrF of the text as it is, and under the conditions that the experiment names."""
 
@@ -32,13 +33,19 @@ class TranslationScores:
         conditions: dict[str, Any] = {
             condition: {"bleu": bleu.json(), "chrf": chrf.json()} for condition, (bleu, chrf) in self.scores.items()
         }
-        return {"sentences": self.sentences, "beam": self.beam, **conditions}
+        return {
+            "sentences": self.sentences,
+            "beam": self.beam,
+            "length_penalty": self.length_penalty,
+            **conditions,
+        }
 
     def __str__(self) -> str:
-        return "\n".join(
-            [str(score) for both in self.scores.values() for score in both]
-            + [f"{self.sentences:,} sentences, beam {self.beam}"]
-        )
+        return "\n".join([str(score) for both in self.scores.values() for score in both] + [self._search()])
+
+    def _search(self) -> str:
+        penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
+        return f"{self.sentences:,} sentences, beam {self.beam}{penalty}"
 
 
 def assess(
@@ -47,12 +54,13 @@ def assess(
     pairs: tuple[Path, Path] | None = None,
     text: Path | None = None,
     beam: int = 0,
+    length_penalty: float | Literal["own"] = "own",
     report: Report = silent,
 ) -> dict[str, TranslationScores | Prediction]:
     """Figures by part: of ``pairs`` (a source and its reference), of a ``text``, or of the run's own test parts.
 
-    ``beam`` 0 is the one that the experiment names. Raises ConfigError for pairs given to a language model and the
-    other way round, DataError for files that are not what they should be, RunError for the folder.
+    ``beam`` 0 and ``length_penalty`` "own" are the experiment's. Raises ConfigError for pairs given to a language
+    model and the other way round, DataError for files that are not what they should be, RunError for the folder.
     """
     model, experiment = load(path, report=report), experiment_of(path)
     if isinstance(model, Translator) and isinstance(experiment, TranslationExperiment):
@@ -60,7 +68,7 @@ def assess(
             raise ConfigError(f"{path} is a translator: it is scored on --source and --reference, not on --text.")
         given = {pairs[0].name: AlignedFiles(*pairs)} if pairs else pair_parts(experiment, report).tests
         return {
-            part: score_translations(model, corpus, experiment, beam=beam, report=report)
+            part: score_translations(model, corpus, experiment, beam=beam, length_penalty=length_penalty, report=report)
             for part, corpus in _not_empty(given, "--source and --reference").items()
         }
     assert isinstance(model, LanguageModel)
@@ -76,15 +84,18 @@ def score_translations(
     experiment: TranslationExperiment,
     *,
     beam: int = 0,
+    length_penalty: float | Literal["own"] = "own",
     report: Report = silent,
 ) -> TranslationScores:
-    """BLEU and chrF of a translator on pairs, raw and as the experiment says; ``beam`` 0 is the experiment's."""
+    """BLEU and chrF of a translator on pairs, raw and as the experiment says; defaults as for ``assess``."""
     sources, references = [], []
     for source, reference in pairs:
         sources.append(source)
         references.append(reference)
     size = beam or experiment.evaluation.beam
-    outputs = [output.text for output in translator.translate(sources, beam=size, report=report)]
+    penalty = experiment.evaluation.length_penalty if length_penalty == "own" else length_penalty
+    found = translator.translate(sources, beam=size, length_penalty=penalty, report=report)
+    outputs = [output.text for output in found]
     language, scores = experiment.data.target, {}
     conditions: tuple[Condition, ...] = ("raw", experiment.evaluation.conditions)
     for condition in conditions:
@@ -92,7 +103,7 @@ def score_translations(
             bleu(outputs, references, language=language, condition=condition),
             chrf(outputs, references, language=language, condition=condition),
         )
-    return TranslationScores(len(outputs), size, scores)
+    return TranslationScores(len(outputs), size, penalty, scores)
 
 
 def _test_texts(experiment: Experiment, report: Report) -> Mapping[str, Iterable[str]]:

@@ -60,6 +60,8 @@ class TranslationEvaluation(Config):
     """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
     beam: int = Field(5, ge=1)
     """Hypotheses kept at each step when a test part is translated."""
+    length_penalty: float = Field(0.0, ge=0)
+    """How far long hypotheses are favoured (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
     validation_beam: int = Field(1, ge=1)
     """The same for BLEU during training."""
 

@@ -14,7 +14,7 @@ from anaphora.config import Config
 from anaphora.kernels.products import PartProducts
 
 State = tuple[Tensor, ...]
-"""A NamedTuple of ``... x H`` tensors whose first field, ``h``, is what the unit puts out."""
+"""``... x H`` tensors in the order of ``Cell.state``; the first, ``h``, is what the unit puts out."""
 
 
 class Cell(Config):
