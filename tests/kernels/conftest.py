@@ -6,12 +6,14 @@ options; it needs its reading in ``naive.py``, or every test of it fails.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from anaphora.config import Config
@@ -30,14 +32,15 @@ def members(union: Any) -> tuple[Any, ...]:
 
 
 def variants(config: type[Config]) -> Iterator[Any]:
-    """One of a class for every choice among its switches and named alternatives."""
+    """One of a class for every choice among its switches and named alternatives that it allows."""
     choices = {
         name: get_args(option.annotation) if get_origin(option.annotation) is Literal else (False, True)
         for name, option in config.model_fields.items()
         if get_origin(option.annotation) is Literal or option.annotation is bool
     }
     for values in product(*choices.values()):
-        yield config(**dict(zip(choices, values, strict=True)))
+        with suppress(ValidationError):
+            yield config(**dict(zip(choices, values, strict=True)))
 
 
 def shown(part: Config) -> str:
