@@ -56,7 +56,7 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (by default this process's own) and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    # Threads wait for each other by spinning for about a tenth of a millisecond, then sleep: with the long default an
+    # Threads wait for each other by spinning for a short while, then sleep: with the long default an
     # update takes ten times as long as soon as anything else wants a core, without any spinning half as long again.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     try:

@@ -63,7 +63,7 @@ class TranslationEvaluation(Config):
     length_penalty: float = Field(0.0, ge=0)
     """How far long hypotheses are favoured (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
     validation_beam: int = Field(1, ge=1)
-    """The same for BLEU during training."""
+    """Hypotheses kept at each step for BLEU during training."""
 
 
 class ExperimentBase(Config):
