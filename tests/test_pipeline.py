@@ -265,6 +265,17 @@ def test_a_saved_translator_translates_as_before(translator: Translator, tmp_pat
     assert all(map(same, loaded.translate(texts), translator.translate(texts)))
 
 
+def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(translator: Translator, tmp_path: Path) -> None:
+    text, own = {"units": "bpe", "size": 330}, {"beam": 2, "length_penalty": 1.5}
+    experiment = {"task": "translate", "text": text, "evaluation": own, **TRANSLATOR}
+    saved(tmp_path / "run", experiment, translator._model, {"source": translator._source, "target": translator._target})
+    loaded, texts = load(tmp_path / "run"), sentences(12, seed=8)
+    assert isinstance(loaded, Translator)
+    assert all(map(same, loaded.translate(texts), translator.translate(texts, beam=2, length_penalty=1.5)))
+    assert all(map(same, loaded.translate(texts, beam=4), translator.translate(texts, beam=4, length_penalty=1.5)))
+    assert all(map(same, loaded.translate(texts, length_penalty=0), translator.translate(texts, beam=2)))
+
+
 def test_a_saved_language_model_writes_as_before(language_model: LanguageModel, tmp_path: Path) -> None:
     experiment = {"task": "language-model", "text": {"units": "character"}, **LANGUAGE_MODEL}
     saved(tmp_path / "run", experiment, language_model._model, {"text": language_model._coder})

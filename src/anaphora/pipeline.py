@@ -20,9 +20,11 @@ from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.alignment import Links, hard_links, merge, words_of
+from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.evaluation.perplexity import Prediction, TextSize, text_size
+from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Progress, Report, silent
-from anaphora.protocols import Batch, Carry, Model, Sequence
+from anaphora.protocols import Batch, Model, Sequence
 from anaphora.run.loading import load_model
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.hypothesis import Hypothesis
@@ -33,8 +35,7 @@ from anaphora.text.coder import TextCoder
 _BATCH_TOKENS = 2048
 """Source tokens that are searched side by side."""
 
-_WINDOW = 512
-"""Predictions of a language model between two looks at the clock; the state is carried over."""
+_EVALUATION = TranslationEvaluation()
 
 
 class Network(Model, Protocol):
@@ -46,11 +47,13 @@ class Network(Model, Protocol):
 
 def load(run: str | Path, *, report: Report = silent) -> "Translator | LanguageModel":
     """The best checkpoint of a run folder, ready to use; RunError when there is none or it is damaged."""
-    model, coders, experiment = load_model(Path(run), report=report)
+    path = Path(run)
+    model, coders, experiment = load_model(path, report=report)
     network = cast(Network, model)
     if experiment["task"] == "language-model":
         return LanguageModel(network, coders["text"])
-    return Translator(network, coders["source"], coders["target"])
+    evaluation = TranslationEvaluation.parse(experiment.get("evaluation", {}), str(path / "experiment.toml"))
+    return Translator(network, coders["source"], coders["target"], evaluation)
 
 
 @dataclass(frozen=True)
@@ -83,26 +86,38 @@ class Translation:
 class Translator:
     """Translates texts, and scores translations that are given."""
 
-    def __init__(self, model: Network, source: TextCoder, target: TextCoder) -> None:
-        """The network may go on being trained in between: it is read anew by every call."""
+    def __init__(
+        self,
+        model: Network,
+        source: TextCoder,
+        target: TextCoder,
+        evaluation: TranslationEvaluation = _EVALUATION,
+    ) -> None:
+        """The network may go on being trained in between: it is read anew by every call.
+
+        Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise.
+        """
         self._model = model
         self._source = source
         self._target = target
+        self.evaluation = evaluation
 
     def translate(
         self,
         texts: abc.Sequence[str],
         *,
-        beam: int = 5,
-        length_penalty: float = 0.0,
+        beam: int | None = None,
+        length_penalty: float | None = None,
         alternatives: int = 0,
         report: Report = silent,
     ) -> list[Translation]:
         """The translation of every text, in their order; an empty text has an empty one.
 
-        With ``alternatives``, as many others as the beam finished besides, up to that number. Raises ConfigError for a
-        beam below 1.
+        ``beam`` and ``length_penalty`` are the run's own where they are None. With ``alternatives``, as many others as
+        the beam finished besides, up to that number. Raises ConfigError for a beam below 1.
         """
+        size = self.evaluation.beam if beam is None else beam
+        penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
         stepper = self._model.stepper()
         rows = self._encode(texts)
         full = [place for place, row in enumerate(rows) if row]
@@ -112,9 +127,9 @@ class Translator:
             found = beam_search(
                 stepper,
                 batch,
-                size=beam,
+                size=size,
                 max_length=[longest(length - 1) for length in batch.inputs.lengths_B.tolist()],
-                length_penalty=length_penalty,
+                length_penalty=penalty,
             )
             for number, hypotheses in zip(batch.numbers_B.tolist(), found, strict=True):
                 answers[full[number]] = self._answer(rows[full[number]], hypotheses, alternatives)
@@ -236,20 +251,13 @@ class LanguageModel:
         DataError for a text without lines.
         """
         self._model.eval()
-        eos, unk = self._coder.symbols.eos, self._coder.symbols.unk
         text = _Reading(lines, self._coder)
-        nats, tokens, unknown, last = 0.0, 0, 0, eos
-        carry: Carry | None = None
-        with torch.no_grad():
-            for window in _windows(text, _WINDOW):
-                batch = _one_row([last, *window[:-1]], window, continues=tokens > 0)
-                loss, carry = self._model(batch, carry)
-                nats, tokens, unknown = nats + float(loss.sum), tokens + loss.count, unknown + window.count(unk)
-                last = window[-1]
-                report(Progress("evaluate", tokens, 0, "tokens"))
+        nats, tokens = stream_loss(
+            self._model, text, self._coder.symbols.eos, lambda done: report(Progress("evaluate", done, 0, "tokens"))
+        )
         if not tokens:
             raise DataError("A language model can be measured on a text only, but there is no line: give a text.")
-        return Prediction(nats, tokens, unknown, text.size)
+        return Prediction(nats, tokens, text.unknown, text.size)
 
     def _encode(self, prompt: str) -> list[int]:
         eos = self._coder.symbols.eos
@@ -267,35 +275,26 @@ class LanguageModel:
 
 
 class _Reading:
-    """The units of a text line by line, each line closed by ``</s>``, and the size of what was read so far."""
+    """The units of a text line by line, each line closed by ``</s>``; counts what was read so far."""
 
     def __init__(self, lines: Iterable[str], coder: TextCoder) -> None:
         self._lines = lines
         self._coder = coder
         self.size = TextSize(0, 0)
+        self.unknown = 0
 
     def __iter__(self) -> Iterator[int]:
         for line in self._lines:
             more = text_size([line])
             self.size = TextSize(self.size.characters + more.characters, self.size.bytes + more.bytes)
-            yield from self._coder.encode(line)
+            units = self._coder.encode(line)
+            self.unknown += units.count(self._coder.symbols.unk)
+            yield from units
             yield self._coder.symbols.eos
 
 
-def _windows(units: Iterable[int], steps: int) -> Iterator[list[int]]:
-    """The units ``steps`` at a time, the rest at the end."""
-    window: list[int] = []
-    for unit in units:
-        window.append(unit)
-        if len(window) == steps:
-            yield window
-            window = []
-    if window:
-        yield window
-
-
-def _one_row(inputs: list[int], targets: list[int], *, continues: bool = False) -> Batch:
+def _one_row(inputs: list[int], targets: list[int]) -> Batch:
     def row(ids: list[int]) -> Sequence:
         return Sequence(torch.tensor([ids], dtype=torch.int64), torch.tensor([len(ids)]))
 
-    return Batch(row(inputs), row(targets) if targets else None, torch.tensor([0]), torch.tensor([continues]))
+    return Batch(row(inputs), row(targets) if targets else None, torch.tensor([0]), torch.tensor([False]))

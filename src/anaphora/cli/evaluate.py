@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.options import Json, RunFolder, Threads, use_threads
+from anaphora.cli.options import Beam, Json, LengthPenalty, RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
@@ -25,10 +25,8 @@ def run(
     source: Annotated[Path | None, typer.Option(help="Text to translate (for a translator).")] = None,
     reference: Annotated[Path | None, typer.Option(help="Its translation by people.")] = None,
     text: Annotated[Path | None, typer.Option(help="Text to predict (for a language model).")] = None,
-    beam: Annotated[int, typer.Option(min=0, help="Hypotheses kept at each step; 0 takes the run's own.")] = 0,
-    length_penalty: Annotated[
-        float | None, typer.Option(min=0, help="How far long hypotheses are favoured. [default: the run's own]")
-    ] = None,
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
@@ -41,10 +39,9 @@ def run(
 
     from anaphora.experiment.assess import TranslationScores, assess
 
-    penalty: float | Literal["own"] = "own" if length_penalty is None else length_penalty
     pairs = (source, reference) if source is not None and reference is not None else None
     with listening() as report:
-        results = assess(run_folder, pairs=pairs, text=text, beam=beam, length_penalty=penalty, report=report)
+        results = assess(run_folder, pairs=pairs, text=text, beam=beam, length_penalty=length_penalty, report=report)
     if as_json:
         parts = {part: result.json() for part, result in results.items()}
         typer.echo(json.dumps({"run": str(run_folder), "parts": parts}, ensure_ascii=False))

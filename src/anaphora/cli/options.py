@@ -9,7 +9,14 @@ import typer
 from anaphora.errors import ConfigError
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as made by anaphora train.")]
-Beam = Annotated[int, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy search.")]
+Beam = Annotated[
+    int | None,
+    typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy search. [default: the run's own]"),
+]
+LengthPenalty = Annotated[
+    float | None,
+    typer.Option("--length-penalty", min=0, help="How far long hypotheses are favoured. [default: the run's own]"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads of a product; 0 lets torch choose.")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.opening import check_writable, open_translator
-from anaphora.cli.options import Beam, RunFolder, Threads, use_threads
+from anaphora.cli.options import Beam, LengthPenalty, RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Text to translate, a sentence a line.")] = "-",
-    beam: Beam = 5,
-    length_penalty: Annotated[float, typer.Option(min=0, help="How far long hypotheses are favoured.")] = 0.0,
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
     output: Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")] = None,
     alignments: Annotated[
         Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")

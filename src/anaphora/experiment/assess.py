@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError
@@ -53,14 +53,15 @@ def assess(
     *,
     pairs: tuple[Path, Path] | None = None,
     text: Path | None = None,
-    beam: int = 0,
-    length_penalty: float | Literal["own"] = "own",
+    beam: int | None = None,
+    length_penalty: float | None = None,
     report: Report = silent,
 ) -> dict[str, TranslationScores | Prediction]:
     """Figures by part: of ``pairs`` (a source and its reference), of a ``text``, or of the run's own test parts.
 
-    ``beam`` 0 and ``length_penalty`` "own" are the experiment's. Raises ConfigError for pairs given to a language
-    model and the other way round, DataError for files that are not what they should be, RunError for the folder.
+    ``beam`` and ``length_penalty`` are the run's own where they are None. Raises ConfigError for pairs given to a
+    language model and the other way round, DataError for files that are not what they should be, RunError for the
+    folder.
     """
     model, experiment = load(path, report=report), experiment_of(path)
     if isinstance(model, Translator) and isinstance(experiment, TranslationExperiment):
@@ -83,8 +84,8 @@ def score_translations(
     pairs: Iterable[Pair],
     experiment: TranslationExperiment,
     *,
-    beam: int = 0,
-    length_penalty: float | Literal["own"] = "own",
+    beam: int | None = None,
+    length_penalty: float | None = None,
     report: Report = silent,
 ) -> TranslationScores:
     """BLEU and chrF of a translator on pairs, raw and as the experiment says; defaults as for ``assess``."""
@@ -92,8 +93,8 @@ def score_translations(
     for source, reference in pairs:
         sources.append(source)
         references.append(reference)
-    size = beam or experiment.evaluation.beam
-    penalty = experiment.evaluation.length_penalty if length_penalty == "own" else length_penalty
+    size = translator.evaluation.beam if beam is None else beam
+    penalty = translator.evaluation.length_penalty if length_penalty is None else length_penalty
     found = translator.translate(sources, beam=size, length_penalty=penalty, report=report)
     outputs = [output.text for output in found]
     language, scores = experiment.data.target, {}

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
+from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.translator import TranslatorConfig
@@ -51,19 +52,6 @@ class TextData(DataConfig):
 
     steps: int = Field(100, ge=1)
     """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
-
-
-class TranslationEvaluation(Config):
-    """How translations are scored."""
-
-    conditions: Literal["raw", "moses-lowercase"] = "raw"
-    """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
-    beam: int = Field(5, ge=1)
-    """Hypotheses kept at each step when a test part is translated."""
-    length_penalty: float = Field(0.0, ge=0)
-    """How far long hypotheses are favoured (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
-    validation_beam: int = Field(1, ge=1)
-    """Hypotheses kept at each step for BLEU during training."""
 
 
 class ExperimentBase(Config):

@@ -72,7 +72,7 @@ class TranslationWork:
 
     def _bleu(self, model: torch.nn.Module, coders: Mapping[str, TextCoder]) -> float:
         evaluation, valid = self._experiment.evaluation, self._parts.valid
-        translator = Translator(cast(Network, model), coders["source"], coders["target"])
+        translator = Translator(cast(Network, model), coders["source"], coders["target"], evaluation)
         outputs = translator.translate(list(valid.sources()), beam=evaluation.validation_beam)
         texts = [output.text for output in outputs]
         language = self._experiment.data.target
