@@ -1,4 +1,4 @@
-"""Matrix products, and the record that turns into their gradients. The one file that knows how a product is made.
+"""Matrix products, and the record that turns into their gradients; in which arithmetic, ``arithmetic.py`` says.
 
 A part never multiplies by a matrix itself: it asks for ``product("h", a)`` and, going back, for
 ``product.back("h", dy)``. Both are small products inside the time loop. The gradient of the matrix is one large
@@ -15,6 +15,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from anaphora.kernels.arithmetic import Prepared, prepare
 
 ROWS = 8
 """A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not."""
@@ -39,6 +41,7 @@ class Products:
         self._weights = weights
         self._memory = memory
         self._recording = recording
+        self._prepared: dict[str, Prepared] = {}
         self._operands: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._doutputs: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._gradients: dict[str, Tensor] = {}
@@ -64,16 +67,21 @@ class Products:
 
     def times(self, name: str, a_XBK: Tensor) -> Tensor:
         """y = W a for every row of the block."""
-        weight_NK = self._weights[name]
         if self._recording:
             self._operands[name].append(a_XBK)
-            return functional.linear(a_XBK, weight_NK)
-        return linear(a_XBK, weight_NK)
+            return self._ready(name, a_XBK).times(a_XBK)
+        return linear(a_XBK, self._weights[name])
 
     def times_back(self, name: str, dy_XBN: Tensor) -> Tensor:
         """da = W' dy, and the record of dW = sum dy a'."""
         self._doutputs[name].append(dy_XBN)
-        return dy_XBN @ self._weights[name]
+        return self._ready(name, dy_XBN).back(dy_XBN)
+
+    def _ready(self, name: str, rows_XBK: Tensor) -> Prepared:
+        """The weight as this pass multiplies by it, prepared when it is first asked for."""
+        if name not in self._prepared:
+            self._prepared[name] = prepare(self._weights[name], rows_XBK.shape[:-1].numel())
+        return self._prepared[name]
 
     def attend(self, name: str, a_XBK: Tensor) -> Tensor:
         """y = a M_b for every row, with the memory matrix M_b (K x N) of the row's own sentence."""
@@ -99,7 +107,7 @@ class Products:
             operands, doutputs = self._operands[name], backwards[::-1]
             if name in self._weights:
                 dy, a = _stacked(doutputs), _stacked(operands)
-                self._gradients[name] = dy.T @ a
+                self._gradients[name] = self._prepared[name].outer(dy, a)
             else:
                 memory_BKN = self._memory[name]
                 a_TBK, dy_TBN = (_steps(blocks, memory_BKN.shape[0]) for blocks in (operands, doutputs))

@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from anaphora.kernels.arithmetic import prepare
 from anaphora.kernels.by_hand import once_differentiable, outside_autocast
 from anaphora.shapes import check_shapes
 
@@ -72,17 +72,20 @@ class _SoftmaxLoss(torch.autograd.Function):
         spread_H = weight_VH.sum(0)
         loss = -share * (hidden_NH @ spread_H + bias_V.sum()).sum(dtype=torch.float64)  # 3: e mean(z)
         rows = max(8, CHUNK // size)
+        weight = prepare(weight_VH, rows)
         for start in range(0, len(targets_N), rows):
             h, y = hidden_NH[start : start + rows], targets_N[start : start + rows, None]
-            z = functional.linear(h, weight_VH, bias_V if bias_V.numel() else None)  # 1
+            z = weight.times(h)  # 1
+            if bias_V.numel():
+                z += bias_V
             top, right = z.amax(-1, keepdim=True), z.gather(1, y)
             q = z.sub_(top).exp_()  # 2
             s = q.sum(-1, keepdim=True)
             loss += (s.log() + top - (1 - smoothing) * right).sum(dtype=torch.float64)  # 3
             if recording:
                 q.scatter_add_(1, y, (smoothing - 1) * s)  # 3': q is now s (dz + e / V)
-                torch.mm(q, weight_VH, out=dhidden_NH[start : start + rows]).div_(s).sub_(share * spread_H)  # 1'
-                dweight_VH.addmm_(q.T, h / s)
+                dhidden_NH[start : start + rows] = weight.back(q).div_(s).sub_(share * spread_H)  # 1'
+                dweight_VH += weight.outer(q, h / s)
                 if bias_V.numel():
                     dbias_V.addmv_(q.T, s.squeeze(1).reciprocal())
         if recording and share:

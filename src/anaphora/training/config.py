@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from anaphora.config import Config, by_kind
+from anaphora.kernels.arithmetic import Precision
 from anaphora.training.optimizer import Adam
 from anaphora.training.schedule import Constant, Decay, Plateau
 
@@ -38,5 +39,7 @@ class TrainingConfig(Config):
     """Updates in a row that may be skipped because loss or gradient is not finite, before training gives up."""
     seed: int = Field(1, ge=0)
     """Where every random draw starts from."""
+    precision: Precision = "auto"
+    """What products are made in: "bf16" (sums, weights and memory cells stay "fp32"); "auto" where it is faster."""
     threads: int = Field(0, ge=0)
     """Threads of a matrix product; 0 lets torch choose. Another number may round differently."""

@@ -14,12 +14,14 @@ import torch
 
 from anaphora.errors import DataError, DivergedError
 from anaphora.events import Note, Report, Saved, Skipped, Update, Validated, silent
+from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Batches, Carry
 from anaphora.run import Run
 from anaphora.run.manifest import environment
 from anaphora.run.weights import fill, first_not_finite, tensors_of
 from anaphora.training import log
+from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.config import TrainingConfig
 from anaphora.training.cursor import Cursor
 from anaphora.training.optimizer import NamedOptimizer, global_norm, scale
@@ -63,6 +65,7 @@ def train(
     """
     if config.threads:
         torch.set_num_threads(config.threads)
+    keep_freed_memory()
     with run.lock():
         return _Training(model, batches, config, run, validate, report).conduct()
 
@@ -82,6 +85,7 @@ class _Training:
         self._optimizer = NamedOptimizer(config.optimizer, model)
         self._schedule = config.schedule.build(config.optimizer.rate)
         self._best = BestSoFar(config.metric, config.better)
+        self._arithmetic = arithmetic_for(config.precision)
         self._cursor = Cursor()
         self._carry: Carry = {}
         self._epoch: Sequence[Batch] = ()
@@ -132,7 +136,7 @@ class _Training:
         cursor.begin()
         rate = self._schedule.rate(cursor.epoch - 1 + cursor.position / total)
         self._optimizer.clear()
-        with draws(self._config.seed, cursor.update):
+        with draws(self._config.seed, cursor.update), products_in(self._arithmetic):
             loss, carry = self._model(batch, self._carry or None)
             mean = loss.sum / loss.count
             value = float(mean.detach())

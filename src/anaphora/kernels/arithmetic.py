@@ -1,0 +1,141 @@
+"""In which arithmetic the matrix products of training are made, chosen by what the processor has.
+
+    plain    torch's own product; everywhere, and always in double precision
+    packed   fp32 through oneDNN, the weight laid out for it once a pass; where the processor has AVX-512 (without it
+             this is no faster)
+    bf16     operands rounded to bf16, sums in fp32, the result rounded to bf16 and widened again. Weights, memory
+             cells, softmax and optimizer stay in fp32. Where the processor has no such instructions the same roundings
+             are made around a product in fp32
+
+Only training rounds: search and evaluation ask for no arithmetic and get the plain one.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+Precision = Literal["auto", "fp32", "bf16"]
+Arithmetic = Literal["plain", "packed", "bf16"]
+
+_current: ContextVar[Arithmetic] = ContextVar("arithmetic", default="plain")
+
+
+class Prepared(Protocol):
+    """A weight W (N x K), made ready for many products."""
+
+    def times(self, a_XK: Tensor) -> Tensor:
+        """W a for every row."""
+
+    def back(self, dy_XN: Tensor) -> Tensor:
+        """W' dy for every row."""
+
+    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
+        """The gradient of W, sum dy a' over the rows."""
+
+
+@contextmanager
+def products_in(arithmetic: Arithmetic) -> Iterator[None]:
+    """Within it, products of single precision on the processor are made in this arithmetic."""
+    token = _current.set(arithmetic)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def arithmetic_for(precision: Precision, has: Callable[[str], bool] | None = None) -> Arithmetic:
+    """The arithmetic of a ``precision`` on this processor, or on one that ``has`` the named features."""
+    has = has or _processor_has
+    if precision == "bf16" or (precision == "auto" and (has("avx512_bf16") or has("amx_bf16"))):
+        return "bf16"
+    return "packed" if has("avx512_f") and has_packing() else "plain"
+
+
+def prepare(weight_NK: Tensor, rows: int) -> Prepared:
+    """The weight in the current arithmetic; ``rows``: about how many rows a product will have."""
+    arithmetic = _current.get()
+    if arithmetic == "plain" or weight_NK.dtype != torch.float32 or weight_NK.device.type != "cpu":
+        return _Plain(weight_NK)
+    return _Packed(weight_NK, rows) if arithmetic == "packed" else _Rounded(weight_NK)
+
+
+@cache
+def has_packing() -> bool:
+    """Whether this build of torch has the two operations of oneDNN that packed products need (they are not public)."""
+    try:
+        weight_NK, a_RK = torch.eye(8), torch.ones(8, 8)
+        return torch.equal(_Packed(weight_NK, 8).times(a_RK), a_RK)
+    except (AttributeError, RuntimeError):
+        return False
+
+
+@cache
+def _processor_has(feature: str) -> bool:
+    return bool(torch.cpu.get_capabilities().get(feature, False))
+
+
+class _Plain:
+    def __init__(self, weight_NK: Tensor) -> None:
+        self._weight_NK = weight_NK
+
+    def times(self, a_XK: Tensor) -> Tensor:
+        return functional.linear(a_XK, self._weight_NK)
+
+    def back(self, dy_XN: Tensor) -> Tensor:
+        return dy_XN @ self._weight_NK
+
+    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
+        return dy_RN.T @ a_RK
+
+
+class _Packed:
+    def __init__(self, weight_NK: Tensor, rows: int) -> None:
+        self._weight_NK, self._rows = weight_NK.detach(), rows
+        self._there = torch.ops.mkldnn._reorder_linear_weight(self._weight_NK, rows)
+        self._back: Tensor | None = None
+
+    def times(self, a_XK: Tensor) -> Tensor:
+        return _through_onednn(a_XK, self._there)
+
+    def back(self, dy_XN: Tensor) -> Tensor:
+        if self._back is None:
+            self._back = torch.ops.mkldnn._reorder_linear_weight(self._weight_NK.T.contiguous(), self._rows)
+        return _through_onednn(dy_XN, self._back)
+
+    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
+        return _through_onednn(dy_RN.T.contiguous(), a_RK.T.contiguous())
+
+
+def _through_onednn(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
+    y: Tensor = torch.ops.mkldnn._linear_pointwise(a_XK.contiguous(), weight_NK, None, "none", [], "")
+    return y
+
+
+class _Rounded:
+    def __init__(self, weight_NK: Tensor) -> None:
+        self._weight_NK = _round(weight_NK.detach())
+
+    def times(self, a_XK: Tensor) -> Tensor:
+        return _widen(functional.linear(_round(a_XK), self._weight_NK))
+
+    def back(self, dy_XN: Tensor) -> Tensor:
+        return _widen(_round(dy_XN) @ self._weight_NK)
+
+    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
+        return _widen(_round(dy_RN).T @ _round(a_RK))
+
+
+def _round(x: Tensor) -> Tensor:
+    """To bf16; without the instructions for it, to the fp32 number of the same value."""
+    rounded = x.to(torch.bfloat16)
+    return rounded if arithmetic_for("auto") == "bf16" else rounded.to(torch.float32)
+
+
+def _widen(y: Tensor) -> Tensor:
+    return y.to(torch.bfloat16).to(torch.float32)

@@ -1,0 +1,110 @@
+"""Products in packed fp32 and in bf16: the same as plain ones up to their rounding, and chosen by the processor."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels.arithmetic import Arithmetic, Precision, arithmetic_for, has_packing, prepare, products_in
+from anaphora.kernels.cells import Lstm
+from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.program import Program
+from anaphora.kernels.scan import scan
+from anaphora.kernels.softmax import softmax_loss
+
+TOLERANCE: dict[Arithmetic, float] = {"plain": 1e-5, "packed": 1e-5, "bf16": 2e-2}
+"""Of the norm of what is compared."""
+
+EACH_ARITHMETIC = pytest.mark.parametrize(
+    "arithmetic",
+    [
+        "plain",
+        pytest.param("packed", marks=pytest.mark.skipif(not has_packing(), reason="this torch cannot pack weights")),
+        "bf16",
+    ],
+)
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def assert_near(found: Tensor, exact: Tensor, arithmetic: Arithmetic) -> None:
+    assert found.dtype == torch.float32
+    assert float((found - exact).norm()) <= TOLERANCE[arithmetic] * float(exact.norm())
+
+
+@EACH_ARITHMETIC
+@settings(max_examples=25, deadline=None)
+@given(rows=st.integers(1, 70), prepared_for=st.integers(1, 70), inner=st.integers(1, 70), outer=st.integers(1, 70))
+def test_every_product_is_the_plain_one_up_to_rounding(
+    arithmetic: Arithmetic, rows: int, prepared_for: int, inner: int, outer: int
+) -> None:
+    weight, a, dy = normal(outer, inner), normal(rows, inner, seed=1), normal(rows, outer, seed=2)
+    with products_in(arithmetic):
+        ready = prepare(weight, prepared_for)
+    assert_near(ready.times(a), a @ weight.T, arithmetic)
+    assert_near(ready.back(dy), dy @ weight, arithmetic)
+    assert_near(ready.outer(dy, a), dy.T @ a, arithmetic)
+
+
+def trained(arithmetic: Arithmetic) -> list[Tensor]:
+    """Loss and gradients of a small recurrent network."""
+    cell, lengths = Lstm(), torch.tensor([7, 9, 2])
+    program = Program((Project("in", "x", "a", True), Unit("cell", cell, ("a",))), ("cell.h",))
+    shapes = {"in.weight": (64, 24), "in.bias": (64,), "cell.h": (64, 16)}
+    weights = {name: normal(*shape, seed=n).mul_(0.3) for n, (name, shape) in enumerate(shapes.items())}
+    output, targets = normal(40, 16, seed=8), torch.arange(27) % 40
+    leaves = [w.requires_grad_() for w in (*weights.values(), output)]
+    first = {name: torch.zeros(3, 16) for name in program.carried}
+    with products_in(arithmetic):
+        h_TBH = scan(program, {"x": normal(9, 3, 24, seed=9)}, first, weights, {}, lengths).outputs["cell.h"]
+        loss = softmax_loss(h_TBH.flatten(0, 1), output, torch.empty(0), targets, 0.1)
+    return [loss.detach(), *torch.autograd.grad(loss, leaves)]
+
+
+@EACH_ARITHMETIC
+def test_a_network_has_the_plain_loss_and_gradients_up_to_rounding(arithmetic: Arithmetic) -> None:
+    for found, exact in zip(trained(arithmetic), trained("plain"), strict=True):
+        assert_near(found, exact, arithmetic)
+
+
+def test_bf16_rounds_and_only_within_its_block() -> None:
+    weight, a = normal(20, 20), normal(20, 20, seed=1)
+    with products_in("bf16"):
+        rounded = prepare(weight, 20).times(a)
+    assert not torch.equal(rounded, prepare(weight, 20).times(a))
+    assert torch.equal(rounded, rounded.to(torch.bfloat16).to(torch.float32))
+
+
+@pytest.mark.parametrize("arithmetic", ["packed", "bf16"])
+def test_double_precision_is_always_plain(arithmetic: Arithmetic) -> None:
+    weight, a = normal(5, 4).double(), normal(3, 4).double()
+    with products_in(arithmetic):
+        ready = prepare(weight, 3)
+    assert torch.equal(ready.times(a), a @ weight.T)
+    assert_close(ready.outer(ready.times(a), a), (a @ weight.T).T @ a)
+
+
+AVX2: frozenset[str] = frozenset({"avx2"})
+AVX512 = AVX2 | {"avx512_f"}
+
+
+@pytest.mark.parametrize(
+    ("precision", "features", "expected"),
+    [
+        ("auto", AVX2, "plain"),
+        ("auto", AVX512, "packed"),
+        ("auto", AVX512 | {"avx512_bf16"}, "bf16"),
+        ("auto", AVX512 | {"amx_bf16"}, "bf16"),
+        ("fp32", AVX512 | {"avx512_bf16"}, "packed"),
+        ("fp32", AVX2, "plain"),
+        ("bf16", AVX2, "bf16"),
+    ],
+)
+def test_the_processor_decides(precision: Precision, features: frozenset[str], expected: Arithmetic) -> None:
+    if expected == "packed" and not has_packing():
+        expected = "plain"
+    assert arithmetic_for(precision, features.__contains__) == expected
