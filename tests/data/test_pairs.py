@@ -1,5 +1,6 @@
 """Training batches hold every pair once; search batches hold one width."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from anaphora.data.pairs import WIDTH, PairBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
-from anaphora.protocols import Batches, Symbols
+from anaphora.protocols import Batch, Batches, Symbols
+from anaphora.text.cuts import MergeDropout
 
 SYMBOLS = Symbols(size=100, pad=0, unk=1, bos=2, eos=3)
 ROW = st.lists(st.integers(4, 99), max_size=40)
@@ -61,6 +63,43 @@ def test_an_epoch_can_be_entered_at_any_position() -> None:
     assert [batch.numbers_B.tolist() for batch in later[5:]] == whole[5:]
     assert [batch.numbers_B.tolist() for batch in batches_of(pairs).epoch(1)] != whole
     assert [batch.numbers_B.tolist() for batch in batches_of(pairs, seed=2).epoch(2)] != whole
+
+
+def cut_batches(seed: int = 1) -> PairBatches:
+    """Units spell their id in letters, and are cut into single letters and pairs by chance."""
+    units = {chr(number): number for number in range(97, 107)}
+    units |= {a + b: 200 + 10 * i + j for i, a in enumerate(units) for j, b in enumerate(tuple(units)[:10])}
+    cut = MergeDropout(units, 0.5)
+    store = store_of([([97 + number % 9] * (number % 7), [200 + number % 90] * (number % 5)) for number in range(150)])
+    return PairBatches(store, SYMBOLS, SYMBOLS, batch_tokens=60, seed=seed, cuts=(cut, cut))
+
+
+def rows_of(batches: Iterable[Batch]) -> dict[int, tuple[list[int], list[int]]]:
+    """Source and target of every pair, by its number."""
+    rows = {}
+    for batch in batches:
+        assert batch.targets is not None
+        assert (batch.targets.lengths_B.diff() <= 0).all()
+        for row, number in enumerate(batch.numbers_B.tolist()):
+            sides = (batch.inputs, batch.targets)
+            source, target = (side.ids_BT[row, : side.lengths_B[row]].tolist() for side in sides)
+            rows[number] = (source, target)
+    return rows
+
+
+def test_rows_are_cut_anew_in_every_epoch_and_for_every_seed() -> None:
+    first, second = rows_of(cut_batches().epoch(1)), rows_of(cut_batches().epoch(2))
+    assert first.keys() == second.keys() == {10 * number for number in range(150)}
+    assert first != second
+    assert rows_of(cut_batches(seed=2).epoch(1)) != first
+
+
+def test_the_cut_of_a_row_depends_on_its_number_and_not_on_the_order_of_batches() -> None:
+    whole = rows_of(cut_batches().epoch(3))
+    epoch = cut_batches().epoch(3)
+    assert rows_of(epoch[place] for place in reversed(range(len(epoch)))) == whole
+    later = rows_of(cut_batches().epoch(3)[4:])
+    assert later == {number: whole[number] for number in later}
 
 
 def test_any_position_is_as_cheap_as_the_first(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from anaphora.errors import AnaphoraError, ConfigError, DataError, RunError
 from anaphora.events import Event, Note, Update, Validated
 from anaphora.experiment.conduct import experiment_of, train
 from anaphora.experiment.schema import Experiment, parse
+from anaphora.run import Run
 
 
 def changed(experiment: Experiment, table: str, **options: object) -> Experiment:
@@ -57,6 +58,53 @@ def test_a_run_that_goes_on_ends_where_one_left_alone_ends(
         == weights(tmp_path / "parts")["checkpoints/step-" + last(tmp_path / "parts")]
     )
     assert Note("training.epochs is 2 from here on; the run was begun with 1.") in said
+
+
+def with_units(experiment: Experiment, **options: object) -> Experiment:
+    return parse(experiment.tables() | {"text": options}, "units.toml")
+
+
+UNITS: list[dict[str, object]] = [
+    {"units": "bpe", "size": 300, "dropout": 0.5},
+    {"units": "unigram", "size": 300, "alpha": 0.1, "joint": False},
+    {"units": "word", "size": 12},
+]
+
+
+@pytest.mark.parametrize("options", UNITS)
+def test_a_run_with_any_units_goes_on_exactly_and_is_used_with_raw_text(
+    options: dict[str, object], translator: Experiment, tmp_path: Path
+) -> None:
+    experiment = with_units(translator, **options)
+    train(experiment, tmp_path / "whole")
+    train(changed(experiment, "training", epochs=1), tmp_path / "parts")
+    train(experiment, tmp_path / "parts", resume=True)
+    whole, parts = (
+        weights(tmp_path / name)["checkpoints/step-" + last(tmp_path / name)] for name in ("whole", "parts")
+    )
+    assert whole == parts
+    model = anaphora.load(tmp_path / "whole")
+    assert isinstance(model, anaphora.Translator)
+    assert len(model.translate(["adf", ""], beam=2)) == 2
+
+
+def test_sampled_cuts_are_what_training_sees(translator: Experiment, tmp_path: Path) -> None:
+    for dropout in (0.0, 0.5):
+        train(with_units(translator, units="bpe", size=300, dropout=dropout), tmp_path / str(dropout))
+    plain, cut = (Run.open(tmp_path / name).metrics.lines() for name in ("0.0", "0.5"))
+    assert sum(line.get("tokens", 0) for line in cut) > sum(line.get("tokens", 0) for line in plain)
+
+
+def test_a_language_model_of_words_reads_the_unknown_word_of_its_text(
+    language_model: Experiment, toy_book: Path, tmp_path: Path
+) -> None:
+    toy_book.write_text("the <unk> of the book\n" * 40)
+    train(with_units(language_model, units="word", tokenise="none"), tmp_path / "run")
+    model = anaphora.load(tmp_path / "run")
+    assert isinstance(model, anaphora.LanguageModel)
+    found = model.evaluate(["the <unk> of war", "the book"])
+    assert (found.tokens, found.unknown) == (8, 2)
+    assert set(model.generate("the", length=5).text.split()) <= {"the", "<unk>", "of", "book"}
 
 
 def last(run: Path) -> str:

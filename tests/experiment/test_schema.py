@@ -102,3 +102,11 @@ def test_defaults_are_written_out_in_full() -> None:
     text = read_experiment(TRANSLATE, "x").to_toml()
     for key in ("epochs = ", "rate = ", "forget_bias = ", "beam = "):
         assert re.search(rf"^{key}", text, re.MULTILINE), key
+
+
+@pytest.mark.parametrize(("units", "option"), [("bpe", "dropout"), ("unigram", "alpha")])
+def test_only_translators_cut_their_text_anew(units: str, option: str) -> None:
+    settings = [f"text.units={units}", f"text.{option}=0.1"]
+    read_experiment('task = "translate"', "mine.toml", settings)
+    with pytest.raises(ConfigError, match=rf"text\.{option} cuts the sentences of translators anew"):
+        read_experiment('task = "language-model"', "mine.toml", settings)

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from anaphora.errors import RunError
 from anaphora.events import Event, Note
-from anaphora.text.units import Bpe, Character, TextConfig, fit, load, save
+from anaphora.text.units import AnyUnits, Bpe, Character, TextConfig, Unigram, Word, cut_of, fit, load, save
 
 ENGLISH = ["The man walks.", "A woman reads.", "Two dogs run."] * 4
 FRENCH = ["L'homme marche.", "Une femme lit.", "Deux chiens courent."] * 4
@@ -30,13 +30,16 @@ CONFIGS = [
     Bpe(size=330),
     Bpe(size=300, joint=False, lowercase=True),
     Bpe(size=90, byte_fallback=False),
+    Unigram(size=300, joint=False),
+    Word(),
+    Word(tokenise="none", lowercase=True, least=2),
     Character(),
     Character(joint=True, lowercase=True),
 ]
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_what_comes_back_encodes_identically(tmp_path: Path, config: Bpe | Character) -> None:
+def test_what_comes_back_encodes_identically(tmp_path: Path, config: AnyUnits) -> None:
     coders = fit(config, SIDES)
     save(coders, tmp_path / "vocabulary")
     loaded = load(config, tmp_path / "vocabulary")
@@ -49,13 +52,14 @@ def test_what_comes_back_encodes_identically(tmp_path: Path, config: Bpe | Chara
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_joint_sides_share_one_object(tmp_path: Path, config: Bpe | Character) -> None:
+def test_joint_sides_share_one_object(tmp_path: Path, config: AnyUnits) -> None:
     coders = fit(config, SIDES)
     save(coders, tmp_path)
     loaded = load(config, tmp_path)
-    assert (coders["source"] is coders["target"]) == config.joint
-    assert (loaded["source"] is loaded["target"]) == config.joint
-    assert len(list(tmp_path.iterdir())) == (2 if config.joint else 3)
+    joint = not isinstance(config, Word) and config.joint
+    assert (coders["source"] is coders["target"]) == joint
+    assert (loaded["source"] is loaded["target"]) == joint
+    assert len(list(tmp_path.iterdir())) == (2 if joint else 3)
 
 
 def test_one_side_alone_is_called_by_its_name(tmp_path: Path) -> None:
@@ -78,9 +82,25 @@ def test_a_sample_is_said() -> None:
 
 
 def test_the_table_is_told_apart_by_its_units() -> None:
-    adapter: TypeAdapter[Bpe | Character] = TypeAdapter(TextConfig)
+    adapter: TypeAdapter[AnyUnits] = TypeAdapter(TextConfig)
     assert adapter.validate_python({"units": "bpe", "size": 100}) == Bpe(size=100)
+    assert adapter.validate_python({"units": "unigram", "alpha": 0.2}) == Unigram(alpha=0.2)
+    assert adapter.validate_python({"units": "word", "tokenise": "none"}) == Word(tokenise="none")
     assert adapter.validate_python({"units": "character"}) == Character()
+
+
+def test_words_are_cut_by_the_rules_of_their_side(tmp_path: Path) -> None:
+    coders = fit(Word(), SIDES, languages={"source": "en", "target": "fr_CA"})
+    save(coders, tmp_path)
+    for found in (coders, load(Word(), tmp_path)):
+        assert found["target"].pieces(found["target"].encode("L'homme")) == ["\u2581L'", "homme"]
+
+
+def test_rows_are_cut_anew_only_where_that_is_asked_for() -> None:
+    for config in CONFIGS:
+        assert cut_of(config, fit(config, SIDES)["source"]) is None
+    for config in (Bpe(size=330, dropout=0.1), Unigram(size=300, alpha=0.1)):
+        assert cut_of(config, fit(config, SIDES)["source"]) is not None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ Source rows end in ``</s>``; target rows are y_1 .. y_m ``</s>``.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from random import Random
 from typing import overload
 
 import numpy as np
@@ -13,6 +15,7 @@ from anaphora.data.buckets import buckets, cut
 from anaphora.data.ragged import Integers, Ragged
 from anaphora.data.store import PairStore
 from anaphora.protocols import Batch, Symbols
+from anaphora.text.cuts import Cut
 
 WIDTH = 16
 """Search pads sources to multiples of this, so that a sentence's width depends on the sentence alone."""
@@ -44,8 +47,22 @@ class LazyBatches(Sequence[Batch]):
 class PairBatches:
     """Training batches of a PairStore; meets ``protocols.Batches``."""
 
-    def __init__(self, store: PairStore, source: Symbols, target: Symbols, *, batch_tokens: int, seed: int) -> None:
-        """In a batch, rows times the longest side with its ``</s>`` are at most ``batch_tokens``."""
+    def __init__(
+        self,
+        store: PairStore,
+        source: Symbols,
+        target: Symbols,
+        *,
+        batch_tokens: int,
+        seed: int,
+        cuts: tuple[Cut | None, Cut | None] = (None, None),
+    ) -> None:
+        """In a batch, rows times the longest side with its ``</s>`` are at most ``batch_tokens``.
+
+        ``cuts`` of source and target, where given, spell every row anew: a function of (seed, epoch, side, number of
+        the pair) alone. Batches are made by the lengths of the store, so that rows cut finer may take some more.
+        """
+        self._cuts = cuts
         self._store = store
         self._source = source
         self._target = target
@@ -55,18 +72,31 @@ class PairBatches:
 
     def epoch(self, number: int) -> LazyBatches:
         """The batches of epoch ``number``: every pair once, in an order that (seed, number) alone decides."""
-        sides = (self._store.targets.lengths, self._store.sources.lengths)
-        return LazyBatches(buckets(self._lengths, self._budget, self._seed, number, then=sides), self._batch)
+        then = (self._store.targets.lengths, self._store.sources.lengths)
+        rows = buckets(self._lengths, self._budget, self._seed, number, then=then)
+        return LazyBatches(rows, partial(self._batch, number))
 
-    def _batch(self, rows: Integers) -> Batch:
+    def _batch(self, epoch: int, rows: Integers) -> Batch:
+        sources, source_rows = self._spelt(0, epoch, rows)
+        targets, target_rows = self._spelt(1, epoch, rows)
         # by target length from long to short, so that kernels may stop rows early
-        rows = rows[np.lexsort((rows, -self._store.sources.lengths[rows], -self._store.targets.lengths[rows]))]
+        order = np.lexsort((rows, -sources.lengths[source_rows], -targets.lengths[target_rows]))
         return Batch(
-            inputs=self._store.sources.padded(rows, end=self._source.eos, pad=self._source.pad),
-            targets=self._store.targets.padded(rows, end=self._target.eos, pad=self._target.pad),
-            numbers_B=torch.from_numpy(self._store.numbers[rows].astype(np.int64)),
+            inputs=sources.padded(source_rows[order], end=self._source.eos, pad=self._source.pad),
+            targets=targets.padded(target_rows[order], end=self._target.eos, pad=self._target.pad),
+            numbers_B=torch.from_numpy(self._store.numbers[rows[order]].astype(np.int64)),
             continues_B=torch.zeros(len(rows), dtype=torch.bool),
         )
+
+    def _spelt(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
+        """Where the rows of a side stand: in the store, or cut anew and beside each other."""
+        held, cut = (self._store.sources, self._store.targets)[side], self._cuts[side]
+        if cut is None:
+            return held, rows
+        numbers = self._store.numbers[rows].tolist()
+        generators = (Random(f"{self._seed} {epoch} {side} {number}") for number in numbers)
+        texts = (held[row].tolist() for row in rows.tolist())
+        return Ragged.of(cut(ids, draw) for ids, draw in zip(texts, generators, strict=True)), np.arange(len(rows))
 
 
 def search_batches(

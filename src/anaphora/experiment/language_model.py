@@ -35,7 +35,9 @@ class LanguageModelWork:
 
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
         """The coder of the text."""
-        return units.fit(self._experiment.text, {"text": self._parts.train.lines}, report)
+        experiment = self._experiment
+        languages = {"text": experiment.data.language}
+        return units.fit(experiment.text, {"text": self._parts.train.lines}, report, languages=languages)
 
     def prepare(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> tuple[Batches, Validate]:
         """Windows over as many streams as ``training.batch_tokens`` has room for, and the cost of validation text."""

@@ -17,7 +17,7 @@ from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.translator import TranslatorConfig
-from anaphora.text.units import Bpe, Character, TextConfig
+from anaphora.text.units import Bpe, Character, TextConfig, Unigram
 from anaphora.training.config import TrainingConfig
 
 
@@ -50,6 +50,8 @@ class PairData(DataConfig):
 class TextData(DataConfig):
     """Running text."""
 
+    language: str = "en"
+    """The language of the text, for units that are words."""
     steps: int = Field(100, ge=1)
     """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
 
@@ -101,6 +103,14 @@ class LanguageModelExperiment(LanguageModelConfig, ExperimentBase):
     @model_validator(mode="after")
     def _known_metric(self) -> Self:
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bits_per_character": "lower"})
+
+    @model_validator(mode="after")
+    def _one_way_to_cut(self) -> Self:
+        option = {Bpe: "dropout", Unigram: "alpha"}.get(type(self.text), "")
+        if option and getattr(self.text, option):
+            # running text is carried from window to window, and another cut would move every window
+            raise ValueError(f"text.{option} cuts the sentences of translators anew, but this is a language model.")
+        return self
 
 
 AnyExperiment = TypeVar("AnyExperiment", bound=ExperimentBase)
@@ -158,6 +168,6 @@ def _decided_by(experiment: AnyExperiment, figures: Mapping[str, str]) -> AnyExp
 
 def _own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
     """The ``[data]`` table for a person's own files: their parts have the common names, whatever the recipe's have."""
-    kept = ("source", "target", "longest", "steps")
+    kept = ("source", "target", "language", "longest", "steps")
     options = {key: value for key, value in table.items() if key in kept} if isinstance(table, Mapping) else {}
     return options | {"files": [str(path.absolute()) for path in data]}

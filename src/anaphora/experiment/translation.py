@@ -38,7 +38,9 @@ class TranslationWork:
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
         """The coders of both sides."""
         train = self._parts.train
-        return units.fit(self._experiment.text, {"source": train.sources, "target": train.targets}, report)
+        languages = {"source": self._experiment.data.source, "target": self._experiment.data.target}
+        sides = {"source": train.sources, "target": train.targets}
+        return units.fit(self._experiment.text, sides, report, languages=languages)
 
     def prepare(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> tuple[Batches, Validate]:
         """Batches by token budget, and the loss of the validation part (and BLEU where it decides)."""
@@ -47,7 +49,12 @@ class TranslationWork:
         train = pair_store(self._parts.train, source, target, folder / "train", longest=longest, report=report)
         valid = pair_store(self._parts.valid, source, target, folder / "valid", report=report)
         batches = PairBatches(
-            train, source.symbols, target.symbols, batch_tokens=training.batch_tokens, seed=training.seed
+            train,
+            source.symbols,
+            target.symbols,
+            batch_tokens=training.batch_tokens,
+            seed=training.seed,
+            cuts=(units.cut_of(self._experiment.text, source), units.cut_of(self._experiment.text, target)),
         )
         return batches, self._validation(valid, coders)
 

@@ -1,16 +1,22 @@
-"""Moses punctuation, tokens and case, as the published Multi30k figures were made: for evaluation, never for training.
+"""Moses tokens: of running text for word units, and of scored text as the published Multi30k figures were made.
 
-The order is that of the data set's own ``lc.norm.tok`` files: lower-case, normalise punctuation, tokenise.
+The order of ``MosesText`` is that of the data set's own ``lc.norm.tok`` files: lower-case, normalise punctuation,
+tokenise. Languages that Moses has no rules for are treated as English.
 """
 
-from sacremoses import MosesPunctNormalizer, MosesTokenizer
+from collections.abc import Sequence
+
+from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
+
+_KEPT_WHOLE = ["<unk>"]
+"""What a text may hold that is one token whatever its signs; a pattern each."""
 
 
 class MosesText:
-    """Turns raw text into the space-separated tokens that a published figure was counted on."""
+    """Turns raw text into the space-separated tokens that a published figure was counted on: never for training."""
 
     def __init__(self, language: str, *, lowercase: bool = True) -> None:
-        """``language`` is a two-letter code; languages that Moses has no rules for are treated as English."""
+        """``language`` is a two-letter code."""
         self._lowercase = lowercase
         self._normaliser = MosesPunctNormalizer(lang=language)
         self._tokeniser = MosesTokenizer(lang=language)
@@ -19,3 +25,20 @@ class MosesText:
         """The tokens of one line, joined by single spaces; nothing is escaped."""
         cased = text.lower() if self._lowercase else text
         return str(self._tokeniser.tokenize(self._normaliser.normalize(cased), escape=False, return_str=True))
+
+
+class MosesTokens:
+    """Running text to tokens and back, nothing escaped; ``<unk>`` in a text is a token."""
+
+    def __init__(self, language: str) -> None:
+        """``language`` is a two-letter code."""
+        self._tokeniser = MosesTokenizer(lang=language)
+        self._detokeniser = MosesDetokenizer(lang=language)
+
+    def split(self, text: str) -> list[str]:
+        """The tokens of one line."""
+        return list(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE))
+
+    def join(self, tokens: Sequence[str]) -> str:
+        """The line, with spaces where people write them."""
+        return str(self._detokeniser.detokenize(list(tokens), unescape=False))

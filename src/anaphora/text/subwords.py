@@ -1,4 +1,4 @@
-"""Byte-pair subwords (Sennrich et al. 2016) by sentencepiece, with bytes for what the vocabulary cannot spell.
+"""Subwords by sentencepiece, byte-pair (Sennrich et al. 2016) or unigram (Kudo 2018), and bytes for what has no unit.
 
 Runs of spaces count as one and spaces at the ends as none; beyond that, and NFC, a line comes back as it was.
 """
@@ -8,13 +8,14 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Self
+from typing import Literal, Self
 
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import Symbols
-from anaphora.text.coder import BOS, EOS, PAD, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.cuts import Cut, LatticeSampling, MergeDropout
 from anaphora.text.normalise import normalise
 
 _LONGEST_LINE = 4000
@@ -22,6 +23,10 @@ _LONGEST_LINE = 4000
 
 _COVERAGE = 0.9999
 """The share of the text's characters that get a unit of their own; a large script would otherwise fill the table."""
+
+
+Kind = Literal["bpe", "unigram"]
+"""How subwords are learnt and a text is cut into them."""
 
 
 class SubwordCoder:
@@ -41,7 +46,9 @@ class SubwordCoder:
             raise RunError(f"A subword vocabulary should number <pad> <unk> <s> </s> as 0 1 2 3, but has {marks}.")
 
     @classmethod
-    def learn(cls, lines: Iterable[str], *, size: int, lowercase: bool, byte_fallback: bool) -> Self:
+    def learn(
+        cls, lines: Iterable[str], *, size: int, lowercase: bool, byte_fallback: bool, kind: Kind = "bpe"
+    ) -> Self:
         """Learn at most ``size`` units, marks and bytes included; fewer when the text does not hold so many.
 
         The same lines in the same order give the same bytes. Raises DataError for a text without characters and
@@ -58,7 +65,7 @@ class SubwordCoder:
             SentencePieceTrainer.train(
                 sentence_iterator=chain([first], usable),
                 model_writer=written,
-                model_type="bpe",
+                model_type=kind,
                 vocab_size=size,
                 hard_vocab_limit=False,  # a small text gives what it has
                 byte_fallback=byte_fallback,
@@ -76,6 +83,23 @@ class SubwordCoder:
         except RuntimeError as error:
             raise _too_small(size, str(error)) from None
         return cls(written.getvalue(), lowercase=lowercase)
+
+    def merge_dropout(self, dropout: float) -> Cut:
+        """Cuts by BPE-dropout, for a byte-pair vocabulary."""
+        return MergeDropout(self._units(), dropout)
+
+    def lattice_sampling(self, alpha: float) -> Cut:
+        """Cuts drawn at ``alpha``, for a unigram vocabulary."""
+        units = self._units()
+        return LatticeSampling(
+            units, {unit: self._processor.get_score(number) for unit, number in units.items()}, alpha
+        )
+
+    def _units(self) -> dict[str, int]:
+        """The units that spell text, marks and bytes left out."""
+        processor = self._processor
+        numbers = range(len(MARKS), processor.get_piece_size())
+        return {processor.id_to_piece(number): number for number in numbers if not processor.is_byte(number)}
 
     def serialise(self) -> bytes:
         """The sentencepiece model."""

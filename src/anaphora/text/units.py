@@ -1,13 +1,13 @@
 """What a text is cut into: the configuration, and coders learnt, saved and loaded.
 
-sentencepiece is imported only when subwords are made, so that a recipe can be read without it.
+sentencepiece and sacremoses are imported only when they are needed, so that a recipe can be read without them.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field
 
@@ -17,6 +17,10 @@ from anaphora.events import Note, Report, silent
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import TextCoder
 from anaphora.text.sampling import sample
+from anaphora.text.words import Tokenise, WordCoder
+
+if TYPE_CHECKING:
+    from anaphora.text.cuts import Cut
 
 Lines = Callable[[], Iterator[str]]
 """A text that can be walked more than once."""
@@ -24,49 +28,106 @@ Lines = Callable[[], Iterator[str]]
 _INDEX = "vocabulary.json"
 
 
-class Bpe(Config):
-    """Byte-pair subwords."""
+class TextUnits(Config):
+    """What all units have."""
 
-    units: Literal["bpe"] = "bpe"
-    """What a text is cut into."""
+    lowercase: bool = False
+    """Whether text is lower-cased before it is cut."""
+    sentences: Literal["split", "whole"] = "split"
+    """Whether a line to be translated is split into sentences first, or taken whole as one."""
+
+
+class Subwords(TextUnits):
+    """Parts of words, frequent words among them."""
+
     size: int = Field(8000, gt=0)
     """Units of a vocabulary, its marks and bytes included; a small text gives fewer, and that is said."""
     joint: bool = True
     """Whether all sides share one vocabulary."""
-    lowercase: bool = False
-    """Whether text is lower-cased before it is cut."""
     byte_fallback: bool = True
     """Whether characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
     sample: int = Field(50_000, gt=0)
     """A vocabulary is learnt from at most so many lines of a side, drawn evenly, so that memory has a bound."""
 
 
-class Character(Config):
+class Bpe(Subwords):
+    """Byte-pair subwords."""
+
+    units: Literal["bpe"] = "bpe"
+    """What a text is cut into."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """The chance that a merge is left out where a training pair is cut, every epoch anew (Provilkov et al. 2020)."""
+
+
+class Unigram(Subwords):
+    """Subwords of a unigram model."""
+
+    units: Literal["unigram"] = "unigram"
+    """What a text is cut into."""
+    alpha: float = Field(0.0, ge=0)
+    """Training pairs are cut by chance, every epoch anew, the likeliest cut the more often the higher this is (Kudo
+    2018 has 0.1 to 0.5); 0 always takes the likeliest."""
+
+
+class Word(TextUnits):
+    """Whole words."""
+
+    units: Literal["word"] = "word"
+    """What a text is cut into."""
+    size: int = Field(10_000, gt=4)
+    """Words of a side's vocabulary, its marks included: the most frequent ones; the others become ``<unk>``."""
+    tokenise: Tokenise = "moses"
+    """"moses" parts words and signs by the rules of the language; "none" takes what stands between spaces."""
+    least: int = Field(1, gt=0)
+    """Words seen less often than this in the training text become ``<unk>``."""
+
+
+class Character(TextUnits):
     """Single characters."""
 
     units: Literal["character"] = "character"
     """What a text is cut into."""
     joint: bool = False
     """Whether all sides share one alphabet."""
-    lowercase: bool = False
-    """Whether text is lower-cased before it is cut."""
     least: int = Field(1, gt=0)
     """Characters seen less often than this in the training text become ``<unk>``."""
 
 
-TextConfig = Annotated[Bpe | Character, Field(discriminator="units")]
+AnyUnits = Bpe | Unigram | Word | Character
+TextConfig = Annotated[AnyUnits, Field(discriminator="units")]
 """The ``[text]`` table."""
 
 
-def fit(config: Bpe | Character, sides: Mapping[str, Lines], report: Report = silent) -> dict[str, TextCoder]:
+def fit(
+    config: AnyUnits,
+    sides: Mapping[str, Lines],
+    report: Report = silent,
+    *,
+    languages: Mapping[str, str] | None = None,
+) -> dict[str, TextCoder]:
     """Learn a coder for every side from its training text; with ``joint`` all sides get the same object.
 
-    Raises DataError for a text with nothing in it, ConfigError for a size below what single characters need.
+    ``languages`` has the two-letter code of each side, for words; English where it is missing. Raises DataError for a
+    text with nothing in it, ConfigError for a size below what single characters need.
     """
+    if isinstance(config, Word):
+        codes = languages or {}
+        return {side: _learn_words(config, lines, codes.get(side, "en")) for side, lines in sides.items()}
     if config.joint:
         coder = _learn(config, dict(sides), report)
         return dict.fromkeys(sides, coder)
     return {side: _learn(config, {side: lines}, report) for side, lines in sides.items()}
+
+
+def cut_of(config: AnyUnits, coder: TextCoder) -> "Cut | None":
+    """How the rows of ``coder`` are cut anew in every epoch; None where ``config`` wants them as they are."""
+    from anaphora.text.subwords import SubwordCoder
+
+    if isinstance(config, Bpe) and config.dropout:
+        return cast(SubwordCoder, coder).merge_dropout(config.dropout)
+    if isinstance(config, Unigram) and config.alpha:
+        return cast(SubwordCoder, coder).lattice_sampling(config.alpha)
+    return None
 
 
 def save(coders: Mapping[str, TextCoder], folder: Path) -> None:
@@ -82,7 +143,7 @@ def save(coders: Mapping[str, TextCoder], folder: Path) -> None:
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
-def load(config: Bpe | Character, folder: Path) -> dict[str, TextCoder]:
+def load(config: AnyUnits, folder: Path) -> dict[str, TextCoder]:
     """The coders that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
     coders: dict[str, TextCoder] = {}
     by_file: dict[str, TextCoder] = {}
@@ -94,7 +155,18 @@ def load(config: Bpe | Character, folder: Path) -> dict[str, TextCoder]:
     return coders
 
 
-def _learn(config: Bpe | Character, sides: Mapping[str, Lines], report: Report) -> TextCoder:
+def _learn_words(config: Word, lines: Lines, language: str) -> TextCoder:
+    return WordCoder.learn(
+        lines(),
+        size=config.size,
+        least=config.least,
+        lowercase=config.lowercase,
+        tokenise=config.tokenise,
+        language=language.replace("_", "-").split("-")[0].lower(),
+    )
+
+
+def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report: Report) -> TextCoder:
     if isinstance(config, Character):
         every_line = (line for lines in sides.values() for line in lines())
         return CharacterCoder.learn(every_line, lowercase=config.lowercase, least=config.least)
@@ -106,7 +178,13 @@ def _learn(config: Bpe | Character, sides: Mapping[str, Lines], report: Report) 
         if seen > len(kept):
             report(Note(f"The {side} vocabulary is learnt from {len(kept):,} of {seen:,} lines (text.sample)."))
         drawn += kept
-    coder = SubwordCoder.learn(drawn, size=config.size, lowercase=config.lowercase, byte_fallback=config.byte_fallback)
+    coder = SubwordCoder.learn(
+        drawn,
+        size=config.size,
+        lowercase=config.lowercase,
+        byte_fallback=config.byte_fallback,
+        kind=config.units,
+    )
     if coder.symbols.size < config.size:
         report(
             Note(
@@ -133,7 +211,7 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
     return dict(sides)
 
 
-def _load_one(config: Bpe | Character, path: Path, entry: Mapping[str, Any]) -> TextCoder:
+def _load_one(config: AnyUnits, path: Path, entry: Mapping[str, Any]) -> TextCoder:
     if path.parent / Path(entry["file"]).name != path:
         raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} points elsewhere.")
     try:
@@ -145,6 +223,8 @@ def _load_one(config: Bpe | Character, path: Path, entry: Mapping[str, Any]) -> 
     coder: TextCoder
     if isinstance(config, Character):
         coder = CharacterCoder.deserialise(data, lowercase=config.lowercase)
+    elif isinstance(config, Word):
+        coder = WordCoder.deserialise(data, lowercase=config.lowercase, tokenise=config.tokenise)
     else:
         from anaphora.text.subwords import SubwordCoder
 

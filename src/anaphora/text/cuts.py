@@ -1,0 +1,117 @@
+"""Cutting a text into its subwords in another way every time: what a model then learns holds for rare words as well.
+
+BPE-dropout (Provilkov, Emelianenko, Voita 2020) leaves out merges by chance; subword regularisation (Kudo 2018) draws a
+cut from the unigram model. Both work on a row of ids, which are known to spell the same text whatever the cut, and draw
+from a generator that is given: the same generator gives the same cut. Units never cross the space between two words.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from random import Random
+
+SPACE = "\u2581"
+"""How units write the space in front of a word."""
+
+Cut = Callable[[Sequence[int], Random], list[int]]
+"""A row of ids and a generator to another row that spells the same text."""
+
+_WORDS_KEPT = 1 << 14
+"""Words whose lattices are remembered."""
+
+
+class MergeDropout:
+    """BPE with every possible merge left out with chance ``dropout``, at every step anew."""
+
+    def __init__(self, units: Mapping[str, int], dropout: float) -> None:
+        """``units``: every unit of more than a mark or a byte with its id; a lower id was merged earlier."""
+        self._units = units
+        self._dropout = dropout
+        self._texts = {number: unit for unit, number in units.items()}
+
+    def __call__(self, ids: Sequence[int], draw: Random) -> list[int]:
+        """Another cut of the same text; ids that are no units (marks, bytes) stay."""
+        cut: list[int] = []
+        for word in _words(ids, self._texts):
+            cut += [word] if isinstance(word, int) else self._cut(word, draw)
+        return cut
+
+    def _cut(self, word: str, draw: Random) -> list[int]:
+        parts = list(word)
+        while len(parts) > 1:
+            merges = [
+                (number, place)
+                for place in range(len(parts) - 1)
+                if (number := self._units.get(parts[place] + parts[place + 1])) is not None
+                and draw.random() >= self._dropout
+            ]
+            if not merges:
+                break
+            _, place = min(merges)
+            parts[place : place + 2] = [parts[place] + parts[place + 1]]
+        return [self._units[part] for part in parts]
+
+
+class LatticeSampling:
+    """A cut drawn with probability proportional to its unigram probability to the power ``alpha``."""
+
+    def __init__(self, units: Mapping[str, int], scores: Mapping[str, float], alpha: float) -> None:
+        """``units`` as for MergeDropout, ``scores`` their log-probabilities."""
+        self._units = units
+        self._texts = {number: unit for unit, number in units.items()}
+        self._weights = {unit: alpha * score for unit, score in scores.items()}
+        self._longest = max(map(len, units), default=0)
+        self._lattice = lru_cache(_WORDS_KEPT)(self._filter)
+
+    def __call__(self, ids: Sequence[int], draw: Random) -> list[int]:
+        """Another cut of the same text; ids that are no units (marks, bytes) stay."""
+        cut: list[int] = []
+        for word in _words(ids, self._texts):
+            cut += [word] if isinstance(word, int) else self._draw(word, draw)
+        return cut
+
+    def _draw(self, word: str, draw: Random) -> list[int]:
+        """Backward sampling: from the word's end, each unit given what follows it."""
+        lattice = self._lattice(word)
+        end, chosen = len(word), []
+        while end:
+            threshold = draw.random()
+            starts = lattice[end]
+            start = next((start for start, share in starts if share > threshold), starts[-1][0])
+            chosen.append(self._units[word[start:end]])
+            end = start
+        return chosen[::-1]
+
+    def _filter(self, word: str) -> list[list[tuple[int, float]]]:
+        """For every end, the starts of the units that end there with their cumulative chances (forward filtering)."""
+        log_sums = [0.0] + [-math.inf] * len(word)
+        lattice: list[list[tuple[int, float]]] = [[]]
+        for end in range(1, len(word) + 1):
+            starts = [
+                (start, log_sums[start] + self._weights[word[start:end]])
+                for start in range(max(0, end - self._longest), end)
+                if word[start:end] in self._units and log_sums[start] > -math.inf
+            ]
+            highest = max((weight for _, weight in starts), default=-math.inf)
+            total = sum(math.exp(weight - highest) for _, weight in starts)
+            log_sums[end] = highest + math.log(total) if starts else -math.inf
+            reached, entry = 0.0, []
+            for start, weight in starts:
+                reached += math.exp(weight - highest) / total
+                entry.append((start, reached))
+            lattice.append(entry)
+        return lattice
+
+
+def _words(ids: Sequence[int], texts: Mapping[int, str]) -> list[str | int]:
+    """The runs of units between two spaces as texts, and each id that is no unit by itself."""
+    words: list[str | int] = []
+    for number in ids:
+        text = texts.get(int(number))
+        if text is None:
+            words.append(int(number))
+        elif words and isinstance(words[-1], str) and not text.startswith(SPACE):
+            words[-1] += text
+        else:
+            words.append(text)
+    return words

@@ -1,0 +1,145 @@
+"""Words as units: the most frequent ones of the training text, everything else ``<unk>``.
+
+Words are counted in one pass that holds a number for every distinct word and nothing else, so its memory is bounded by
+the number of types of a text, not by its length.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Literal, Protocol, Self
+
+from anaphora.errors import DataError, RunError
+from anaphora.protocols import Symbols
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, one_line, symbols_of
+from anaphora.text.normalise import normalise
+
+Tokenise = Literal["moses", "none"]
+"""``moses`` for text as people write it, ``none`` for text whose tokens stand between spaces already."""
+
+_SPACE = "\u2581"
+
+
+class Tokens(Protocol):
+    """A line to tokens and back."""
+
+    def split(self, text: str) -> list[str]:
+        """The tokens of one line."""
+
+    def join(self, tokens: Sequence[str]) -> str:
+        """The line of tokens."""
+
+
+class _Spaced:
+    """Tokens between spaces."""
+
+    def split(self, text: str) -> list[str]:
+        return text.split()
+
+    def join(self, tokens: Sequence[str]) -> str:
+        return " ".join(tokens)
+
+
+class WordCoder:
+    """A TextCoder whose units are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
+
+    def __init__(self, words: Sequence[str], *, lowercase: bool, tokenise: Tokenise, language: str) -> None:
+        """``words`` in the order of their ids, marks left out; ``language`` is a two-letter code for Moses."""
+        self._words = tuple(words)
+        self._lowercase = lowercase
+        self._tokenise: Tokenise = tokenise
+        self._language = language
+        self._ids = {word: len(MARKS) + place for place, word in enumerate(self._words)}
+        self._written = (*MARKS, *self._words)
+
+    @classmethod
+    def learn(
+        cls, lines: Iterable[str], *, size: int, least: int, lowercase: bool, tokenise: Tokenise, language: str
+    ) -> Self:
+        """The ``size`` most frequent words, marks among them, that are seen at least ``least`` times.
+
+        Equally frequent words are taken in the order of their code points. Raises DataError when there is no word.
+        """
+        empty = cls((), lowercase=lowercase, tokenise=tokenise, language=language)
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(empty._split(line))
+        for mark in MARKS:
+            counts.pop(mark, None)
+        frequent = sorted(
+            (word for word, count in counts.items() if count >= least), key=lambda word: (-counts[word], word)
+        )
+        words = frequent[: max(0, size - len(MARKS))]
+        if not words:
+            raise DataError(
+                f"A vocabulary of at most {size} words, marks included, needs words seen at least {least} times, but "
+                f"the training text gives none: give more text, lower text.least, or raise text.size."
+            )
+        return cls(words, lowercase=lowercase, tokenise=tokenise, language=language)
+
+    @classmethod
+    def deserialise(cls, data: bytes, *, lowercase: bool, tokenise: Tokenise) -> Self:
+        """The coder that ``serialise`` wrote; RunError when the bytes are no list of words."""
+        try:
+            table = json.loads(data)
+            words, language = table["words"], table["language"]
+        except (ValueError, KeyError, TypeError):
+            words, language = None, ""
+        if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
+            raise RunError("A word vocabulary should list its words, but the file does not.")
+        if len({*words, *MARKS}) != len(words) + len(MARKS) or not isinstance(language, str):
+            raise RunError("A word vocabulary should list every word once and no mark, but does otherwise.")
+        return cls(words, lowercase=lowercase, tokenise=tokenise, language=language)
+
+    def serialise(self) -> bytes:
+        """JSON, readable by people: the language, and a word a line in the order of their ids."""
+        table = {"language": self._language, "words": self._words}
+        return (json.dumps(table, ensure_ascii=False, indent=0) + "\n").encode()
+
+    @property
+    def symbols(self) -> Symbols:
+        """The size of the vocabulary and the ids of its marks."""
+        return symbols_of(len(self._written))
+
+    @property
+    def fingerprint(self) -> str:
+        """A sha256 of the words, the case and the tokens."""
+        return hashlib.sha256(f"word {self._lowercase} {self._tokenise} ".encode() + self.serialise()).hexdigest()
+
+    def encode(self, text: str) -> list[int]:
+        """One id a word, without marks at the ends."""
+        return [self._ids.get(word, UNK) for word in self._split(text)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The line, words joined as the language writes them."""
+        return one_line(self._tokens.join(self._visible(ids)))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The words one by one, with U+2581 in front of those that ``decode`` sets a space before."""
+        line, place, shown = self.decode(ids), 0, []
+        for number in ids:
+            word = self._written[number]
+            if number in (PAD, BOS, EOS):
+                shown.append(word)
+                continue
+            spaced = line.startswith(" ", place)
+            found = line.startswith(word, place + spaced)
+            place += spaced + len(word) if found else 0
+            shown.append(word if found and not spaced and place > len(word) else _SPACE + word)
+        return shown
+
+    @cached_property
+    def _tokens(self) -> Tokens:
+        if self._tokenise == "none":
+            return _Spaced()
+        from anaphora.text.moses import MosesTokens  # sacremoses takes its time, and many coders never need it
+
+        return MosesTokens(self._language)
+
+    def _split(self, text: str) -> list[str]:
+        return self._tokens.split(normalise(text, lowercase=self._lowercase))
+
+    def _visible(self, ids: Sequence[int]) -> list[str]:
+        return [self._written[number] for number in ids if number not in (PAD, BOS, EOS)]

@@ -1,0 +1,100 @@
+"""Words as units, with and without Moses."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import DataError, RunError
+from anaphora.text.coder import EOS, UNK
+from anaphora.text.words import Tokenise, WordCoder
+
+LINES = ['Hello, world! It\'s "fine".', "The world (all of it) costs 3.5 %.", "Hello, you."]
+
+
+def learn(lines: list[str], size: int = 100, tokenise: Tokenise = "moses", lowercase: bool = False) -> WordCoder:
+    return WordCoder.learn(lines, size=size, least=1, lowercase=lowercase, tokenise=tokenise, language="en")
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_of_known_words_comes_back_as_it_was_written(line: str) -> None:
+    coder = learn(LINES)
+    assert UNK not in coder.encode(line)
+    assert coder.decode(coder.encode(line)) == line.replace(" %", "%")
+
+
+@given(st.lists(st.text(st.characters(categories=("L", "N", "P")), min_size=1), min_size=1))
+def test_tokens_between_spaces_come_back_as_they_were(tokens: list[str]) -> None:
+    line = " ".join(tokens)
+    coder = WordCoder(sorted(set(line.split())), lowercase=False, tokenise="none", language="en")
+    again = coder.decode(coder.encode(line))
+    assert coder.encode(again) == coder.encode(line)
+    assert len(coder.encode(line)) == len(line.split())
+
+
+def test_the_language_decides_what_a_token_is() -> None:
+    french = WordCoder.learn(["l'homme"], size=9, least=1, lowercase=False, tokenise="moses", language="fr")
+    assert french.pieces(french.encode("l'homme")) == ["\u2581l'", "homme"]
+    assert learn(["l'homme"]).pieces(learn(["l'homme"]).encode("l'homme")) == ["\u2581l", "'homme"]
+
+
+def test_only_the_most_frequent_words_have_a_unit() -> None:
+    coder = learn(["a a a b b c c d"], size=7, tokenise="none")
+    assert coder.symbols.size == 7
+    assert coder.pieces(range(4, 7)) == ["\u2581a", "\u2581b", "\u2581c"]
+    assert coder.encode("d") == [UNK]
+
+
+def test_words_that_are_too_rare_have_none() -> None:
+    coder = WordCoder.learn(["a a b"], size=9, least=2, lowercase=False, tokenise="none", language="en")
+    assert coder.encode("a b") == [4, UNK]
+
+
+@pytest.mark.parametrize("tokenise", ["none", "moses"])
+def test_the_unknown_word_of_a_text_is_the_unknown_unit_and_reads_as_it_did(tokenise: Tokenise) -> None:
+    coder = learn(["the <unk> of <unk> the </s>"], tokenise=tokenise)
+    assert coder.encode("the <unk> of") == [coder.encode("the")[0], UNK, coder.encode("of")[0]]
+    assert coder.decode(coder.encode("the <unk> of")) == "the <unk> of"
+
+
+def test_a_mark_in_a_text_is_never_a_mark_of_the_vocabulary() -> None:
+    assert learn(["a </s> <s> <pad>"], tokenise="none").encode("</s> <s> <pad>") == [UNK] * 3
+
+
+def test_pieces_show_which_words_stand_after_a_space() -> None:
+    coder = learn(LINES)
+    pieces = coder.pieces([*coder.encode(LINES[0]), EOS])
+    assert pieces == ["▁Hello", ",", "▁world", "!", "▁It", "'s", '▁"', "fine", '"', ".", "</s>"]
+    assert "".join(pieces[:-1]).replace("▁", " ").strip() == LINES[0]
+
+
+def test_case_is_kept_unless_lower_case_is_asked_for() -> None:
+    assert learn(["Hello hello"], tokenise="none").encode("HELLO") == [UNK]
+    assert learn(["Hello hello"], tokenise="none", lowercase=True).encode("HELLO") == [4]
+
+
+def test_what_is_serialised_comes_back() -> None:
+    coder = learn(LINES)
+    again = WordCoder.deserialise(coder.serialise(), lowercase=False, tokenise="moses")
+    assert again.fingerprint == coder.fingerprint
+    assert [again.encode(line) for line in LINES] == [coder.encode(line) for line in LINES]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"[]",
+        b'{"words": 3, "language": "en"}',
+        b'{"words": ["a", "a"], "language": "en"}',
+        b'{"words": ["<s>"], "language": "en"}',
+        b'{"words": ["a"], "language": 1}',
+    ],
+)
+def test_a_damaged_list_is_refused(damage: bytes) -> None:
+    with pytest.raises(RunError, match="word vocabulary"):
+        WordCoder.deserialise(damage, lowercase=False, tokenise="none")
+
+
+def test_a_text_without_words_is_refused() -> None:
+    with pytest.raises(DataError, match="the training text gives none"):
+        learn(["", " "])
