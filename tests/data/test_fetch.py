@@ -1,21 +1,28 @@
 """Known corpora are fetched whole and checked, or not at all."""
 
+import dataclasses
 import gzip
 import hashlib
+import io
+import re
 import threading
+import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from anaphora.data.catalogue import CORPORA, KnownCorpus, RemoteFile
+from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFile
 from anaphora.data.fetch import corpus_folder, data_home, fetch
+from anaphora.data.tatoeba import split, written
 from anaphora.errors import DataError
 from anaphora.events import Event, Progress
 
 TEXT = b"".join(b"line %d\n" % number for number in range(30_000))
 PLAIN = b"a\nb\n"
+BOMB = gzip.compress(bytes(50_000_000), compresslevel=1)
 
 
 @pytest.fixture
@@ -28,6 +35,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Answers(BaseHTTPRequestHandler):
     """Good files, and every way a server can fail."""
 
+    archive = b""
+
     def do_GET(self) -> None:
         packed = gzip.compress(TEXT)
         body = {
@@ -36,8 +45,9 @@ class Answers(BaseHTTPRequestHandler):
             "/cut": packed[:1000],
             "/damaged": packed[:-9],
             "/other": b"x" * len(TEXT),
-            "/bomb": gzip.compress(bytes(50_000_000)),
+            "/bomb": BOMB,
             "/flood": bytes(10_000_000),
+            "/pairs.zip": self.archive,
         }.get(self.path)
         if body is None:
             self.send_error(404)
@@ -57,7 +67,7 @@ class Answers(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
@@ -65,7 +75,7 @@ def server() -> Iterator[str]:
 
 
 def table(address: str, text: bytes = TEXT) -> Mapping[str, KnownCorpus]:
-    file = RemoteFile("train.en", address, len(text), hashlib.sha256(text).hexdigest())
+    file = RemoteFile("train.en", len(text), hashlib.sha256(text).hexdigest(), address)
     return {"toy": KnownCorpus("A toy.", "public domain", (file,))}
 
 
@@ -133,9 +143,8 @@ def test_a_folder_without_the_files_or_with_others_is_named(home: Path, tmp_path
 
 
 def test_an_unknown_corpus_brings_the_known_ones(home: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"'multi3k' is unknown\. Known corpora: multi30k, ptb\. Did you mean 'multi30k'"
-    ):
+    known = "multi30k, ptb, tatoeba-en-fr, wikitext-2"
+    with pytest.raises(DataError, match=rf"'multi3k' is unknown\. Known corpora: {known}\. Did you mean 'multi30k'"):
         fetch("multi3k")
 
 
@@ -151,8 +160,64 @@ def test_the_data_folder_is_the_persons_choice_or_the_cache(monkeypatch: pytest.
     assert data_home().name == "anaphora"
 
 
+def test_a_download_with_another_sum_is_refused_even_if_its_text_is_right(home: Path, server: str) -> None:
+    file = table(f"{server}/good.gz")["toy"].files[0]
+    packed = gzip.compress(TEXT)
+    for digest, fits in ((hashlib.sha256(packed).hexdigest(), True), ("0" * 64, False)):
+        wanted = dataclasses.replace(file, packed_bytes=len(packed), packed_sha256=digest)
+        corpora = {"toy": KnownCorpus("A toy.", "public domain", (wanted,))}
+        with nullcontext() if fits else pytest.raises(DataError, match="should have sha256 000000000000"):
+            fetch("toy", corpora=corpora)
+        for left in (home / "toy").iterdir():
+            left.unlink()
+
+
+PAIRS = [("Go.", "Va !"), ("Run!", "Cours !"), ("Who?", "Qui ?"), ("I'm in.", "J'en suis."), ("I'm OK.", "Ça va.")]
+
+
+def archive(text: str, member: str = "fra.txt") -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr(member, text)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("content", ["whole", "another text", "another member", "no archive", "too much"])
+def test_an_archive_is_parted_and_every_part_checked(home: Path, server: str, content: str) -> None:
+    text = "".join(f"{english}\t{french}\n" for english, french in PAIRS)
+    wanted = {f"{name}.tsv": b"".join(written(pairs)) for name, pairs in split(PAIRS).items()}
+    files = tuple(RemoteFile(name, len(data), hashlib.sha256(data).hexdigest()) for name, data in wanted.items())
+    Answers.archive = {
+        "whole": archive(text),
+        "another text": archive(text.replace("Go.", "Gone.")),
+        "another member": archive(text, "eng.txt"),
+        "no archive": b"PK and so on",
+        "too much": archive(text + " " * 10_000),
+    }[content]
+    origin = PairArchive(f"{server}/pairs.zip", "fra.txt", 1000)
+    corpora = {"toy": KnownCorpus("A toy.", "public domain", files, origin)}
+    if content == "whole":
+        folder = fetch("toy", corpora=corpora)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == wanted
+        fetch("toy", corpora=corpora)  # all of it is here
+    else:
+        with pytest.raises(DataError, match=r"holds another text|zip archive with fra\.txt|at most 1,000 bytes"):
+            fetch("toy", corpora=corpora)
+        assert not [path for path in (home / "toy").iterdir() if not path.name.endswith(".tsv")]
+
+
 @pytest.mark.parametrize("name", sorted(CORPORA))
 def test_the_catalogue_describes_the_real_files(home: Path, shared_data: Path, name: str) -> None:
-    folder = fetch(name, shared_data)
+    folder = fetch(name, shared_data / name.replace("tatoeba-", "tatoeba_"))
     assert sorted(path.name for path in folder.iterdir()) == sorted(file.name for file in CORPORA[name].files)
-    assert all(file.address.startswith("https://") for file in CORPORA[name].files)
+    origin = CORPORA[name].origin
+    addresses = [origin.address] if origin else [file.address for file in CORPORA[name].files]
+    assert all(re.match(r"https://[^/]+/[^/]+/[^/]+/[0-9a-f]{40}/", address) for address in addresses)
+
+
+@pytest.mark.parametrize("name", sorted(CORPORA))
+def test_the_catalogue_knows_what_is_downloaded(shared_data: Path, name: str) -> None:
+    for file in CORPORA[name].files:
+        if file.packed_sha256:
+            stored = (shared_data / name / f"{file.name}.gz").read_bytes()
+            assert (len(stored), hashlib.sha256(stored).hexdigest()) == (file.packed_bytes, file.packed_sha256)

@@ -4,6 +4,7 @@ from itertools import pairwise
 import pytest
 
 from anaphora import recipes
+from anaphora.data.catalogue import CORPORA
 from anaphora.errors import ConfigError
 from anaphora.experiment.schema import read_experiment
 from anaphora.models import registry
@@ -42,13 +43,23 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     assert all(after < before for before, after in pairwise(losses))
 
 
-def test_the_multi30k_recipe_keeps_to_five_million_parameters() -> None:
-    experiment = read_experiment(recipes.read("multi30k-en-de"), "multi30k-en-de.toml")
+@pytest.mark.parametrize("name", [name for name in recipes.names() if name.startswith("multi30k")])
+def test_the_multi30k_recipes_keep_to_five_million_parameters(name: str) -> None:
+    experiment = read_experiment(recipes.read(name), name)
     symbols = Symbols(experiment.text.size, 0, 1, 2, 3)
     model = registry.build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "multi30k")
     assert sum(weight.numel() for weight in model.parameters()) <= 5_000_000
 
 
 def test_an_unknown_recipe_is_answered_with_the_nearest() -> None:
-    with pytest.raises(ConfigError, match=r"'multi30k' is unknown\. Known: .* Did you mean 'multi30k-en-de'\?"):
+    with pytest.raises(ConfigError, match=r"'multi30k' is unknown\. Known: .* Did you mean 'multi30k-[a-z-]+'\?"):
         recipes.read("multi30k")
+
+
+@pytest.mark.parametrize("name", recipes.names())
+def test_the_corpus_of_a_recipe_has_the_parts_it_names(name: str) -> None:
+    data = read_experiment(recipes.read(name), name).data
+    if data.corpus != "none":
+        files = [file.name for file in CORPORA[data.corpus].files]
+        for part in (data.train, data.valid):
+            assert any(re.search(rf"(^|\.){part}\.", file) for file in files), part

@@ -1,24 +1,22 @@
 """Known corpora into the data folder: downloaded or copied, unpacked, checked, and only then put in place."""
 
 import hashlib
-import http.client
 import os
 import sys
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from anaphora.config import nearest
-from anaphora.data.catalogue import CORPORA, KnownCorpus, RemoteFile
+from anaphora.data import tatoeba
+from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFile
+from anaphora.data.download import Download, PartFile, download
 from anaphora.errors import DataError
-from anaphora.events import Note, Progress, Report, silent
+from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import unpacked
 from anaphora.formats.replacing import replacing
 
-_CHUNK = 1 << 16
-_PATIENCE = 30.0
-"""Seconds without a byte before a download is given up."""
+AGAIN = "fetch it from where it was published"
+"""What to do about a file that is another than it should be."""
 
 
 def data_home() -> Path:
@@ -53,8 +51,9 @@ def fetch(
 ) -> Path:
     """Bring a known corpus into the data folder and return its folder; what is there and whole is left alone.
 
-    With ``source`` the files are taken from that folder, or from its subfolder ``name``, gzipped or not, and nothing is
-    downloaded. Raises DataError for an unknown name, a file that cannot be had, and one that is not what it should be.
+    A download that breaks off is gone on with, by the next call if need be. With ``source`` the files are taken from
+    that folder, or from its subfolder ``name``, gzipped or not, and nothing is downloaded. Raises DataError for an
+    unknown name, a file that cannot be had, and one that is not what it should be.
     """
     corpus = _known(name, corpora)
     folder = data_home() / name
@@ -62,21 +61,24 @@ def fetch(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"The data folder {folder} cannot be made ({error.strerror}): set ANAPHORA_DATA.") from None
+    missing = []
     for file in corpus.files:
-        place = folder / file.name
-        if _is_whole(place, file):
-            report(Note(f"{place} is here already."))
-        elif source is not None:
-            _put(_local(source, name, file), place, file)
-            report(Note(f"{place} is copied and checked."))
+        if _is_whole(folder / file.name, file):
+            report(Note(f"{folder / file.name} is here already."))
         else:
-            part = folder / f"{file.name}.part"
-            try:
-                _download(file, part, f"fetching {name}/{file.name}", report)
-                _put(part, place, file)
-            finally:
-                part.unlink(missing_ok=True)
-            report(Note(f"{place} is fetched and checked."))
+            missing.append(file)
+    if not missing:
+        return folder
+    if source is not None:
+        for file in missing:
+            local = _local(source, name, file)
+            _put(unpacked(local), folder / file.name, file, str(local))
+            report(Note(f"{folder / file.name} is copied and checked."))
+    elif isinstance(corpus.origin, PairArchive):
+        _fetch_archive(name, corpus.origin, missing, folder, report)
+    else:
+        for file in missing:
+            _fetch_file(name, file, folder, report)
     return folder
 
 
@@ -99,18 +101,65 @@ def _local(source: Path, name: str, file: RemoteFile) -> Path:
 
 
 def _is_whole(place: Path, file: RemoteFile) -> bool:
-    if not place.is_file() or place.stat().st_size != file.bytes:
-        return False
-    with place.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
+    return place.is_file() and place.stat().st_size == file.bytes and _has_sum(place, file.sha256)
 
 
-def _put(origin: Path, place: Path, file: RemoteFile) -> None:
-    """Unpack ``origin`` into ``place``, which changes only when the text is the right one."""
+def _fetch_file(name: str, file: RemoteFile, folder: Path, report: Report) -> None:
+    part = PartFile(folder / f"{file.name}.part")
+    wanted = Download(file.address, file.packed_bytes or file.bytes, f"fetching {name}/{file.name}")
+
+    def put() -> None:
+        if file.packed_sha256 and not _has_sum(part.path, file.packed_sha256):
+            raise DataError(
+                f"{file.address} should have sha256 {file.packed_sha256[:12]}..., but has another: {AGAIN}."
+            )
+        _put(unpacked(part.path), folder / file.name, file, file.address)
+
+    _download_and(put, wanted, part, report)
+    report(Note(f"{folder / file.name} is fetched and checked."))
+
+
+def _fetch_archive(name: str, archive: PairArchive, files: Sequence[RemoteFile], folder: Path, report: Report) -> None:
+    part = PartFile(folder / f"{archive.address.rpartition('/')[2]}.part")
+
+    def put() -> None:
+        report(Note(f"The pairs of {archive.address} are parted into {' and '.join(file.name for file in files)}."))
+        parts = tatoeba.split(tatoeba.read_archive(part.path, archive.member, archive.most))
+        for file in files:
+            pairs = parts[file.name.removesuffix(".tsv")]
+            _put(tatoeba.written(pairs), folder / file.name, file, archive.address)
+
+    _download_and(put, Download(archive.address, archive.most, f"fetching {name}"), part, report)
+    report(Note(f"{', '.join(str(folder / file.name) for file in files)}: fetched and checked."))
+
+
+def _download_and(put: Callable[[], None], wanted: Download, part: PartFile, report: Report) -> None:
+    """Download, then ``put`` in place; what came in pieces and does not fit is downloaded once more, whole."""
+    in_pieces = download(wanted, part, report)
+    try:
+        put()
+    except DataError:
+        part.remove()
+        if not in_pieces:
+            raise
+        report(Note(f"The pieces of {wanted.address} do not fit together; it is fetched anew.", warning=True))
+        download(wanted, part, report)
+        put()
+    finally:
+        part.remove()
+
+
+def _has_sum(path: Path, sha256: str) -> bool:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
+
+
+def _put(text: Iterable[bytes], place: Path, file: RemoteFile, origin: str) -> None:
+    """Write ``text`` into ``place``, which changes only when it is the right one."""
     digest = hashlib.sha256()
     size = 0
     with replacing(place) as out:
-        for chunk in unpacked(origin):
+        for chunk in text:
             size += len(chunk)
             if size > file.bytes:  # stop before a harmful archive fills the disk
                 break
@@ -119,28 +168,5 @@ def _put(origin: Path, place: Path, file: RemoteFile) -> None:
         if size != file.bytes or digest.hexdigest() != file.sha256:
             raise DataError(
                 f"{file.name} should have {file.bytes:,} bytes and sha256 {file.sha256[:12]}..., but {origin} holds "
-                f"another text: fetch it from where it was published."
+                f"another text: {AGAIN}."
             )
-
-
-def _download(file: RemoteFile, part: Path, task: str, report: Report) -> None:
-    """The bytes of an address into ``part``, as they come."""
-    advice = "try again, or get the files elsewhere and pass --from FOLDER"
-    request = urllib.request.Request(file.address, headers={"User-Agent": "anaphora"})
-    try:
-        with urllib.request.urlopen(request, timeout=_PATIENCE) as answer, part.open("wb") as out:
-            total = int(answer.headers.get("Content-Length") or 0)
-            done = 0
-            while chunk := answer.read(_CHUNK):
-                done += len(chunk)
-                out.write(chunk)
-                report(Progress(task, done, total, "bytes"))
-                if done > file.bytes + _CHUNK:  # packed or not, no more can belong to the text
-                    raise DataError(f"{file.address} gives more than the {file.bytes:,} bytes it should: {advice}.")
-            if total and done != total:
-                raise DataError(f"{file.address} broke off after {done:,} of {total:,} bytes: {advice}.")
-    except urllib.error.HTTPError as error:
-        raise DataError(f"{file.address} answers {error.code} {error.reason}: {advice}.") from None
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise DataError(f"{file.address} cannot be fetched ({reason}): {advice}.") from None

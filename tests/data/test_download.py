@@ -1,0 +1,183 @@
+"""A download that breaks off is gone on with, and ends as the bytes of one that did not."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from anaphora.data.download import Download, PartFile, download
+from anaphora.errors import DataError
+from anaphora.events import Event, Note, Progress, silent
+
+BODY = Random(0).randbytes(300_000)
+OTHER = Random(1).randbytes(300_000)
+
+
+class Server(ThreadingHTTPServer):
+    """What it has and how it behaves, and what was asked of it."""
+
+    body = BODY
+    version: dict[str, str]
+    cut = 0
+    """Bytes after which an answer breaks off; 0 for never."""
+    ranges = True
+    lies = ""
+    """A Content-Range that is not the one asked for."""
+    asked: list[str]
+
+
+class Answers(BaseHTTPRequestHandler):
+    """One file, by ranges if the server knows them."""
+
+    def do_GET(self) -> None:
+        server: Any = self.server
+        server.asked.append(self.headers.get("Range", "whole"))
+        start, body = 0, server.body
+        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        same = self.headers.get("If-Range") in server.version.values()
+        if found and server.ranges and same:
+            start = int(found[1])
+            if start >= len(body):
+                self.send_error(416)
+                return
+            self.send_response(206)
+            self.send_header("Content-Range", server.lies or f"bytes {start}-{len(body) - 1}/{len(body)}")
+        else:
+            self.send_response(200)
+        for name, value in server.version.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) - start))
+        self.end_headers()
+        end = min(len(body), start + server.cut) if server.cut else len(body)
+        try:
+            self.wfile.write(body[start:end])
+        except ConnectionError:
+            self.close_connection = True
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Server(("127.0.0.1", 0), Answers) as running:
+        running.version, running.asked = {"ETag": '"one"'}, []
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> PartFile:
+    return PartFile(tmp_path / "file.part")
+
+
+def wanted(server: Server, most: int = len(BODY)) -> Download:
+    return Download(f"http://127.0.0.1:{server.server_port}/file", most, "fetching")
+
+
+def break_off(server: Server, part: PartFile, after: int = 100_000) -> None:
+    """Leave a beginning behind."""
+    server.cut, ranges, server.ranges = after, server.ranges, False
+    with pytest.raises(DataError, match=rf"broke off after {after:,} of 300,000 bytes: run the same again to go on"):
+        download(wanted(server), part, silent)
+    server.cut, server.ranges, server.asked = 0, ranges, []
+    assert part.size == after
+
+
+@pytest.mark.parametrize("version", [{"ETag": '"one"'}, {"Last-Modified": "Sat, 21 Nov 2026 06:00:00 GMT"}])
+def test_the_next_call_asks_for_the_rest_alone(server: Server, part: PartFile, version: dict[str, str]) -> None:
+    server.version = version
+    break_off(server, part)
+    events: list[Event] = []
+    assert download(wanted(server), part, events.append)
+    assert (part.path.read_bytes(), server.asked) == (BODY, ["bytes=100000-"])
+    told = [event for event in events if isinstance(event, Progress)]
+    assert told[0].done > 100_000 and told[-1] == Progress("fetching", 300_000, 300_000, "bytes")
+
+
+def test_a_connection_that_breaks_is_opened_again(server: Server, part: PartFile) -> None:
+    server.cut = 70_000
+    events: list[Event] = []
+    assert download(wanted(server), part, events.append)
+    assert part.path.read_bytes() == BODY
+    assert server.asked == ["whole", *(f"bytes={70_000 * times}-" for times in (1, 2, 3, 4))]
+    assert sum(isinstance(event, Note) for event in events) == 4
+
+
+def test_a_whole_answer_is_whole(server: Server, part: PartFile) -> None:
+    assert not download(wanted(server), part, silent)
+    assert part.path.read_bytes() == BODY
+
+
+@pytest.mark.parametrize("change", ["no ranges", "another version"])
+def test_a_server_that_sends_the_whole_is_taken_at_its_word(server: Server, part: PartFile, change: str) -> None:
+    break_off(server, part)
+    if change == "no ranges":
+        server.ranges = False
+    else:
+        server.body, server.version = OTHER, {"ETag": '"two"'}
+    download(wanted(server), part, silent)
+    assert part.path.read_bytes() == server.body
+
+
+@pytest.mark.parametrize("version", [{}, {"ETag": 'W/"weak"'}])
+def test_what_cannot_be_gone_on_with_leaves_nothing_behind(
+    server: Server, part: PartFile, version: dict[str, str]
+) -> None:
+    server.version, server.cut = version, 100_000
+    with pytest.raises(DataError, match="broke off"):
+        download(wanted(server), part, silent)
+    assert not list(part.path.parent.iterdir())
+
+
+def test_a_part_of_another_address_is_not_gone_on_with(server: Server, part: PartFile) -> None:
+    part.path.write_bytes(OTHER[:5000])
+    part.begin("http://elsewhere/file", '"one"')
+    download(wanted(server), part, silent)
+    assert (part.path.read_bytes(), server.asked) == (BODY, ["whole"])
+
+
+@pytest.mark.parametrize("label", [b"", b"[]", b"{}", None])
+def test_a_part_of_unknown_origin_is_not_gone_on_with(server: Server, part: PartFile, label: bytes | None) -> None:
+    part.path.write_bytes(OTHER[:5000])
+    if label is not None:
+        part.path.with_name("file.part.json").write_bytes(label)
+    download(wanted(server), part, silent)
+    assert part.path.read_bytes() == BODY
+
+
+def test_a_part_that_is_whole_already_is_fetched_again(server: Server, part: PartFile) -> None:
+    part.path.write_bytes(OTHER)
+    part.begin(wanted(server).address, '"one"')
+    download(wanted(server), part, silent)
+    assert (part.path.read_bytes(), server.asked) == (BODY, ["bytes=300000-", "whole"])
+
+
+def test_another_piece_than_the_one_asked_for_is_refused(server: Server, part: PartFile) -> None:
+    break_off(server, part)
+    server.lies = "bytes 5-9/300000"
+    with pytest.raises(DataError, match="sent another part than the one from byte 100,000"):
+        download(wanted(server), part, silent)
+    assert part.path.read_bytes() == BODY[:100_000]
+
+
+def test_more_than_there_should_be_is_refused_and_removed(server: Server, part: PartFile) -> None:
+    with pytest.raises(DataError, match="gives more than the 200,000 bytes it should"):
+        download(wanted(server, most=200_000), part, silent)
+    assert not list(part.path.parent.iterdir())
+
+
+def test_the_label_of_a_part_can_be_read_by_people(server: Server, part: PartFile) -> None:
+    break_off(server, part)
+    label = json.loads((part.path.parent / "file.part.json").read_bytes())
+    assert label == {"address": wanted(server).address, "version": '"one"'}
