@@ -25,6 +25,7 @@ from anaphora.evaluation.perplexity import Prediction, TextSize, text_size
 from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Progress, Report, silent
 from anaphora.protocols import Batch, Model, Sequence
+from anaphora.run import Which
 from anaphora.run.loading import load_model
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.hypothesis import Hypothesis
@@ -45,10 +46,10 @@ class Network(Model, Protocol):
         """Turn off what only training does."""
 
 
-def load(run: str | Path, *, report: Report = silent) -> "Translator | LanguageModel":
-    """The best checkpoint of a run folder, ready to use; RunError when there is none or it is damaged."""
+def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> "Translator | LanguageModel":
+    """A checkpoint of a run folder, ready to use; RunError when there is none that is whole."""
     path = Path(run)
-    model, coders, experiment = load_model(path, report=report)
+    model, coders, experiment = load_model(path, which, report)
     network = cast(Network, model)
     if experiment["task"] == "language-model":
         return LanguageModel(network, coders["text"])

@@ -142,7 +142,7 @@ def test_a_run_folder_that_exists_is_left_alone(
     assert [file.name for file in run.iterdir()] == ["thesis.txt"]
 
 
-@pytest.mark.parametrize("verb", ["translate", "generate", "evaluate"])
+@pytest.mark.parametrize("verb", ["translate", "generate", "evaluate", "info"])
 def test_an_empty_run_folder_is_refused(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{tmp_path} should be a run folder, but is empty." in refused(capsys, verb, tmp_path)
 

@@ -1,12 +1,18 @@
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.perplexity import Prediction
-from anaphora.experiment.assess import TranslationScores, assess
+from anaphora.events import Event
+from anaphora.experiment.assess import assess, assess_both
 from anaphora.experiment.conduct import train
+from anaphora.experiment.details import groups_of
 from anaphora.experiment.schema import Experiment
+from anaphora.experiment.translation_scores import TranslationScores
+from anaphora.run import Run
 
 
 def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
@@ -43,3 +49,65 @@ def test_a_language_model_is_scored_on_given_text(language_model: Experiment, to
         assess(run, pairs=(toy_book, toy_book))
     with pytest.raises(DataError, match="no test part"):
         assess(run)
+
+
+def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
+    translator: Experiment, toy_pairs: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    train(translator, run)
+    trained = {path: path.read_bytes() for path in run.rglob("*") if path.is_file() and path.name != "card.md"}
+    with Run.open(run).lock():
+        assess(run, keep=True)
+    assert {path: path.read_bytes() for path in trained} == trained
+    [kept] = Run.open(run).evaluations.lines()
+    assert kept.part == "test" and kept.checkpoint == Run.open(run).best()
+    assert kept.figures[0].name == "BLEU" and "nrefs:1" in kept.figures[0].conditions
+    card = (run / "card.md").read_text()
+    assert "| test | BLEU |" in card and "| loss |" in card and "data/train" in card
+    assess(run)
+    assert len(Run.open(run).evaluations.lines()) == 1
+
+
+def test_two_runs_are_compared_on_the_test_parts_of_the_first(translator: Experiment, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    train(translator, first)
+    shutil.copytree(first, second)
+    results, others, compared = assess_both(first, second, beam=1)
+    assert results == others and results.keys() == compared.keys() == {"test"}
+    assert [(one.name, one.p_value) for one in compared["test"]] == [("BLEU", 1.0), ("chrF2", 1.0)]
+
+
+def test_a_language_model_is_not_compared_with_a_translator(
+    translator: Experiment, language_model: Experiment, tmp_path: Path
+) -> None:
+    for name, experiment in (("a", translator), ("b", language_model)):
+        train(experiment, tmp_path / name)
+    with pytest.raises(ConfigError, match="b is none"):
+        assess_both(tmp_path / "a", tmp_path / "b")
+
+
+def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_is_at_hand(
+    translator: Experiment, toy_pairs: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    train(translator, run)
+    results = assess(run, beam=1)
+    scores = results["test"]
+    assert isinstance(scores, TranslationScores)
+    groups = groups_of(run, results)["test"]
+    assert groups == {"source 0-10 words": [0, 1, 2], "with unknown words": [0, 1, 2]}
+    assert scores.of_groups(groups)["with unknown words"] == (3, scores.scores["raw"])
+    (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("a", "b"))
+    events: list[Event] = []
+    assert groups_of(run, results, events.append)["test"].keys() == {"source 0-10 words"}
+    assert "no longer the text" in str(events[-1])
+
+
+def test_a_line_a_sentence_holds_text_and_figures(translator: Experiment, tmp_path: Path) -> None:
+    train(translator, tmp_path / "run")
+    scores = assess(tmp_path / "run", beam=1)["test"]
+    assert isinstance(scores, TranslationScores)
+    lines = [json.loads(line) for line in scores.sentence_lines(part="test")]
+    assert [line["number"] for line in lines] == [1, 2, 3]
+    assert {"part", "source", "reference", "output", "log_probability", "BLEU", "chrF2"} <= lines[0].keys()

@@ -1,32 +1,49 @@
-"""``anaphora evaluate``: how good a run is, in figures that can be cited."""
+"""``anaphora evaluate``: how good a run is, or which of two is better, in figures that can be cited."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from anaphora.cli.opening import check_writable
 from anaphora.cli.options import Beam, Json, LengthPenalty, RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
+    from anaphora.evaluation.bleu import Score
+    from anaphora.evaluation.breakdown import Groups
     from anaphora.evaluation.perplexity import Prediction
+    from anaphora.evaluation.significance import Comparison
+    from anaphora.experiment.assess import Results
 
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
-    "anaphora evaluate runs/en-de --source test.en --reference test.de --json",
+    "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
+    "anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl",
     "anaphora evaluate runs/book --text other.txt",
 )
 
 
 def run(
     run_folder: RunFolder,
+    second: Annotated[
+        Path | None, typer.Argument(metavar="[RUN2]", help="Another translator, to be compared on the same text.")
+    ] = None,
     source: Annotated[Path | None, typer.Option(help="Text to translate (for a translator).")] = None,
     reference: Annotated[Path | None, typer.Option(help="Its translation by people.")] = None,
     text: Annotated[Path | None, typer.Option(help="Text to predict (for a language model).")] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also by the source's length, and by words that training never showed.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="Write every sentence with its figures here, a JSON object a line.")
+    ] = None,
+    keep: Annotated[bool, typer.Option(help="Add the figures to the run folder and its card.")] = True,
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
@@ -35,20 +52,99 @@ def run(
         raise ConfigError("--source and --reference belong together, but only one of them was given.")
     if source is not None and text is not None:
         raise ConfigError("--source and --reference are for translators and --text for language models: give one kind.")
+    if second is not None and text is not None:
+        raise ConfigError("Two translators can be compared, but --text is for a language model: evaluate each alone.")
+    check_writable(output)
     use_threads(threads)
 
-    from anaphora.experiment.assess import TranslationScores, assess
+    from anaphora.experiment.assess import assess, assess_both
+    from anaphora.experiment.conduct import experiment_of
+    from anaphora.experiment.details import groups_of
 
+    if (details or output is not None) and experiment_of(run_folder).task == "language-model":
+        raise ConfigError(f"--details and --output are for translations, but {run_folder} is a language model.")
     pairs = (source, reference) if source is not None and reference is not None else None
+    options: dict[str, Any] = {"pairs": pairs, "beam": beam, "length_penalty": length_penalty, "keep": keep}
+    compared: dict[str, list[Comparison]] = {}
     with listening() as report:
-        results = assess(run_folder, pairs=pairs, text=text, beam=beam, length_penalty=length_penalty, report=report)
-    if as_json:
-        parts = {part: result.json() for part, result in results.items()}
-        typer.echo(json.dumps({"run": str(run_folder), "parts": parts}, ensure_ascii=False))
-        return
-    for part, result in results.items():
-        shown = str(result) if isinstance(result, TranslationScores) else _in_words(result)
-        typer.echo(f"{part}\n{shown}")
+        if second is None:
+            found = [(run_folder, assess(run_folder, text=text, report=report, **options))]
+        else:
+            *both, compared = assess_both(run_folder, second, report=report, **options)
+            found = list(zip((run_folder, second), both, strict=True))
+        scored = [_Scored(path, result, groups_of(path, result, report) if details else {}) for path, result in found]
+    if output is not None:
+        _write(output, scored)
+    (_print_json if as_json else _print)(scored, compared)
+
+
+class _Scored(NamedTuple):
+    """One run, its figures by part, and the groups that are scored by themselves."""
+
+    path: Path
+    results: "Results"
+    groups: "Mapping[str, Groups]"
+
+    def rows(self, part: str) -> "list[tuple[str, int, Score, Score]]":
+        """Name, sentences, BLEU and chrF of every group of a part."""
+        from anaphora.experiment.translation_scores import TranslationScores
+
+        result = self.results[part]
+        if not isinstance(result, TranslationScores):
+            return []
+        scores = result.of_groups(self.groups.get(part, {}))
+        return [(name, count, bleu, chrf) for name, (count, (bleu, chrf)) in scores.items()]
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        parts: dict[str, Any] = {}
+        for part, result in self.results.items():
+            groups = {
+                name: {"sentences": count, "bleu": bleu.json(), "chrf": chrf.json()}
+                for name, count, bleu, chrf in self.rows(part)
+            }
+            parts[part] = result.json() | ({"groups": groups} if groups else {})
+        return {"run": str(self.path), "parts": parts}
+
+
+def _print_json(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") -> None:
+    answer = scored[0].json()
+    if len(scored) > 1:
+        comparison = {part: [one.json() for one in found] for part, found in compared.items()}
+        answer |= {"second": scored[1].json(), "comparison": comparison}
+    typer.echo(json.dumps(answer, ensure_ascii=False))
+
+
+def _print(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") -> None:
+    from anaphora.evaluation.perplexity import Prediction
+
+    for one in scored:
+        if len(scored) > 1:
+            typer.secho(str(one.path), bold=True)
+        for part, result in one.results.items():
+            typer.echo(f"{part}\n{_in_words(result) if isinstance(result, Prediction) else result}")
+            for name, count, bleu, chrf in one.rows(part):
+                figures = f"BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  ({bleu.condition})"
+                typer.echo(f"  {name:<20} {count:>7,} sentences  {figures}")
+    for part, comparisons in compared.items():
+        typer.secho(f"{part}: {scored[0].path} against {scored[1].path}", bold=True)
+        for comparison in comparisons:
+            typer.echo(comparison)
+
+
+def _write(output: Path, scored: list[_Scored]) -> None:
+    """Every sentence of every part and run, a JSON object a line."""
+    from anaphora.experiment.translation_scores import TranslationScores
+    from anaphora.formats.lines import write_lines
+
+    lines = (
+        line
+        for one in scored
+        for part, result in one.results.items()
+        if isinstance(result, TranslationScores)
+        for line in result.sentence_lines(run=str(one.path), part=part)
+    )
+    write_lines(output, lines)
 
 
 def _in_words(prediction: "Prediction") -> str:

@@ -16,6 +16,8 @@ from anaphora.errors import DataError, MissingExtraError
 from anaphora.text.moses import MosesText
 
 Condition = Literal["raw", "moses-lowercase"]
+Metric = Literal["BLEU", "chrF2"]
+METRICS: tuple[Metric, ...] = ("BLEU", "chrF2")
 
 _TOKENISERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 """sacreBLEU's tokenisers for languages that 13a does not cut into words; the latter two need a package each."""
@@ -46,26 +48,46 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str,
 
     Raises DataError for unequal counts or none at all, MissingExtraError where the language's tokeniser is missing.
     """
-    hypotheses, references = _prepare(hypotheses, references, language, condition)
-    moses = condition == "moses-lowercase"
-    code = _code(language)
-    try:
-        # Texts are lower-cased already under these conditions; told so, sacreBLEU notes it in the signature.
-        metric = BLEU(lowercase=moses, tokenize="none" if moses else _TOKENISERS.get(code, "13a"), force=True)
-    except RuntimeError:
-        raise MissingExtraError(f"sacreBLEU's tokeniser for '{code}'", code) from None
-    return _score(metric, hypotheses, references, condition)
+    return _score("BLEU", hypotheses, references, language, condition)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw") -> Score:
     """Corpus chrF2 (Popovic 2015), which counts characters and needs no tokens; errors as for ``bleu``."""
-    hypotheses, references = _prepare(hypotheses, references, language, condition)
-    return _score(CHRF(lowercase=condition == "moses-lowercase"), hypotheses, references, condition)
+    return _score("chrF2", hypotheses, references, language, condition)
 
 
-def _prepare(
+def sentence_scores(
+    hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw"
+) -> list[dict[Metric, float]]:
+    """Both metrics of every sentence alone; BLEU counts only the orders that a sentence has (effective order)."""
+    hypotheses, references = prepared(hypotheses, references, language, condition)
+    metrics = {name: metric_of(name, language, condition, single=True) for name in METRICS}
+    return [
+        {name: float(metric.sentence_score(hypothesis, [reference]).score) for name, metric in metrics.items()}
+        for hypothesis, reference in zip(hypotheses, references, strict=True)
+    ]
+
+
+def metric_of(name: Metric, language: str, condition: Condition, *, single: bool = False) -> BLEU | CHRF:
+    """sacreBLEU's metric for texts that ``prepared`` gave; MissingExtraError where the tokeniser is missing.
+
+    ``single`` is for sentences by themselves.
+    """
+    # Texts are lower-cased already under these conditions; told so, sacreBLEU notes it in the signature.
+    moses, code = condition == "moses-lowercase", _code(language)
+    if name == "chrF2":
+        return CHRF(lowercase=moses)
+    try:
+        tokeniser = "none" if moses else _TOKENISERS.get(code, "13a")
+        return BLEU(lowercase=moses, tokenize=tokeniser, force=True, effective_order=single)
+    except RuntimeError:
+        raise MissingExtraError(f"sacreBLEU's tokeniser for '{code}'", code) from None
+
+
+def prepared(
     hypotheses: Sequence[str], references: Sequence[str], language: str, condition: Condition
 ) -> tuple[list[str], list[str]]:
+    """Both sides as sacreBLEU is to see them; DataError for unequal counts or none at all."""
     if len(hypotheses) != len(references) or not references:
         raise DataError(
             f"Outputs and references should be equally many and at least one, but there are {len(hypotheses):,} "
@@ -77,7 +99,11 @@ def _prepare(
     return [prepare(text) for text in hypotheses], [prepare(text) for text in references]
 
 
-def _score(metric: BLEU | CHRF, hypotheses: list[str], references: list[str], condition: Condition) -> Score:
+def _score(
+    name: Metric, hypotheses: Sequence[str], references: Sequence[str], language: str, condition: Condition
+) -> Score:
+    hypotheses, references = prepared(hypotheses, references, language, condition)
+    metric = metric_of(name, language, condition)
     result = metric.corpus_score(hypotheses, [references])
     return Score(result.name, float(result.score), str(metric.get_signature()), condition)
 

@@ -1,51 +1,35 @@
 """How good a run is, under the conditions that its experiment names: on given text, or on its own test parts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import anaphora
 from anaphora.data.corpora import AlignedFiles, Pair
-from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.bleu import Condition, Score, bleu, chrf
+from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.evaluation.bleu import METRICS, Condition
 from anaphora.evaluation.perplexity import Prediction
-from anaphora.events import Report, silent
+from anaphora.evaluation.significance import Comparison, paired_bootstrap
+from anaphora.events import Note, Report, silent
 from anaphora.experiment.conduct import experiment_of
 from anaphora.experiment.language_model import language_model_parts
 from anaphora.experiment.schema import Experiment, TranslationExperiment
 from anaphora.experiment.translation import pair_parts
+from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
 from anaphora.pipeline import LanguageModel, Translator, load
+from anaphora.run import Run
+from anaphora.run.evaluations import Evaluation, Figure
+
+Results = dict[str, TranslationScores | Prediction]
 
 
-@dataclass(frozen=True)
-class TranslationScores:
-    """How good the translations of one part are."""
+class Search(NamedTuple):
+    """What is asked of the search; None where the run's own counts."""
 
-    sentences: int
-    beam: int
-    length_penalty: float
-    scores: Mapping[Condition, tuple[Score, Score]]
-    """BLEU and chrF of the text as it is, and under the conditions that the experiment names."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        conditions: dict[str, Any] = {
-            condition: {"bleu": bleu.json(), "chrf": chrf.json()} for condition, (bleu, chrf) in self.scores.items()
-        }
-        return {
-            "sentences": self.sentences,
-            "beam": self.beam,
-            "length_penalty": self.length_penalty,
-            **conditions,
-        }
-
-    def __str__(self) -> str:
-        return "\n".join([str(score) for both in self.scores.values() for score in both] + [self._search()])
-
-    def _search(self) -> str:
-        penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
-        return f"{self.sentences:,} sentences, beam {self.beam}{penalty}"
+    beam: int | None = None
+    length_penalty: float | None = None
 
 
 def assess(
@@ -55,28 +39,43 @@ def assess(
     text: Path | None = None,
     beam: int | None = None,
     length_penalty: float | None = None,
+    keep: bool = False,
     report: Report = silent,
-) -> dict[str, TranslationScores | Prediction]:
+) -> Results:
     """Figures by part: of ``pairs`` (a source and its reference), of a ``text``, or of the run's own test parts.
 
-    ``beam`` and ``length_penalty`` are the run's own where they are None. Raises ConfigError for pairs given to a
-    language model and the other way round, DataError for files that are not what they should be, RunError for the
-    folder.
+    ``beam`` and ``length_penalty`` are the run's own where they are None. With ``keep`` the figures are added to the
+    run folder, which training may be using meanwhile. Raises ConfigError for pairs given to a language model and the
+    other way round, DataError for files that are not what they should be, RunError for the folder.
     """
-    model, experiment = load(path, report=report), experiment_of(path)
-    if isinstance(model, Translator) and isinstance(experiment, TranslationExperiment):
-        if text is not None:
-            raise ConfigError(f"{path} is a translator: it is scored on --source and --reference, not on --text.")
-        given = {pairs[0].name: AlignedFiles(*pairs)} if pairs else pair_parts(experiment, report).tests
-        return {
-            part: score_translations(model, corpus, experiment, beam=beam, length_penalty=length_penalty, report=report)
-            for part, corpus in _not_empty(given, "--source and --reference").items()
-        }
-    assert isinstance(model, LanguageModel)
-    if pairs is not None:
-        raise ConfigError(f"{path} is a language model: it is scored on --text, not on --source and --reference.")
-    texts = {text.name: read_lines(text)} if text else _test_texts(experiment, report)
-    return {part: model.evaluate(lines, report=report) for part, lines in _not_empty(texts, "--text").items()}
+    experiment = experiment_of(path)
+    texts = _texts(path, experiment, pairs, text, report)
+    return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
+
+
+def assess_both(
+    first: Path,
+    second: Path,
+    *,
+    pairs: tuple[Path, Path] | None = None,
+    beam: int | None = None,
+    length_penalty: float | None = None,
+    keep: bool = False,
+    report: Report = silent,
+) -> tuple[Results, Results, dict[str, list[Comparison]]]:
+    """Figures of two translators on the same text, that given or the test parts of the first, and how they compare.
+
+    The first run's experiment says under which conditions. Raises as ``assess``, and ConfigError where one is no
+    translator.
+    """
+    experiment, other = experiment_of(first), experiment_of(second)
+    for path, kind in ((first, experiment), (second, other)):
+        if not isinstance(kind, TranslationExperiment):
+            raise ConfigError(f"Two translators can be compared, but {path} is none: evaluate each run by itself.")
+    texts, search = _texts(first, experiment, pairs, None, report), Search(beam, length_penalty)
+    results = [_assess(path, experiment, texts, search, keep, report) for path in (first, second)]
+    compared = {part: _compare(results[0][part], results[1][part]) for part in texts}
+    return results[0], results[1], compared
 
 
 def score_translations(
@@ -95,24 +94,88 @@ def score_translations(
         references.append(reference)
     size = translator.evaluation.beam if beam is None else beam
     penalty = translator.evaluation.length_penalty if length_penalty is None else length_penalty
-    found = translator.translate(sources, beam=size, length_penalty=penalty, report=report)
-    outputs = [output.text for output in found]
-    language, scores = experiment.data.target, {}
-    conditions: tuple[Condition, ...] = ("raw", experiment.evaluation.conditions)
-    for condition in conditions:
-        scores[condition] = (
-            bleu(outputs, references, language=language, condition=condition),
-            chrf(outputs, references, language=language, condition=condition),
-        )
-    return TranslationScores(len(outputs), size, penalty, scores)
+    conditions: tuple[Condition, ...] = tuple(dict.fromkeys(("raw", experiment.evaluation.conditions)))
+    return TranslationScores.of(
+        sources,
+        references,
+        translator.translate(sources, beam=size, length_penalty=penalty, report=report),
+        beam=size,
+        length_penalty=penalty,
+        language=experiment.data.target,
+        conditions=conditions,
+    )
 
 
-def _test_texts(experiment: Experiment, report: Report) -> Mapping[str, Iterable[str]]:
-    assert not isinstance(experiment, TranslationExperiment)
-    return language_model_parts(experiment, report).tests
+def _assess(
+    path: Path, experiment: Experiment, texts: Mapping[str, Any], search: Search, keep: bool, report: Report
+) -> Results:
+    run = Run.open(path)
+    update = run.load("best", report).update
+    model = load(path, update)
+    results: Results = {}
+    for part, text in texts.items():
+        if isinstance(model, LanguageModel):
+            results[part] = model.evaluate(text, report=report)
+        else:
+            assert isinstance(experiment, TranslationExperiment)
+            results[part] = score_translations(model, text, experiment, **search._asdict(), report=report)
+    if keep:
+        _keep(run, update, results, report)
+    return results
 
 
-def _not_empty(parts: Mapping[str, Any], options: str) -> Mapping[str, Any]:
-    if not parts:
+def _texts(
+    path: Path, experiment: Experiment, pairs: tuple[Path, Path] | None, text: Path | None, report: Report
+) -> Mapping[str, Any]:
+    """What is to be measured, by part: pairs for a translator, lines for a language model."""
+    if isinstance(experiment, TranslationExperiment):
+        if text is not None:
+            raise ConfigError(f"{path} is a translator: it is scored on --source and --reference, not on --text.")
+        given: Mapping[str, Any] = {pairs[0].name: AlignedFiles(*pairs)} if pairs else {}
+        found = given or pair_parts(experiment, report).tests
+        options = "--source and --reference"
+    else:
+        if pairs is not None:
+            raise ConfigError(f"{path} is a language model: it is scored on --text, not on --source and --reference.")
+        found = {text.name: read_lines(text)} if text else language_model_parts(experiment, report).tests
+        options = "--text"
+    if not found:
         raise DataError(f"The run's data has no test part: give one with {options}.")
-    return parts
+    return found
+
+
+def _compare(first: TranslationScores | Prediction, second: TranslationScores | Prediction) -> list[Comparison]:
+    assert isinstance(first, TranslationScores) and isinstance(second, TranslationScores)
+    outputs, others = ([output.text for output in scores.outputs] for scores in (first, second))
+    return [
+        paired_bootstrap(outputs, others, first.references, name, language=first.language, condition=condition)
+        for condition in first.scores
+        for name in METRICS
+    ]
+
+
+def _keep(run: Run, update: int, results: Results, report: Report) -> None:
+    """Add the figures to the run folder; a folder that takes nothing is no reason to lose them."""
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    try:
+        for part, result in results.items():
+            run.evaluations.append(Evaluation(date, part, update, anaphora.__version__, _figures(result)))
+        run.write_card(run.metrics.validation(update))
+    except RunError as error:
+        report(Note(str(error), warning=True))
+
+
+def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
+    if isinstance(result, TranslationScores):
+        how = result.search()
+        return tuple(
+            Figure(score.name, score.value, f"{score.condition}; {score.signature}; {how}")
+            for both in result.scores.values()
+            for score in both
+        )
+    how = f"one pass, {result.tokens:,} predictions, {result.unknown:,} unknown"
+    return (
+        Figure("bits per character", result.bits_per_character, how),
+        Figure("bits per byte", result.bits_per_byte, how),
+        Figure("perplexity", result.perplexity, how),
+    )

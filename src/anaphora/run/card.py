@@ -1,18 +1,30 @@
 """``card.md``: what a run is, for whoever finds the folder."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import tomli_w
 
+from anaphora.data.catalogue import CORPORA
+from anaphora.run.evaluations import Evaluation
+
 _USE = {
     "translate": 'translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)',
-    "language-model": 'model = anaphora.load("{path}")\nprint(model.score("..."), model.generate("..."))',
+    "language-model": 'model = anaphora.load("{path}")\nprint(model.generate("...").text)',
 }
 
 
-def render(name: str, experiment: Mapping[str, Any], data: Mapping[str, str], scores: Mapping[str, float]) -> str:
-    """The Markdown text for the run called ``name``; ``data`` are fingerprints by part, ``scores`` may be empty."""
+def render(
+    name: str,
+    experiment: Mapping[str, Any],
+    data: Mapping[str, str],
+    scores: Mapping[str, float],
+    evaluations: Iterable[Evaluation] = (),
+) -> str:
+    """The Markdown text for the run called ``name``.
+
+    ``data`` are fingerprints by part, ``scores`` the validation figures of the best checkpoint; both may be empty.
+    """
     task = str(experiment.get("task", "unknown"))
     parts = [f"# {name}", f"Task: {task}. Trained with Anaphora; every option is in `experiment.toml`."]
     parts.append("## Data")
@@ -20,12 +32,28 @@ def render(name: str, experiment: Mapping[str, Any], data: Mapping[str, str], sc
         parts.append(_fenced("toml", tomli_w.dumps({"data": experiment["data"]})))
     digests = [f"- `{part}`: SHA-256 `{digest}`" for part, digest in sorted(data.items())]
     parts.append("\n".join(digests) or "Its files were not recorded.")
+    parts.append(f"Licence: {licence_of(experiment.get('data')) or 'that of the files; it was not recorded'}.")
     parts.append("## Scores")
     lines = [f"| {metric} | {value:.4f} |" for metric, value in sorted(scores.items())]
     parts.append("\n".join(["| metric | value |", "| --- | --- |", *lines]) if lines else "None yet.")
+    measured = [
+        f"| {evaluation.part} | {figure.name} | {figure.value:.4f} | {figure.conditions.replace('|', ', ')} "
+        f"| {evaluation.checkpoint} | {evaluation.date[:10]} |"
+        for evaluation in evaluations
+        for figure in evaluation.figures
+    ]
+    if measured:
+        head = ["| text | metric | value | conditions | checkpoint | date |", "| --- | --- | --- | --- | --- | --- |"]
+        parts.append("\n".join([*head, *measured]))
     if task in _USE:
         parts += ["## Use", _fenced("python", "import anaphora\n\n" + _USE[task].format(path=name))]
     return "\n\n".join(parts) + "\n"
+
+
+def licence_of(data: Any) -> str:
+    """The licence of the corpus that a ``[data]`` table names, as the catalogue has it, or nothing."""
+    corpus = data.get("corpus") if isinstance(data, Mapping) else None
+    return CORPORA[corpus].licence if isinstance(corpus, str) and corpus in CORPORA else ""
 
 
 def _fenced(language: str, text: str) -> str:

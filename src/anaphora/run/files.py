@@ -52,11 +52,17 @@ def sync(path: Path) -> None:
 
 
 def replace_durably(path: Path, content: bytes) -> None:
-    """Put ``content`` in the place of a file, which at every moment is the old or the new one; raises OSError."""
-    beside = path.with_name(f".{path.name}.new")
-    beside.unlink(missing_ok=True)  # left by a process that was killed here
-    write_durably(beside, content)
-    os.replace(beside, path)
+    """Put ``content`` in the place of a file, which at every moment is the old or the new one; raises OSError.
+
+    Two processes may do so at once: the later one wins.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    beside.unlink(missing_ok=True)  # left by a process of this number that was killed here
+    try:
+        write_durably(beside, content)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
     sync(path.parent)
 
 

@@ -5,6 +5,7 @@
     checkpoints/      step-N/{model,optimizer}.safetensors, state.json, manifest.json
     best, latest      one line each: the name of a checkpoint
     metrics.jsonl     a line an update and a validation
+    evaluations.jsonl a line a text that the run was scored on
     card.md           what it is, for people
     lock              held by the process that trains into it
 
@@ -29,9 +30,11 @@ from anaphora.run import checkpoint as checkpoints
 from anaphora.run import files, manifest
 from anaphora.run.card import render
 from anaphora.run.checkpoint import Checkpoint
+from anaphora.run.evaluations import EvaluationLog
 from anaphora.run.files import DamagedError
 from anaphora.run.lock import FolderLock
 from anaphora.run.metrics import MetricsLog
+from anaphora.run.upgrade import upgraded
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
 
@@ -45,14 +48,17 @@ _KEPT = 2
 class Run:
     """One run folder, opened. ``Run.create`` makes one, ``Run.open`` reads one."""
 
-    def __init__(self, path: Path, experiment: dict[str, Any], fingerprints: dict[str, str]) -> None:
+    def __init__(self, path: Path, experiment: dict[str, Any], number: int, fingerprints: dict[str, str]) -> None:
         """Use ``create`` or ``open``."""
         self.path = path
         self.experiment = experiment
-        """What ``create`` was given, without the format number."""
+        """What ``create`` was given, without the format number; of an older format, as the present one says it."""
+        self.format = number
+        """The format of the folder as it lies there."""
         self.fingerprints = fingerprints
         """SHA-256 by name of ``experiment.toml``, every ``vocabulary/...`` and the ``data/...`` of this training."""
         self.metrics = MetricsLog(path / "metrics.jsonl")
+        self.evaluations = EvaluationLog(path / "evaluations.jsonl")
         self._checkpoints = path / "checkpoints"
         self._lock = FolderLock(path)
 
@@ -94,7 +100,9 @@ class Run:
             experiment = tomllib.loads(content.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise RunError(f"{path / _EXPERIMENT} is damaged: {error}; restore it from a copy.") from None
-        manifest.check_format(experiment.pop("format", None), path / _EXPERIMENT)
+        number = experiment.pop("format", None)
+        manifest.check_format(number, path / _EXPERIMENT)
+        experiment = upgraded(experiment, number)
         vocabulary = path / "vocabulary"
         if not vocabulary.is_dir():
             raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
@@ -102,7 +110,7 @@ class Run:
         for file in sorted(vocabulary.iterdir()):
             fingerprints[f"vocabulary/{file.name}"] = files.sha256(files.read(file))
         fingerprints |= {f"data/{part}": digest for part, digest in (data or {}).items()}
-        return cls(path, experiment, fingerprints)
+        return cls(path, experiment, number, fingerprints)
 
     def lock(self) -> AbstractContextManager[None]:
         """Keep other trainers out of the folder; RunError names the process that is in it already."""
@@ -157,9 +165,13 @@ class Run:
             self._replace("best", f"step-{update}\n")
 
     def write_card(self, scores: Mapping[str, float]) -> None:
-        """Write ``card.md`` anew, with scores by name."""
-        data = {name: digest for name, digest in self.fingerprints.items() if name.startswith("data/")}
-        self._replace("card.md", render(self.path.name, self.experiment, data, scores))
+        """Write ``card.md`` anew, with validation figures by name and every evaluation so far.
+
+        Training may do so at the same time; the card is then that of the later one.
+        """
+        data = {name: digest for name, digest in self._trained_with().items() if name.startswith("data/")}
+        card = render(self.path.resolve().name, self.experiment, data, scores, self.evaluations.lines())
+        self._replace("card.md", card)
 
     def load(self, which: Which = "best", report: Report = silent, *, for_training: bool = False) -> Checkpoint:
         """Read a checkpoint, verified; with ``for_training`` its optimizer too.
@@ -210,6 +222,16 @@ class Run:
         """Names of what differs between the ``fingerprints`` of the run as it was opened and those of a checkpoint."""
         names = sorted(since.fingerprints.keys() | self.fingerprints.keys())
         return [name for name in names if since.fingerprints.get(name) != self.fingerprints.get(name)]
+
+    def _trained_with(self) -> Mapping[str, str]:
+        """The fingerprints of this run, those of the data from the best checkpoint where they were not given."""
+        best = self.best()
+        if best is None or any(name.startswith("data/") for name in self.fingerprints):
+            return self.fingerprints
+        try:
+            return manifest.read_manifest(checkpoints.folder_of(self._checkpoints, best)).fingerprints
+        except DamagedError:
+            return self.fingerprints
 
     def _read(self, number: int, for_training: bool) -> Checkpoint:
         beside = {name: digest for name, digest in self.fingerprints.items() if name.startswith("vocabulary/")}

@@ -40,6 +40,15 @@ class MetricsLog:
         """Every whole line."""
         return [line for line, _ in self._until(None)]
 
+    def validation(self, update: int) -> dict[str, float]:
+        """The finite figures of the validation after ``update``; nothing when there was none."""
+        found: dict[str, float] = {}
+        for line in self.lines():
+            figures = line.get("validation")
+            if line["update"] == update and isinstance(figures, dict):
+                found = {name: value for name, value in figures.items() if isinstance(value, float | int)}
+        return found
+
     def _until(self, update: int | None) -> Iterator[tuple[dict[str, Any], int]]:
         """Lines with their sizes in bytes, up to the first that is broken or belongs to a later update."""
         if not self.path.exists():

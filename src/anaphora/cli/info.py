@@ -1,0 +1,65 @@
+"""``anaphora info``: what a run is, what it was trained on, and how good it was found to be."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import typer
+
+from anaphora.cli.options import Json, RunFolder
+
+if TYPE_CHECKING:
+    from anaphora.run.about import CheckpointInfo, RunInfo
+    from anaphora.run.evaluations import Evaluation
+
+EXAMPLES = (
+    "anaphora info runs/en-de",
+    "anaphora info runs/en-de --json",
+)
+
+
+def run(run_folder: RunFolder, as_json: Json = False) -> None:
+    """Say what a run is: its parts, data, scores and checkpoints, and whether its files are whole."""
+    from anaphora.run.about import about
+
+    found = about(run_folder)
+    if as_json:
+        typer.echo(json.dumps(found.json(), ensure_ascii=False))
+        return
+    typer.secho(str(run_folder), bold=True)
+    _section("Task", [f"{found.task}, format {found.format}"])
+    _section("Parameters", _counted(found.parameters, found.total_parameters))
+    _section("Vocabulary", (f"{side}: {size:,} units" for side, size in found.vocabularies.items()))
+    _section("Data", _data(found))
+    _section("Validation", (f"{name} {value:.4f}" for name, value in found.validation.items()))
+    _section("Evaluations", (line for evaluation in found.evaluations for line in _measured(evaluation)))
+    _section("Checkpoints", map(_checkpoint, found.checkpoints))
+    _section("Written with", [found.environment] if found.environment else [])
+    _section("Files", found.faults or ["all whole"])
+
+
+def _section(title: str, lines: Iterable[str]) -> None:
+    """A title and what belongs to it; ``none`` where there is nothing."""
+    for place, line in enumerate(list(lines) or ["none"]):
+        typer.secho(f"{'' if place else title:<14}", bold=True, nl=False)
+        typer.echo(line)
+
+
+def _counted(parameters: Mapping[str, int], total: int) -> list[str]:
+    return [f"{total:,}", *(f"  {part}: {count:,}" for part, count in parameters.items())] if parameters else []
+
+
+def _data(found: "RunInfo") -> Iterable[str]:
+    yield from (f"{key} = {value}" for key, value in found.data.items() if value not in ("none", [], ""))
+    yield from (f"{part}: SHA-256 {digest}" for part, digest in found.fingerprints.items())
+    yield f"licence: {found.licence or 'that of the files; it was not recorded'}"
+
+
+def _measured(evaluation: "Evaluation") -> Iterable[str]:
+    where = f"{evaluation.date[:10]}, {evaluation.part}, step-{evaluation.checkpoint}"
+    yield from (f"{where}: {figure.name} {figure.value:.4f} ({figure.conditions})" for figure in evaluation.figures)
+
+
+def _checkpoint(checkpoint: "CheckpointInfo") -> str:
+    marks = ["damaged" if checkpoint.fault else "whole"] + ["best"] * checkpoint.best
+    return f"step-{checkpoint.update}: {checkpoint.bytes / 1e6:,.1f} MB, {', '.join(marks)}"

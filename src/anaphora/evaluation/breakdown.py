@@ -1,0 +1,45 @@
+"""A test set in groups of sentences: by the length of the source, and by words that training never showed."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+
+Groups = Mapping[str, Sequence[int]]
+"""Sentences by the name of their group, in the order they should be shown."""
+
+WIDTH = 10
+"""Words between two borders of length."""
+
+LONGEST = 50
+"""Sources with more words are one group."""
+
+_WORD = re.compile(r"\w+")
+
+
+def words_of_text(text: str, lowercase: bool) -> list[str]:
+    """The words of a text: runs of letters, digits and the low line."""
+    return _WORD.findall(text.lower() if lowercase else text)
+
+
+def by_length(sources: Iterable[str]) -> Groups:
+    """Sentences by the words between spaces of their source: 0-10, 11-20, .., over 50; empty groups are left out."""
+    groups: dict[int, list[int]] = {}
+    for number, source in enumerate(sources):
+        words = min(len(source.split()), LONGEST + 1)
+        groups.setdefault(max(0, words - 1) // WIDTH, []).append(number)
+    return {_name(group): groups[group] for group in sorted(groups)}
+
+
+def by_unknown_words(sources: Iterable[str], known: Set[str], lowercase: bool) -> Groups:
+    """Sentences whose source has only words that are ``known``, and those with others."""
+    groups: dict[str, list[int]] = {"known words only": [], "with unknown words": []}
+    for number, source in enumerate(sources):
+        unknown = any(word not in known for word in words_of_text(source, lowercase))
+        groups["with unknown words" if unknown else "known words only"].append(number)
+    return {name: numbers for name, numbers in groups.items() if numbers}
+
+
+def _name(group: int) -> str:
+    low = group * WIDTH + 1
+    if low > LONGEST:
+        return f"source over {LONGEST} words"
+    return f"source {low if group else 0}-{low + WIDTH - 1} words"

@@ -1,0 +1,92 @@
+"""How good the translations of one text are: as a whole, in groups of sentences, and sentence by sentence."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from anaphora.evaluation.bleu import Condition, Score, bleu, chrf, sentence_scores
+from anaphora.evaluation.breakdown import Groups
+from anaphora.pipeline import Translation
+
+Scores = Mapping[Condition, tuple[Score, Score]]
+
+
+@dataclass(frozen=True)
+class TranslationScores:
+    """How good the translations of one part are."""
+
+    sentences: int
+    beam: int
+    length_penalty: float
+    language: str
+    """Of the translations."""
+    scores: Scores
+    """BLEU and chrF of the text as it is, and under the conditions that the experiment names."""
+    sources: Sequence[str] = field(compare=False, repr=False)
+    references: Sequence[str] = field(compare=False, repr=False)
+    outputs: Sequence[Translation] = field(compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        sources: Sequence[str],
+        references: Sequence[str],
+        outputs: Sequence[Translation],
+        *,
+        beam: int,
+        length_penalty: float,
+        language: str,
+        conditions: Sequence[Condition],
+    ) -> Self:
+        """Score ``outputs``, which were searched with ``beam`` and ``length_penalty``, under every condition."""
+        texts = [output.text for output in outputs]
+        scores = {condition: _both(texts, references, language, condition) for condition in conditions}
+        return cls(len(outputs), beam, length_penalty, language, scores, sources, references, outputs)
+
+    def of_groups(self, groups: Groups) -> dict[str, tuple[int, tuple[Score, Score]]]:
+        """Sentences, BLEU and chrF of each group, under the last condition: that which the experiment names."""
+        condition, found = list(self.scores)[-1], {}
+        for name, numbers in groups.items():
+            texts = [self.outputs[number].text for number in numbers]
+            references = [self.references[number] for number in numbers]
+            found[name] = (len(numbers), _both(texts, references, self.language, condition))
+        return found
+
+    def sentence_lines(self, **marks: str) -> Iterator[str]:
+        """One JSON object a sentence, ``marks`` in front: what was translated, into what, and how well."""
+        condition = list(self.scores)[-1]
+        texts = [output.text for output in self.outputs]
+        figures = sentence_scores(texts, self.references, language=self.language, condition=condition)
+        rows = zip(self.sources, self.references, self.outputs, figures, strict=True)
+        for number, (source, reference, output, scores) in enumerate(rows, 1):
+            text = {"number": number, "source": source, "reference": reference, "output": output.text}
+            line = marks | text | {"log_probability": output.score, "condition": condition} | scores
+            yield json.dumps(line, ensure_ascii=False)
+
+    def json(self) -> dict[str, Any]:
+        """Every figure, for ``json.dumps``."""
+        conditions: dict[str, Any] = {
+            condition: {"bleu": bleu.json(), "chrf": chrf.json()} for condition, (bleu, chrf) in self.scores.items()
+        }
+        return {
+            "sentences": self.sentences,
+            "beam": self.beam,
+            "length_penalty": self.length_penalty,
+            **conditions,
+        }
+
+    def search(self) -> str:
+        """How the translations were searched, in words."""
+        penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
+        return f"{self.sentences:,} sentences, beam {self.beam}{penalty}"
+
+    def __str__(self) -> str:
+        return "\n".join([str(score) for both in self.scores.values() for score in both] + [self.search()])
+
+
+def _both(texts: Sequence[str], references: Sequence[str], language: str, condition: Condition) -> tuple[Score, Score]:
+    return (
+        bleu(texts, references, language=language, condition=condition),
+        chrf(texts, references, language=language, condition=condition),
+    )

@@ -1,0 +1,132 @@
+"""What a run folder holds, read from the folder alone: for ``anaphora info``, and for people's own scripts."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from anaphora.errors import AnaphoraError, RunError
+from anaphora.run.card import licence_of
+from anaphora.run.checkpoint import Checkpoint, folder_of
+from anaphora.run.evaluations import Evaluation
+from anaphora.run.files import DamagedError
+from anaphora.run.folder import Run
+from anaphora.run.loading import load_coders
+
+
+@dataclass(frozen=True)
+class CheckpointInfo:
+    """One checkpoint, every file of it read and compared with its manifest."""
+
+    update: int
+    bytes: int
+    best: bool
+    fault: str
+    """What is wrong with it, in a sentence; empty when it is whole."""
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """What a run is."""
+
+    path: str
+    task: str
+    format: int
+    """Of the folder."""
+    parameters: Mapping[str, int]
+    """Numbers that were learnt, by part of the network; a tied matrix counts once."""
+    vocabularies: Mapping[str, int]
+    """Units by side, marks included."""
+    data: Mapping[str, Any]
+    """The ``[data]`` table."""
+    licence: str
+    """Of the corpus, where the catalogue knows it."""
+    fingerprints: Mapping[str, str]
+    """SHA-256 of the data by part."""
+    validation: Mapping[str, float]
+    """The figures of the best checkpoint's validation."""
+    evaluations: tuple[Evaluation, ...]
+    checkpoints: tuple[CheckpointInfo, ...]
+    """By update."""
+    environment: str
+    """Where the checkpoint that is used was written."""
+    faults: tuple[str, ...]
+    """What is damaged; nothing when every file is as it was written."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self) | {"total_parameters": self.total_parameters}
+
+    @property
+    def total_parameters(self) -> int:
+        """Numbers that were learnt."""
+        return sum(self.parameters.values())
+
+
+def about(path: Path) -> RunInfo:
+    """Read a run folder through; every checkpoint is verified, one at a time.
+
+    Raises RunError when it is no run folder, or of a newer format; what else is wrong is among its ``faults``.
+    """
+    run = Run.open(path)
+    checkpoints, used = _checkpoints(run)
+    vocabularies, vocabulary_fault = _vocabularies(run)
+    data = run.experiment.get("data", {})
+    return RunInfo(
+        path=str(path),
+        task=str(run.experiment.get("task", "unknown")),
+        format=run.format,
+        parameters=_parameters(used) if used else {},
+        vocabularies=vocabularies,
+        data=data,
+        licence=licence_of(data),
+        fingerprints=_data_of(used.fingerprints) if used else {},
+        validation=run.metrics.validation(used.update) if used else {},
+        evaluations=tuple(run.evaluations.lines()),
+        checkpoints=checkpoints,
+        environment=used.environment.describe() if used else "",
+        faults=tuple(filter(None, [vocabulary_fault, *(checkpoint.fault for checkpoint in checkpoints)])),
+    )
+
+
+def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | None]:
+    """All of them, and the one that loading uses: the best, or the newest that is whole."""
+    best, used, found = run.best(), None, []
+    for update in run.checkpoints():
+        folder, fault = folder_of(run.path / "checkpoints", update), ""
+        try:
+            checkpoint = run.load(update, for_training=True)
+            if used is None or used.update != best:
+                used = checkpoint
+        except DamagedError as error:
+            fault = str(error)
+        except RunError:  # of a newer format, or removed by a training that goes on: not damaged, and not ours to read
+            continue
+        found.append(CheckpointInfo(update, _size(folder), update == best, fault))
+    return tuple(found), used
+
+
+def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:
+    try:
+        return {side: coder.symbols.size for side, coder in load_coders(run).items()}, ""
+    except AnaphoraError as error:
+        return {}, str(error)
+
+
+def _parameters(checkpoint: Checkpoint) -> Mapping[str, int]:
+    counted: Counter[str] = Counter()
+    for name, tensor in checkpoint.model.items():
+        counted[name.partition(".")[0]] += tensor.numel()
+    return dict(counted)
+
+
+def _data_of(fingerprints: Mapping[str, str]) -> Mapping[str, str]:
+    return {name.removeprefix("data/"): value for name, value in fingerprints.items() if name.startswith("data/")}
+
+
+def _size(folder: Path) -> int:
+    try:
+        return sum(file.lstat().st_size for file in folder.iterdir())
+    except OSError:
+        return 0

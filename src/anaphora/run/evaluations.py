@@ -1,0 +1,83 @@
+"""``evaluations.jsonl``: what was measured of a run after training, a line a part, never changed, only added to.
+
+Adding a line takes no lock and touches no other file, so that a run can be scored while it is being trained.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from anaphora.errors import RunError
+from anaphora.run.files import append
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure, and all that changes it."""
+
+    name: str
+    value: float
+    conditions: str
+    """A signature, and what was done to the text before."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured on one text."""
+
+    date: str
+    """ISO 8601, UTC."""
+    part: str
+    """What the text is called."""
+    checkpoint: int
+    """The update whose weights were measured."""
+    anaphora: str
+    """The version that measured."""
+    figures: tuple[Figure, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+
+_LINE = TypeAdapter(Evaluation)
+
+
+class EvaluationLog:
+    """The evaluations of one run folder."""
+
+    def __init__(self, path: Path) -> None:
+        """``path`` is the file, which need not exist yet."""
+        self.path = path
+
+    def append(self, evaluation: Evaluation) -> None:
+        """Add one line in one write; raises RunError when the folder will not take it."""
+        content = json.dumps(evaluation.json(), ensure_ascii=False).encode() + b"\n"
+        try:
+            # a process that was killed here may have left half a line, which must not swallow this one
+            append(self.path, content if self._ends_whole() else b"\n" + content)
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be written to: {error.strerror}; the figures are not kept.") from None
+
+    def lines(self) -> list[Evaluation]:
+        """Every whole line, the oldest first."""
+        if not self.path.is_file():
+            return []
+        found = []
+        for content in self.path.read_bytes().splitlines():
+            try:
+                found.append(_LINE.validate_json(content))
+            except ValidationError:
+                continue
+        return found
+
+    def _ends_whole(self) -> bool:
+        if not self.path.is_file() or not self.path.stat().st_size:
+            return True
+        with self.path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read() == b"\n"

@@ -1,0 +1,56 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from anaphora.cli.app import main
+from anaphora.experiment.conduct import train
+from anaphora.experiment.schema import read_experiment
+
+
+@pytest.fixture
+def translator(toy_pairs: Path, tiny_translator: Path, tmp_path: Path) -> Path:
+    """A run folder."""
+    text, run = tiny_translator.read_text(), tmp_path / "run"
+    train(read_experiment(text, "tiny.toml", ["training.epochs=1"], data=[toy_pairs], target="fr"), run)
+    return run
+
+
+def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(
+    translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentences, run = tmp_path / "sentences.jsonl", str(translator)
+    assert main(["evaluate", run, run, "--beam", "1", "--details", "--output", str(sentences), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["parts"] == answer["second"]["parts"]
+    assert {one["p_value"] for one in answer["comparison"]["test"]} == {1}
+    assert answer["parts"]["test"]["groups"]["source 0-10 words"]["sentences"] == 3
+    assert len(sentences.read_text().splitlines()) == 6
+    assert main(["evaluate", run, run, "--beam", "1", "--details"]) == 0
+    shown = capsys.readouterr().out
+    assert f"test: {run} against {run}" in shown and "with unknown words" in shown and "paired bootstrap" in shown
+
+
+def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(
+    translator: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(translator), "--no-keep"]) == 0
+    assert not (translator / "evaluations.jsonl").exists()
+    assert main(["evaluate", str(translator)]) == 0
+    capsys.readouterr()
+    assert main(["info", str(translator)]) == 0
+    shown = capsys.readouterr().out
+    assert "translate, format 1" in shown and "all whole" in shown and "test, step-" in shown
+    assert main(["info", str(translator), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["evaluations"][0]["figures"][0]["name"] == "BLEU"
+
+
+def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
+    toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    train(read_experiment(tiny_language_model.read_text(), "tiny.toml", data=[toy_book]), run)
+    for options in (["--details"], ["--output", str(tmp_path / "sentences")]):
+        assert main(["evaluate", str(run), "--text", str(toy_book), *options]) == 2
+        assert "is a language model" in capsys.readouterr().err
+    assert main(["evaluate", str(run), str(run), "--text", str(toy_book)]) == 2

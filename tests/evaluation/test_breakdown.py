@@ -1,0 +1,39 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.evaluation.breakdown import by_length, by_unknown_words, words_of_text
+
+
+@given(st.lists(st.integers(0, 70)))
+def test_every_sentence_is_in_the_group_of_its_length_and_in_no_other(lengths: list[int]) -> None:
+    groups = by_length(" ".join(["word"] * length) for length in lengths)
+    assert sorted(number for numbers in groups.values() for number in numbers) == list(range(len(lengths)))
+    for name, numbers in groups.items():
+        if "over" in name:
+            assert all(lengths[number] > 50 for number in numbers)
+        else:
+            low, high = map(int, name.split()[1].split("-"))
+            assert all(low <= lengths[number] <= high for number in numbers)
+
+
+def test_lengths_are_shown_from_short_to_long() -> None:
+    sources = ["w " * length for length in (60, 11, 3, 10)]
+    assert by_length(sources) == {
+        "source 0-10 words": [2, 3],
+        "source 11-20 words": [1],
+        "source over 50 words": [0],
+    }
+
+
+def test_one_unknown_word_makes_a_sentence_one_with_unknown_words() -> None:
+    known = frozenset({"a", "man", "walks"})
+    sources = ["a man walks.", "a dog walks.", "", "A man"]
+    assert by_unknown_words(sources, known, lowercase=False) == {
+        "known words only": [0, 2],
+        "with unknown words": [1, 3],
+    }
+    assert by_unknown_words(sources, known, lowercase=True)["with unknown words"] == [1]
+
+
+def test_marks_and_spaces_are_no_words() -> None:
+    assert words_of_text("“Löwe”, can't 3-4!", lowercase=True) == ["löwe", "can", "t", "3", "4"]

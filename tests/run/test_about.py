@@ -1,0 +1,66 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import RunError
+from anaphora.run import Run
+from anaphora.run.about import about
+from anaphora.run.evaluations import Evaluation, Figure
+
+Save = Callable[[Run, int], Path]
+
+
+def test_a_run_is_described_by_its_best_checkpoint(run: Run) -> None:
+    run.metrics.append({"update": 10, "validation": {"loss": 1.5, "bleu": None}, "best": True})
+    run.metrics.append({"update": 40, "validation": {"loss": 2.5}, "best": False})
+    run.evaluations.append(Evaluation("2026-11-21", "test", 10, "0.1.0", (Figure("BLEU", 38.0, "raw"),)))
+    found = about(run.path)
+    assert (found.task, found.format, found.total_parameters) == ("toy", 1, 9)
+    assert found.parameters == {"layer": 9}
+    assert found.validation == {"loss": 1.5}
+    assert found.fingerprints == {"train": "ab12"}
+    assert [one.part for one in found.evaluations] == ["test"]
+    assert [(one.update, one.best, one.fault) for one in found.checkpoints] == [
+        (10, True, ""),
+        (30, False, ""),
+        (40, False, ""),
+    ]
+    assert all(one.bytes > 100 for one in found.checkpoints)
+    assert json.loads(json.dumps(found.json()))["total_parameters"] == 9
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"])
+def test_a_damaged_file_is_among_the_faults(run: Run, name: str) -> None:
+    file = run.path / "checkpoints" / "step-30" / name
+    file.write_bytes(file.read_bytes()[:-2])
+    found = about(run.path)
+    assert [str(file) in fault for fault in found.faults if "step-30" in fault] == [True]
+    assert [one.update for one in found.checkpoints if one.fault] == [30]
+
+
+def test_without_its_best_checkpoint_a_run_is_described_by_the_newest(run: Run) -> None:
+    (run.path / "checkpoints" / "step-10" / "manifest.json").unlink()
+    run.metrics.append({"update": 40, "validation": {"loss": 2.5}})
+    assert about(run.path).validation == {"loss": 2.5}
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="nothing is there"):
+        about(tmp_path / "none")
+
+
+def test_the_card_holds_every_evaluation_and_the_licence_of_a_known_corpus(tmp_path: Path, save: Save) -> None:
+    made = Run.create(tmp_path / "run", {"task": "translate", "data": {"corpus": "multi30k"}}, {}, {"train": "ab12"})
+    save(made, 10)
+    made.mark_best(10)
+    opened = Run.open(made.path)
+    for value in (38.0, 39.0):
+        opened.evaluations.append(Evaluation("2026-11-21T06:00", "test", 10, "0.1.0", (Figure("BLEU", value, "a|b"),)))
+    opened.write_card({"loss": 1.5})
+    card = (made.path / "card.md").read_text()
+    for words in ("Licence: not stated by its source", "ab12", "| loss | 1.5000 |"):
+        assert words in card
+    for value in ("38.0000", "39.0000"):
+        assert f"| test | BLEU | {value} | a, b | 10 | 2026-11-21 |" in card
