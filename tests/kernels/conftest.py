@@ -19,7 +19,8 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.kernels import naive
 from anaphora.kernels.cells import AnyCell, Cell
-from anaphora.kernels.parts import Activate, Attend, Mask, Part, Project, Unit, previous
+from anaphora.kernels.normalisation import Normalise
+from anaphora.kernels.parts import Activate, Add, Attend, Mask, Part, Project, SentenceMask, Unit, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import AnyScore, Score
@@ -105,6 +106,9 @@ class Network:
     score: Any = None
     query: Any = None
     positions_B: Tensor = field(default_factory=lambda: torch.empty(0))
+    residual: bool = False
+    sentence_masks: dict[str, Tensor] = field(default_factory=dict)
+    """B x H, by the name of the memory tensor that the fast reading finds them under."""
 
     def weights(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {n: t for n, t in leaves.items() if n not in ("x", "memory") and not n.startswith("first ")}
@@ -114,7 +118,7 @@ class Network:
 
     def memory(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
         if not self.score:
-            return {}
+            return dict(self.sentence_masks)
         short = {n.removeprefix("attention."): t for n, t in leaves.items() if n.startswith("attention.")}
         return {
             "attention.keys": self.score.prepare(leaves["memory"], short),
@@ -153,7 +157,16 @@ class Network:
                 self.masks,
             )
         else:
-            outputs, state = naive.stack(self.cell, leaves["x"], self.lengths_B, first, weights, self.masks)
+            steps = len(leaves["x"])
+            masks = self.masks | {
+                name.replace(".mask", "").replace("layer", "recurrent").replace("dropout", "mask"): mask_BH.expand(
+                    steps, -1, -1
+                )
+                for name, mask_BH in self.sentence_masks.items()
+            }
+            outputs, state = naive.stack(
+                self.cell, leaves["x"], self.lengths_B, first, weights, masks, residual=self.residual
+            )
             outputs = {self.program.returns[0]: outputs["h"]}
         return outputs | {f"last {name}": value for name, value in state.items()}
 
@@ -175,6 +188,7 @@ class Network:
             self,
             leaves={n: t.detach().to(dtype) for n, t in self.leaves.items()},
             masks={n: t.to(dtype) for n, t in self.masks.items()},
+            sentence_masks={n: t.to(dtype) for n, t in self.sentence_masks.items()},
         )
 
     def sentences(self, rows: Tensor) -> "Network":
@@ -185,6 +199,7 @@ class Network:
             self,
             leaves=self.leaves | by_sentence | {"x": self.leaves["x"][:steps, rows]},
             masks={n: t[:steps, rows] for n, t in self.masks.items()},
+            sentence_masks={n: t[rows] for n, t in self.sentence_masks.items()},
             lengths_B=self.lengths_B[rows],
             positions_B=self.positions_B[rows] if self.score else self.positions_B,
         )
@@ -218,25 +233,55 @@ POSITIONS = (2, 3, 1)
 
 @pytest.fixture
 def layers() -> Callable[..., Network]:
-    """A stack of one unit, with a mask behind every layer if asked."""
+    """A stack of one unit; if asked, with a mask behind every layer, or with all that may stand between units."""
 
     def build(
-        cell: Cell, hidden: int, height: int = 1, lengths: tuple[int, ...] = LENGTHS, masked: bool = False
+        cell: Cell,
+        hidden: int,
+        height: int = 1,
+        lengths: tuple[int, ...] = LENGTHS,
+        masked: bool = False,
+        residual: bool = False,
+        normalised: bool = False,
+        variational: bool = False,
     ) -> Network:
         size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
         parts: list[Part] = []
         shapes: dict[str, tuple[int, ...]] = {"x": (steps, sentences, size.x)}
         source, width = "x", size.x
         for layer in range(height):
-            unit = Unit(f"layer{layer}", cell, (f"a{layer}",))
-            parts += [Project(f"input{layer}", source, f"a{layer}", True), unit]
+            below = source
             shapes |= _unit_shapes(layer, cell, hidden, width, sentences)
+            parts.append(Project(f"input{layer}", source, f"a{layer}", not normalised))
+            if normalised:
+                parts.append(Normalise(f"norm{layer}", (f"a{layer}",), f"n{layer}", True))
+                shapes |= {f"norm{layer}.gain": (cell.gates * hidden,)}
+                shapes |= {f"norm{layer}.bias": shapes.pop(f"input{layer}.bias")}
+                shapes |= {f"layer{layer}.{name}_gain": (blocks * hidden,) for name, blocks in cell.products}
+            unit = Unit(f"layer{layer}", cell, (f"{'n' if normalised else 'a'}{layer}",), variational, normalised)
+            parts.append(unit)
             source, width = unit.writes[0], hidden
             if masked:
                 parts.append(Mask(f"dropout{layer}", source, f"mask{layer}", f"dropped{layer}"))
                 source = f"dropped{layer}"
+            if variational:
+                parts.append(SentenceMask(f"dropout{layer}", source, f"dropped{layer}"))
+                source = f"dropped{layer}"
+            if residual and layer:
+                parts.append(Add(f"residual{layer}", (source, below), f"sum{layer}"))
+                source = f"sum{layer}"
+        held = {f"{part}{n}.mask": hidden for part in ("layer", "dropout") for n in range(height if variational else 0)}
+        sentence_masks = {name: mask_TBH[0] for name, mask_TBH in _masks(held, 1, sentences).items()}
         masks = _masks({f"mask{layer}": hidden for layer in range(height if masked else 0)}, steps, sentences)
-        return Network(Program(tuple(parts), (source,)), cell, random_tensors(shapes), torch.tensor(lengths), masks)
+        return Network(
+            Program(tuple(parts), (source,)),
+            cell,
+            random_tensors(shapes),
+            torch.tensor(lengths),
+            masks,
+            residual=residual,
+            sentence_masks=sentence_masks,
+        )
 
     return build
 

@@ -8,6 +8,7 @@ import torch
 from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.registry import build, network_config
+from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Sequence, Symbols
 
 SYMBOLS = Symbols(17, 0, 1, 2, 3)
@@ -71,6 +72,65 @@ def test_stepping_a_text_gives_its_loss_and_starts_from_the_end_of_a_line() -> N
         assert weights is None
         total -= log_probs[0, after].item()
     assert total == pytest.approx(loss.sum.item(), rel=1e-5)
+
+
+def gradients(model: LanguageModel, ids: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    with draws(1, 1):
+        loss, _ = model(window(ids, False))
+    weights = [weight for weight in model.parameters() if weight.numel()]
+    return (loss.sum.detach(), *torch.autograd.grad(loss.sum, weights))
+
+
+DROPOUTS = [0.0, 0.3, {"kind": "variational", "rate": 0.3, "recurrent": 0.3}]
+
+
+@pytest.mark.parametrize("dropout", DROPOUTS)
+def test_truncation_by_windows_keeps_the_loss_and_shortens_the_gradient(dropout: Any) -> None:
+    ids = torch.randint(4, 17, (3, 8), generator=torch.Generator().manual_seed(1))
+
+    def of(truncation: Any) -> tuple[torch.Tensor, ...]:
+        options = {"size": 8, "layers": 2, "dropout": dropout, "weight_dropout": 0.2, "residual": True}
+        return gradients(make(recurrence=options | {"truncation": truncation}).double(), ids)
+
+    whole = of("chunk")
+    for steps in 7, 100:
+        torch.testing.assert_close(of({"kind": "window", "steps": steps}), whole, rtol=1e-10, atol=1e-10)
+    # the first state has no gradient here, so a window that reaches the first step is the whole as well
+    torch.testing.assert_close(of({"kind": "window", "steps": 6}), whole, rtol=1e-10, atol=1e-10)
+    distances = []
+    for steps in 5, 2, 0:
+        loss, *short = of({"kind": "window", "steps": steps})
+        torch.testing.assert_close(loss, whole[0])
+        distances.append(sum((a - b).norm() for a, b in zip(short, whole[1:], strict=True)).item())
+    assert 0 < distances[0] < distances[1] < distances[2]
+
+
+def test_a_window_needs_its_steps() -> None:
+    with pytest.raises(ConfigError, match=r"recurrence\.truncation\.steps is missing"):
+        make(recurrence={"truncation": "window"})
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("truncation", ["chunk", {"kind": "window", "steps": 2}], ids=["chunk", "window"])
+def test_a_deep_model_with_everything_on_it_learns(cell: str, truncation: Any) -> None:
+    options = {"size": 8, "cell": cell, "layers": 4, "residual": True, "layer_norm": True, "truncation": truncation}
+    model = make(
+        embedding={"size": 6, "dropout": {"kind": "variational", "rate": 0.1, "words": 0.1}},
+        recurrence=options | {"dropout": {"kind": "variational", "rate": 0.1, "recurrent": 0.1}, "weight_dropout": 0.1},
+    )
+    ids = torch.randint(4, 17, (4, 9), generator=torch.Generator().manual_seed(2))
+    model.eval()
+    before = model(window(ids, False))[0].sum.item()
+    model.train()
+    for update in range(1, 21):
+        with draws(1, update):
+            loss, _ = model(window(ids, False))
+        weights = [weight for weight in model.parameters() if weight.numel()]
+        for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):
+            assert gradient.any()
+            weight.data -= 0.01 * gradient.sign()
+    model.eval()
+    assert model(window(ids, False))[0].sum.item() < 0.8 * before
 
 
 def test_an_unknown_task_names_the_known_ones() -> None:

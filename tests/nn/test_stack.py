@@ -91,6 +91,55 @@ def test_a_forget_bias_is_added_to_what_the_bias_starts_from() -> None:
     torch.testing.assert_close(added, torch.tensor([0.0, 1.0, 0.0, 0.0]).repeat_interleave(6))
 
 
+def test_a_normalised_unit_has_its_bias_behind_the_normalisation_and_gains_that_start_from_one() -> None:
+    body = stack(layers=1, layer_norm=True)
+    weights = body.weights.tensors()
+    assert list(weights) == ["input0.weight", "layer0.h", "layer0.h_gain", "norm0.gain", "norm0.bias"]
+    assert all((weights[name] == 1).all() for name in ("layer0.h_gain", "norm0.gain"))
+    plain = stack(layers=1, layer_norm=True, cell={"kind": "lstm", "forget_bias": 0})
+    added = weights["norm0.bias"] - plain.weights.tensors()["norm0.bias"]
+    torch.testing.assert_close(added, torch.tensor([0.0, 1.0, 0.0, 0.0]).repeat_interleave(6))
+    assert "norm0.bias" not in stack(cell="gru", layer_norm=True, bias=False).weights.tensors()
+
+
+@pytest.mark.parametrize("options", [{}, {"layer_norm": True}], ids=["plain", "normalised"])
+def test_residual_connections_go_around_every_layer_but_the_first(options: dict[str, object]) -> None:
+    """Layers from the second on that put out zero leave what the first one put out."""
+    body = stack(layers=3, residual=True, cell="gru", **options)
+    with torch.no_grad():
+        for name, weight in body.weights.tensors().items():
+            if name.startswith(("input1", "input2", "layer1", "layer2", "norm1", "norm2")):
+                weight.zero_()
+    first = stack(layers=1, cell="gru", **options)
+    first.load_state_dict({name: body.state_dict()[name] for name in first.state_dict()})
+    x_TBD = torch.randn(7, 4, 5)
+    torch.testing.assert_close(body(x_TBD, LENGTHS).outputs["h"], first(x_TBD, LENGTHS).outputs["h"])
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_residual_connections_of_an_encoder_go_around_both_directions(bidirectional: bool) -> None:
+    options = {"size": 6, "layers": 2, "residual": True, "bidirectional": bidirectional}
+    encoder = Encoder(EncoderConfig.parse(options, "test"), 5)
+    encoder.initialise(Uniform(range=0.5), generator(1, "initialise"))
+    without = Encoder(EncoderConfig.parse(options | {"residual": False}, "test"), 5)
+    without.load_state_dict(encoder.state_dict())
+    bottom = Encoder(EncoderConfig.parse(options | {"layers": 1}, "test"), 5)
+    bottom.load_state_dict({name: encoder.state_dict()[name] for name in bottom.state_dict()})
+    x_BSD = torch.randn(4, 7, 5)
+    below, above, both = (one(x_BSD, LENGTHS).annotations_BSM for one in (bottom, without, encoder))
+    torch.testing.assert_close(both, below + above)
+
+
+def test_a_stack_or_a_dropout_of_impossible_size_is_refused() -> None:
+    for options, complaint in (
+        ({"layers": 0}, "layers should be at least 1"),
+        ({"size": 0}, "size should be at least 1"),
+        ({"weight_dropout": 1.0}, "weight_dropout should be less than 1"),
+    ):
+        with pytest.raises(ConfigError, match=complaint):
+            stack(**options)
+
+
 def test_a_forget_bias_without_biases_is_refused() -> None:
     with pytest.raises(ConfigError, match="bias = true"):
         stack(cell="lstm", bias=False)

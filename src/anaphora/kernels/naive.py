@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.naive_normalised import NORMALISED_UNITS, normalised
 from anaphora.kernels.scores import Concat, Dot, General, Score
 
 Tensors = Mapping[str, Tensor]
@@ -110,16 +111,24 @@ def attention(
 
 
 def stack(
-    cell: Cell, x_TBD: Tensor, lengths_B: Tensor, first: Tensors, weights: Tensors, masks: Tensors | None = None
+    cell: Cell,
+    x_TBD: Tensor,
+    lengths_B: Tensor,
+    first: Tensors,
+    weights: Tensors,
+    masks: Tensors | None = None,
+    residual: bool = False,
 ) -> Walked:
     """Recurrent layers on each other; writes ``h``, the output of the topmost.
 
-    ``masks`` has T x B x H under ``mask0``, ``mask1``, .. for each layer with dropout on its way up.
+    ``masks`` has T x B x H under ``mask0``, ``mask1``, .. for each layer with dropout on its way up, and under
+    ``recurrent0``, .. for each layer with dropout of its recurrent state. With ``norm0.gain`` among the weights the
+    layers are normalised.
     """
 
     def step(t: int, state: Tensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         at_t = {name: mask_TBH[t] for name, mask_TBH in (masks or {}).items()}
-        new, top_BH = _layers(cell, [x_TBD[t]], state, weights, at_t)
+        new, top_BH = _layers(cell, [x_TBD[t]], state, weights, at_t, residual)
         return {"h": top_BH}, new
 
     return _walk(step, lengths_B, first, len(x_TBD))
@@ -136,12 +145,14 @@ def decoder(
     first: Tensors,
     weights: Tensors,
     masks: Tensors | None = None,
+    residual: bool = False,
 ) -> Walked:
     """The attentional decoder; writes ``o`` and the attention ``weights``.
 
     ``query`` "current": Luong et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context
     as one more input of the bottom unit. With ``feed.weight`` among the weights, o_{t-1} is another (input feeding).
-    ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``mask`` for o.
+    ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent
+    states, ``mask`` for o. With residual connections the sum above the top layer is what asks now and is read out.
     """
     top = f"layer{_height(weights) - 1}.h"
 
@@ -156,11 +167,11 @@ def decoder(
         if query == "previous":
             c_BM, a_BS = attend(state[top])
             inputs.append(c_BM)
-        new, _ = _layers(cell, inputs, state, weights, at_t)
+        new, h_BH = _layers(cell, inputs, state, weights, at_t, residual)
         if query == "current":
-            c_BM, a_BS = attend(new[top])
+            c_BM, a_BS = attend(h_BH)
         W_u = torch.cat([weights["combine_context.weight"], weights["combine_state.weight"]], dim=1)
-        u = torch.cat([c_BM, new[top]], dim=-1)
+        u = torch.cat([c_BM, h_BH], dim=-1)
         o_BR = torch.tanh(u @ W_u.T + weights.get("combine_context.bias", 0)) * at_t.get("mask", 1)
         return {"o": o_BR, "weights": a_BS}, new | ({"o": o_BR} if "o" in state else {})
 
@@ -191,7 +202,7 @@ def softmax(e: Tensor) -> Tensor:
 
 
 def _layers(
-    cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors
+    cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors, residual: bool
 ) -> tuple[dict[str, Tensor], Tensor]:
     """One step of every layer; the bottom one sees all ``inputs`` side by side, [y_t; o_{t-1}; c_t]."""
     columns = [weights["input0.weight"]]
@@ -201,12 +212,31 @@ def _layers(
     for layer in range(_height(weights)):
         W = weights[f"input{layer}.weight"] if layer else W
         a_BG = x @ W.T + weights.get(f"input{layer}.bias", 0)
+        if f"norm{layer}.gain" in weights:
+            a_BG = normalised(a_BG, weights[f"norm{layer}.gain"]) + weights.get(f"norm{layer}.bias", 0)
         names = [f"layer{layer}.{field}" for field in cell.state]
         before = tuple(state[name] for name in names)
-        after = UNITS[type(cell)](cell, a_BG, before, _of(f"layer{layer}", weights))
+        after = _unit(cell, a_BG, before, _of(f"layer{layer}", weights), masks.get(f"recurrent{layer}"))
         new.update(zip(names, after, strict=True))
-        x = after[0] * masks.get(f"mask{layer}", 1)
+        h = after[0] * masks.get(f"mask{layer}", 1)
+        x = h + x if residual and layer else h
     return new, x
+
+
+def _unit(
+    cell: Cell, a_BG: Tensor, before: tuple[Tensor, ...], weights: dict[str, Tensor], mask_BH: Tensor | None
+) -> tuple[Tensor, ...]:
+    """One step of a unit; to drop a number of its recurrent state is to drop a column of its recurrent matrices."""
+    normalises = any(name.endswith("_gain") for name in weights)
+    unit = (NORMALISED_UNITS if normalises else UNITS)[type(cell)]
+    if mask_BH is None:
+        return unit(cell, a_BG, before, weights)
+    recurrent = [name for name, _ in cell.products]
+    rows = []
+    for b, mask_H in enumerate(mask_BH):
+        masked = weights | {name: weights[name] * mask_H for name in recurrent}
+        rows.append(unit(cell, a_BG[b : b + 1], tuple(field[b : b + 1] for field in before), masked))
+    return tuple(torch.cat(field) for field in zip(*rows, strict=True))
 
 
 def _walk(

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell
+from anaphora.kernels.normalisation import Normal, UnitProducts
 from anaphora.kernels.products import Products
 from anaphora.kernels.scores import Score
 
@@ -101,12 +102,15 @@ class Project:
 class Unit:
     """A recurrent unit; its projected input is the sum of the signals named in ``inputs``.
 
-    It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``.
+    It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``. ``masked`` and ``normalised``
+    say what stands between the unit and its recurrent matrices: see ``UnitProducts``.
     """
 
     name: str
     cell: Cell
     inputs: tuple[str, ...]
+    masked: bool = False
+    normalised: bool = False
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -122,11 +126,17 @@ class Unit:
         """One step of the unit."""
         count = len(self.inputs)
         x_XBG = sum(inputs[1:count], inputs[0])
-        return self.cell.forward(x_XBG, inputs[count:], products.of(self.name))
+        product = UnitProducts(products, self.name, self.masked, self.normalised)
+        state, saved = self.cell.forward(x_XBG, inputs[count:], product)
+        return state, (saved, product.normals)
 
-    def backward(self, products: Products, saved: Any, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(
+        self, products: Products, saved: tuple[Any, tuple[tuple[str, Normal], ...]], doutputs: tuple[Tensor, ...]
+    ) -> tuple[Tensor, ...]:
         """One step of the unit undone; every input has the same gradient."""
-        dx_XBG, dstate = self.cell.backward(saved, doutputs, products.of(self.name))
+        of_cell, normals = saved
+        product = UnitProducts(products, self.name, self.masked, self.normalised, normals)
+        dx_XBG, dstate = self.cell.backward(of_cell, doutputs, product)
         return (dx_XBG,) * len(self.inputs) + tuple(dstate)
 
 
@@ -232,3 +242,57 @@ class Mask:
     def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """dx = dy * mask."""
         return (doutputs[0] * saved, None)
+
+
+@dataclass(frozen=True)
+class SentenceMask:
+    """y = x * mask with one mask for all steps of a sentence: the memory tensor ``<name>.mask`` (B x width)."""
+
+    name: str
+    source: str
+    target: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The signal."""
+        return (self.source,)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The target."""
+        return (self.target,)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+        """y = x * mask."""
+        return (inputs[0] * products.of(self.name).sentences("mask", inputs[0].shape[1]),), None
+
+    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """dx = dy * mask."""
+        return (doutputs[0] * products.of(self.name).sentences("mask", doutputs[0].shape[1]),)
+
+
+@dataclass(frozen=True)
+class Add:
+    """y = sum of inputs: a residual connection around a layer."""
+
+    name: str
+    inputs: tuple[str, ...]
+    target: str
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The inputs."""
+        return self.inputs
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The target."""
+        return (self.target,)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+        """y = sum."""
+        return (sum(inputs[1:], inputs[0]),), None
+
+    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """d = dy for every input."""
+        return (doutputs[0],) * len(self.inputs)

@@ -4,10 +4,13 @@ It reads running text in windows and carries its state from one to the next; ``<
 first, stands for ``<s>``.
 """
 
+from typing import Annotated, Literal
+
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config
+from anaphora.config import Config, by_kind
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.output import Output, OutputConfig
 from anaphora.nn.randomness import generator
@@ -16,12 +19,35 @@ from anaphora.nn.weights import AnyStart, Xavier
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
 
 
+class Chunk(Config):
+    """Gradients go back to the start of their chunk of the text, ``data.steps`` predictions long."""
+
+    kind: Literal["chunk"] = "chunk"
+    """The kind's name."""
+
+
+class Window(Config):
+    """Every prediction's gradient goes back over as many steps, within its chunk; costs ``steps`` times as much."""
+
+    kind: Literal["window"] = "window"
+    """The kind's name."""
+    steps: int = Field(ge=0)
+    """k: the loss of step t goes back over steps t - k to t, so 0 sees the step itself alone."""
+
+
+class RecurrenceConfig(RecurrentConfig):
+    """The recurrent layers of a language model."""
+
+    truncation: Annotated[Chunk | Window, Field(discriminator="kind"), by_kind] = Chunk()
+    """Where backpropagation through time stops."""
+
+
 class LanguageModelConfig(Config):
     """The network tables of a recurrent language model."""
 
     embedding: EmbeddingConfig = EmbeddingConfig()
     """Vectors of words or characters."""
-    recurrence: RecurrentConfig = RecurrentConfig()
+    recurrence: RecurrenceConfig = RecurrenceConfig()
     """What reads the text."""
     output: OutputConfig = OutputConfig()
     """How the next symbol is predicted."""
@@ -59,7 +85,9 @@ class LanguageModel(nn.Module):
             goes_on_B1 = batch.continues_B.unsqueeze(1)
             first = {name: state_BH.where(goes_on_B1, 0) for name, state_BH in carry.items()}
         x_TBD = self.embedding.vectors(batch.inputs.ids_BT.T)
-        scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first)
+        truncation = self.config.recurrence.truncation
+        back = truncation.steps if isinstance(truncation, Window) else None
+        scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first, back)
         loss = self.output.loss(scanned.outputs["h"], batch.targets)
         return loss, {name: state_BH.detach() for name, state_BH in scanned.state.items()}
 

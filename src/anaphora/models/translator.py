@@ -94,7 +94,8 @@ class Translator(nn.Module):
     def encode(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The memory that the decoder looks at, and its first state."""
         source = batch.inputs
-        encoded = self.encoder(self.source_embedding.vectors(source.ids_BT, "source"), source.lengths_B)
+        x_SBD = self.source_embedding.vectors(source.ids_BT.T, "source")
+        encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B)
         return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded)
 
     def stepper(self) -> "TranslatorStepper":

@@ -7,24 +7,27 @@
 
 In both, o_t = dropout(tanh(W_c c_t + W_h h_t)) is what the output layer sees. With input feeding, o_{t-1} enters the
 bottom layer beside the embedding (o_0 = 0).
+
+With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which asks
+in the second topology, is that of the top layer's unit itself.
 """
 
 from collections.abc import Mapping
 from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.kernels.parts import Activate, Attend, Mask, Part, Project, Unit, previous
+from anaphora.kernels.parts import Activate, Attend, Part, Project, previous
 from anaphora.kernels.products import linear
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.scores import AnyScore, General
 from anaphora.nn.encoder import Encoded
-from anaphora.nn.randomness import dropout_mask
-from anaphora.nn.stack import RecurrentConfig, projection_matrices, unit_matrices
+from anaphora.nn.stack import Layers, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
 
 
@@ -37,7 +40,7 @@ class DecoderConfig(RecurrentConfig):
     """What the projected start state goes through (Bahdanau et al. 2015: tanh)."""
     input_feeding: bool = True
     """Whether o_{t-1} enters the bottom layer (Luong et al. 2015, section 3.3)."""
-    readout: int = 0
+    readout: int = Field(0, ge=0)
     """Width of o_t; 0: as wide as a layer."""
 
     @property
@@ -57,7 +60,7 @@ class AttentionConfig(Config):
     """Which state of the top layer asks: the one before this step, or the new one."""
     context: Literal["state", "output"] = "output"
     """Where the context goes: into the bottom layer's unit (and the output), or into the output alone."""
-    size: int = 0
+    size: int = Field(0, ge=0)
     """Width of the scoring layer of score "concat"; 0: as wide as the decoder."""
 
 
@@ -73,7 +76,6 @@ class Decoder(nn.Module):
             ConfigError: the options do not go together.
         """
         super().__init__()
-        config.check_bias()
         if (attention.query, attention.context) not in (("current", "output"), ("previous", "state")):
             raise ConfigError(
                 f"attention.query '{attention.query}' does not go with attention.context '{attention.context}': "
@@ -81,18 +83,16 @@ class Decoder(nn.Module):
             )
         self.config, self.attention, self.summary_fields = config, attention, summaries
         self._hidden = attention.size or config.size
+        self._layers = Layers(config)
         self.weights = Weights(self._matrices(width, memory))
-        self._plain, self._masked = self._program(masked=False), self._program(masked=True)
+        self._plain, self._training = self._program(training=False), self._program(training=True)
 
     def _matrices(self, width: int, memory: int) -> dict[str, Matrix]:
         config, readout = self.config, self.config.readout_size
         rows, gates = config.cell.gates * config.size, config.cell.gates
-        matrices: dict[str, Matrix] = {}
-        for layer in range(config.layers):
-            columns = width if layer == 0 else config.size
-            matrices |= projection_matrices(f"input{layer}", rows, columns, config.bias, gates)
-            matrices |= unit_matrices(f"layer{layer}", config.cell, config.size)
-            if config.start == "project":
+        matrices = self._layers.matrices(width)
+        if config.start == "project":
+            for layer in range(config.layers):
                 for field in config.cell.state:
                     matrices |= projection_matrices(f"start{layer}_{field}", config.size, memory, config.bias)
         if config.input_feeding:
@@ -104,39 +104,40 @@ class Decoder(nn.Module):
         matrices |= projection_matrices("combine_context", readout, memory, config.bias)
         return matrices | projection_matrices("combine_state", readout, config.size, False)
 
-    def _program(self, masked: bool) -> Program:
-        """One step; ``masked`` with dropout between the layers and on o_t."""
+    def _program(self, training: bool) -> Program:
+        """One step; ``training`` with dropout between the layers and on o_t."""
         config, into_unit = self.config, self.attention.context == "state"
-        top = f"layer{config.layers - 1}.h"
-        scale = self.attention.score.width(config.size, self._hidden) ** -0.5 if self.attention.score.scaled else 1.0
-        attend = Attend("attention", self.attention.score, scale, previous(top) if into_unit else top)
-        parts: list[Part] = []
-        bottom = ["a0"]
-        if config.input_feeding:
-            parts.append(Project("feed", previous("o"), "fed", False))
-            bottom.append("fed")
-        if into_unit:
-            parts += [attend, Project("context", "context", "attended", False)]
-            bottom.append("attended")
-        source = "x"
-        for layer in range(config.layers):
-            parts.append(Project(f"input{layer}", source, f"a{layer}", config.bias))
-            inputs = tuple(bottom) if layer == 0 else (f"a{layer}",)
-            parts.append(Unit(f"layer{layer}", config.cell, inputs))
-            source = f"layer{layer}.h"
-            if masked and layer < config.layers - 1:
-                parts.append(Mask(f"dropout{layer}", source, f"mask{layer}", f"dropped{layer}"))
-                source = f"dropped{layer}"
-        if not into_unit:
-            parts.append(attend)
-        parts += [
+        before, beside = self._before_layers(into_unit)
+        layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
+        dropped = training and config.dropout.rate > 0
+        after: list[Part] = [] if into_unit else [self._attend(top)]
+        after += [
             Project("combine_context", "context", "of_context", config.bias),
             Project("combine_state", top, "of_state", False),
-            Activate("combine", ("of_context", "of_state"), "combined" if masked else "o"),
+            Activate("combine", ("of_context", "of_state"), "combined" if dropped else "o"),
         ]
-        if masked:
-            parts.append(Mask("dropout", "combined", "mask", "o"))
-        return Program(tuple(parts), ("o", "weights"))
+        if dropped:
+            after.append(config.dropout.part("dropout", "combined", "o"))
+        return Program((*before, *layers, *after), ("o", "weights"))
+
+    def _before_layers(self, into_unit: bool) -> tuple[list[Part], tuple[str, ...]]:
+        """What is known before the layers take their step, and what of it enters the bottom one."""
+        parts: list[Part] = []
+        beside: list[str] = []
+        if self.config.input_feeding:
+            parts.append(Project("feed", previous("o"), "fed", False))
+            beside.append("fed")
+        if into_unit:
+            state = f"layer{self.config.layers - 1}.h"
+            parts += [self._attend(previous(state)), Project("context", "context", "attended", False)]
+            beside.append("attended")
+        return parts, tuple(beside)
+
+    def _attend(self, query: str) -> Attend:
+        score = self.attention.score
+        return Attend(
+            "attention", score, score.width(self.config.size, self._hidden) ** -0.5 if score.scaled else 1.0, query
+        )
 
     def prepare(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
         """The memory of a batch: what does not depend on the step."""
@@ -176,15 +177,14 @@ class Decoder(nn.Module):
         self, x_TBD: Tensor, lengths_B: Tensor, first: Mapping[str, Tensor], memory: Mapping[str, Tensor]
     ) -> tuple[Tensor, Tensor]:
         """o (T x B x readout) and the attention weights (T x B x S) of whole sentences."""
-        rate = self.config.dropout if self.training else 0.0
-        inputs = {"x": x_TBD}
-        if rate:
-            widths = {f"mask{n}": self.config.size for n in range(self.config.layers - 1)}
-            for name, width in (widths | {"mask": self.config.readout_size}).items():
-                inputs[name] = dropout_mask(f"decoder.{name}", (*x_TBD.shape[:2], width), rate, x_TBD)
-        outputs = scan(
-            self._masked if rate else self._plain, inputs, first, self.weights.tensors(), memory, lengths_B
-        ).outputs
+        config, program, weights, inputs = self.config, self._plain, self.weights.tensors(), {"x": x_TBD}
+        if self.training:
+            program, weights = self._training, self.weights.dropped("decoder", config.weight_dropout)
+            widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
+            units = {f"layer{n}": config.size for n in range(config.layers)}
+            masks = config.dropout.draw("decoder", widths, units, x_TBD)
+            inputs, memory = inputs | masks.inputs, {**memory, **masks.memory}
+        outputs = scan(program, inputs, first, weights, memory, lengths_B).outputs
         return outputs["o"], outputs["weights"]
 
     def advance(
@@ -196,8 +196,4 @@ class Decoder(nn.Module):
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
-        self.weights.initialise(start, generator)
-        if self.config.bias:
-            with torch.no_grad():
-                for layer in range(self.config.layers):
-                    self.config.cell.start_bias(self.weights.tensors()[f"input{layer}.bias"])
+        self._layers.initialise(self.weights, start, generator)

@@ -1,22 +1,24 @@
 """Word vectors: a table, its dropout, and what it starts from."""
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import Config
-from anaphora.nn.randomness import dropped
+from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
+from anaphora.nn.randomness import dropout_mask, dropped
 from anaphora.nn.weights import Start
 
 
 class EmbeddingConfig(Config):
     """A table of word vectors."""
 
-    size: int = 256
+    size: int = Field(256, ge=1)
     """Numbers of a word vector."""
     scaled: bool = False
     """Multiply looked-up vectors by the square root of their size and start them so much smaller: for tied outputs."""
-    dropout: float = 0.0
-    """Share of the numbers of each looked-up vector that is dropped in training."""
+    dropout: AnyWordDropout = IndependentDropout()
+    """Share of the numbers of looked-up vectors that is dropped in training, and how; "variational" drops more."""
 
 
 class Embedding(nn.Embedding):
@@ -25,12 +27,29 @@ class Embedding(nn.Embedding):
     def __init__(self, config: EmbeddingConfig, words: int, name: str) -> None:
         """``words`` rows; ``name`` tells its dropout masks apart from those of others."""
         super().__init__(words, config.size, _weight=torch.zeros(words, config.size))
-        self._rate, self._name = config.dropout, name
+        self._dropout, self._name = config.dropout, name
         self._scale = config.size**0.5 if config.scaled else 1.0
 
     def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
-        """The vectors of ids, with one dimension more; ``purpose`` tells two uses of one table apart."""
-        return dropped(self(ids) * self._scale, f"embedding.{self._name}.{purpose}", self._rate, self.training)
+        """The vectors of ids, with one dimension more.
+
+        In training, ids are steps x sentences (T x B), and ``purpose`` tells two uses of one table apart.
+        """
+        vectors = self(ids) * self._scale
+        return self._dropped(vectors, ids, f"embedding.{self._name}.{purpose}") if self.training else vectors
+
+    def _dropped(self, x_TBD: Tensor, ids_TB: Tensor, purpose: str) -> Tensor:
+        dropout = self._dropout
+        if isinstance(dropout, IndependentDropout):
+            return dropped(x_TBD, purpose, dropout.rate, True)
+        if dropout.rate:
+            x_TBD = x_TBD * dropout_mask(purpose, tuple(x_TBD.shape[1:]), dropout.rate, x_TBD)
+        if dropout.words:
+            # a word's mask is that of its first place in the sentence
+            first_TB = (ids_TB.unsqueeze(1) == ids_TB).byte().argmax(1)
+            mask_TB = dropout_mask(f"{purpose}.words", tuple(ids_TB.shape), dropout.words, x_TBD)
+            x_TBD = x_TBD * mask_TB.gather(0, first_TB).unsqueeze(-1)
+        return x_TBD
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the table with what training starts from."""

@@ -28,7 +28,7 @@ class Encoded(NamedTuple):
 
 
 class Encoder(nn.Module):
-    """Layers of recurrence in one or two directions."""
+    """Layers of recurrence in one or two directions; a residual connection goes around both directions together."""
 
     def __init__(self, config: EncoderConfig, width: int) -> None:
         """``width`` of the embeddings."""
@@ -62,7 +62,8 @@ class Encoder(nn.Module):
                 h = scanned.outputs["h"]
                 outputs.append(h if way == "left_to_right" else h.take_along_dim(turned_SB1, 0))
                 states.append({name.removeprefix("layer0."): last for name, last in scanned.state.items()})
-            x_SBD = torch.cat(outputs, -1)
+            both_SBM = torch.cat(outputs, -1)
+            x_SBD = both_SBM + x_SBD if self.config.residual and layer else both_SBM
             summaries.append({field: torch.cat([state[field] for state in states], -1) for field in states[0]})
         return Encoded(x_SBD.transpose(0, 1), summaries)
 

@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import AnyCell, Cell, Lstm
-from anaphora.kernels.parts import Mask, Part, Project, Unit
+from anaphora.kernels.normalisation import Normalise
+from anaphora.kernels.parts import Add, Part, Project, Unit
 from anaphora.kernels.program import Program
-from anaphora.kernels.scan import Scanned, advance, scan
-from anaphora.nn.randomness import dropout_mask
+from anaphora.kernels.scan import Scanned, advance
+from anaphora.kernels.truncation import scan_windows
+from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.weights import Matrix, Start, Weights
 
 
@@ -20,12 +23,18 @@ class RecurrentConfig(Config):
 
     cell: AnyCell = Lstm()
     """The unit."""
-    layers: int = 1
+    layers: int = Field(1, ge=1)
     """How many layers stand on each other."""
-    size: int = 256
+    size: int = Field(256, ge=1)
     """Units of a layer (in each direction, where there are two)."""
-    dropout: float = 0.0
-    """Share of every layer's outputs that is dropped on the way up (Zaremba et al. 2014)."""
+    residual: bool = False
+    """Whether every layer from the second on adds its input to its output (Wu et al. 2016, section 3.1)."""
+    dropout: AnyDropout = IndependentDropout()
+    """Share of every layer's outputs that is dropped on the way up, and how; "variational" drops more."""
+    weight_dropout: Rate = 0.0
+    """Share of the recurrent matrices that is dropped, once a batch (Merity et al. 2018, section 2)."""
+    layer_norm: bool = False
+    """Whether a unit's projected input and each of its recurrent products are normalised (Ba et al. 2016)."""
     bias: bool = True
     """Whether units have a bias."""
 
@@ -54,6 +63,82 @@ def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: 
     return matrices | ({f"{name}.bias": Matrix(rows)} if bias else {})
 
 
+class Layers:
+    """The recurrent layers of a stack or of a decoder, as matrices and step parts.
+
+    Layer l from the second on (l = 1, ..) with input x^l, which is the output x^{l+1} of the layer below:
+
+        a^l = W x^l + b               or, normalised, gain * normal(W x^l) + b
+        h^l = unit(a^l, h^l_{t-1})
+        x^{l+1} = dropout(h^l)        or, with residual connections, dropout(h^l) + x^l
+
+    The bottom layer has no residual connection: its input is of another kind. All sizes from there on are equal.
+    Dropout acts before the sum, so that what a lower layer said is not dropped again and again on its way up. All
+    blocks of a product are normalised together, each recurrent product by itself (Ba et al. 2016, appendix; there the
+    memory of an LSTM is normalised as well on its way out, here it is not).
+    """
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        """Checks what the options say together."""
+        config.check_bias()
+        self.config = config
+
+    def matrices(self, width: int) -> dict[str, Matrix]:
+        """The weights of all layers; ``width`` of what the bottom one reads."""
+        config, cell = self.config, self.config.cell
+        rows = cell.gates * config.size
+        matrices: dict[str, Matrix] = {}
+        for layer in range(config.layers):
+            columns = width if layer == 0 else config.size
+            own_bias = config.bias and not config.layer_norm
+            matrices |= projection_matrices(f"input{layer}", rows, columns, own_bias, cell.gates)
+            matrices |= unit_matrices(f"layer{layer}", cell, config.size)
+            if config.layer_norm:
+                matrices[f"norm{layer}.gain"] = Matrix(rows, gain=True)
+                matrices |= {f"norm{layer}.bias": Matrix(rows)} if config.bias else {}
+                for short, blocks in cell.products:
+                    matrices[f"layer{layer}.{short}_gain"] = Matrix(blocks * config.size, gain=True)
+        return matrices
+
+    def parts(self, beside: tuple[str, ...], training: bool, masked: int) -> tuple[list[Part], str]:
+        """The parts of a step, and the signal that leaves the top; the bottom layer reads ``x``.
+
+        Args:
+            beside: projected signals that enter the bottom layer's unit with it.
+            training: whether dropout takes part.
+            masked: how many layers from the bottom have dropout behind them.
+        """
+        config, dropout = self.config, self.config.dropout
+        parts: list[Part] = []
+        source = "x"
+        for layer in range(config.layers):
+            below = source
+            parts.append(Project(f"input{layer}", below, f"a{layer}", config.bias and not config.layer_norm))
+            inputs = (f"a{layer}", *(beside if layer == 0 else ()))
+            if config.layer_norm:
+                parts.append(Normalise(f"norm{layer}", inputs, f"n{layer}", config.bias))
+                inputs = (f"n{layer}",)
+            forgets = training and dropout.of_state > 0
+            parts.append(Unit(f"layer{layer}", config.cell, inputs, forgets, config.layer_norm))
+            source = f"layer{layer}.h"
+            if training and dropout.rate and layer < masked:
+                parts.append(dropout.part(f"dropout{layer}", source, f"dropped{layer}"))
+                source = f"dropped{layer}"
+            if config.residual and layer:
+                parts.append(Add(f"residual{layer}", (source, below), f"sum{layer}"))
+                source = f"sum{layer}"
+        return parts, source
+
+    def initialise(self, weights: Weights, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights with what training starts from."""
+        weights.initialise(start, generator)
+        if self.config.bias:
+            part = "norm" if self.config.layer_norm else "input"
+            with torch.no_grad():
+                for layer in range(self.config.layers):
+                    self.config.cell.start_bias(weights.tensors()[f"{part}{layer}.bias"])
+
+
 class Stack(nn.Module):
     """Recurrent layers; the carried state has one tensor for each field of each layer, ``layer0.h``."""
 
@@ -64,45 +149,42 @@ class Stack(nn.Module):
             ConfigError: the options do not go together.
         """
         super().__init__()
-        config.check_bias()
         self.config = config
         self.name = name
-        matrices: dict[str, Matrix] = {}
-        for layer in range(config.layers):
-            columns, cell = (width if layer == 0 else config.size), config.cell
-            matrices |= projection_matrices(
-                f"input{layer}", cell.gates * config.size, columns, config.bias, cell.gates
-            ) | unit_matrices(f"layer{layer}", cell, config.size)
-        self.weights = Weights(matrices)
-        self._plain, self._masked = self._program(masked=False), self._program(masked=True)
+        self._layers = Layers(config)
+        self.weights = Weights(self._layers.matrices(width))
+        self._plain, self._training = self._program(training=False), self._program(training=True)
 
-    def _program(self, masked: bool) -> Program:
-        """One step of the stack; ``masked`` with dropout behind every layer."""
-        parts: list[Part] = []
-        source = "x"
-        for layer in range(self.config.layers):
-            unit = Unit(f"layer{layer}", self.config.cell, (f"a{layer}",))
-            parts += [Project(f"input{layer}", source, f"a{layer}", self.config.bias), unit]
-            source = unit.writes[0]
-            if masked:
-                parts.append(Mask(f"dropout{layer}", source, f"mask{layer}", f"dropped{layer}"))
-                source = f"dropped{layer}"
-        return Program(tuple(parts), (source,))
+    def _program(self, training: bool) -> Program:
+        """One step of the stack; ``training`` with dropout behind every layer."""
+        parts, top = self._layers.parts((), training, masked=self.config.layers)
+        return Program(tuple(parts), (top,))
 
     def zeros(self, sentences: int) -> dict[str, Tensor]:
         """The state before anything was read."""
         like = next(self.parameters())
         return {name: like.new_zeros(sentences, self.config.size) for name in self._plain.carried}
 
-    def forward(self, x_TBD: Tensor, lengths_B: Tensor, first: Mapping[str, Tensor] | None = None) -> Scanned:
-        """The outputs of the top layer (T x B x H) and the state at the end of each row."""
-        rate = self.config.dropout if self.training else 0.0
-        inputs, shape = {"x": x_TBD}, (*x_TBD.shape[:2], self.config.size)
-        if rate:
-            names = (f"{self.name}.{layer}" for layer in range(self.config.layers))
-            inputs |= {f"mask{n}": dropout_mask(name, shape, rate, x_TBD) for n, name in enumerate(names)}
-        program, state = self._masked if rate else self._plain, first or self.zeros(x_TBD.shape[1])
-        scanned = scan(program, inputs, state, self.weights.tensors(), {}, lengths_B)
+    def forward(
+        self,
+        x_TBD: Tensor,
+        lengths_B: Tensor,
+        first: Mapping[str, Tensor] | None = None,
+        back: int | None = None,
+    ) -> Scanned:
+        """The outputs of the top layer (T x B x H) and the state at the end of each row.
+
+        ``first`` is zero and ``back``, the steps that each step's gradient goes back over, all of them if not given.
+        """
+        config, state = self.config, first or self.zeros(x_TBD.shape[1])
+        program, weights, inputs, memory = self._plain, self.weights.tensors(), {"x": x_TBD}, {}
+        if self.training:
+            program, weights = self._training, self.weights.dropped(self.name, config.weight_dropout)
+            widths, units = ({f"{part}{n}": config.size for n in range(config.layers)} for part in ("dropout", "layer"))
+            masks = config.dropout.draw(self.name, widths, units, x_TBD)
+            inputs, memory = inputs | masks.inputs, masks.memory
+        back = x_TBD.shape[0] if back is None else back
+        scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back)
         return Scanned({"h": scanned.outputs[program.returns[0]]}, scanned.state)
 
     def advance(self, x_XBD: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
@@ -112,8 +194,4 @@ class Stack(nn.Module):
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
-        self.weights.initialise(start, generator)
-        if self.config.bias:
-            with torch.no_grad():
-                for layer in range(self.config.layers):
-                    self.config.cell.start_bias(self.weights.tensors()[f"input{layer}.bias"])
+        self._layers.initialise(self.weights, start, generator)

@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
+from anaphora.nn.randomness import dropout_mask
 
 
 class Matrix(NamedTuple):
@@ -20,6 +21,8 @@ class Matrix(NamedTuple):
     """How many blocks stand one above the other: the gates of a unit."""
     recurrent: bool = False
     """Whether it maps a state to the next, in square blocks."""
+    gain: bool = False
+    """Whether it is a vector that scales, and so starts from 1 whatever the others start from."""
 
 
 class Xavier(Config):
@@ -84,8 +87,24 @@ class Weights(nn.Module):
         """All of them by name, as ``scan`` and ``advance`` take them."""
         return dict(self.named_parameters())
 
+    def dropped(self, owner: str, rate: float) -> dict[str, Tensor]:
+        """All of them, with a share of every recurrent matrix dropped for this batch (Merity et al. 2018, section 2).
+
+        ``owner`` tells their masks apart from those of others.
+        """
+        return {
+            name: weight * dropout_mask(f"{owner}.{name}", tuple(weight.shape), rate, weight)
+            if rate and self._matrices[name].recurrent
+            else weight
+            for name, weight in self.tensors().items()
+        }
+
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill every weight with what training starts from."""
         with torch.no_grad():
             for name, weight in self.named_parameters():
-                start.fill(weight, self._matrices[name], generator)
+                matrix = self._matrices[name]
+                if matrix.gain:
+                    nn.init.ones_(weight)
+                else:
+                    start.fill(weight, matrix, generator)

@@ -1,0 +1,130 @@
+"""Dropout as an option: which numbers share a mask, and what draws the masks of a batch.
+
+dropout = 0.3                                                  a mask of its own at every step
+dropout = { kind = "variational", rate = 0.3, recurrent = 0.2 }    one mask for all steps of a sentence
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field
+from torch import Tensor
+
+from anaphora.config import Config
+from anaphora.kernels.parts import Mask, Part, SentenceMask
+from anaphora.nn.randomness import dropout_mask
+
+Rate = Annotated[float, Field(ge=0, lt=1)]
+"""A share of numbers that is dropped."""
+
+
+class Masks(NamedTuple):
+    """The masks of a batch, as ``scan`` takes them."""
+
+    inputs: dict[str, Tensor]
+    """T x B x width by signal."""
+    memory: dict[str, Tensor]
+    """B x width by ``part.mask``."""
+
+
+class Dropout(Config):
+    """What dropout is to a network of step parts."""
+
+    rate: Rate = 0.0
+    """Share of the numbers that is dropped in training; the rest is scaled up."""
+
+    @property
+    def of_state(self) -> float:
+        """Share of the recurrent state that is dropped."""
+        return 0.0
+
+    @abstractmethod
+    def part(self, name: str, source: str, target: str) -> Part:
+        """The part of a step that drops."""
+
+    @abstractmethod
+    def draw(self, owner: str, widths: Mapping[str, int], units: Mapping[str, int], x_TBD: Tensor) -> Masks:
+        """Masks for the parts of ``widths`` and for the states of ``units``, both by name; ``owner`` tells them apart.
+
+        ``x_TBD`` lends its length, its sentences and its type.
+        """
+
+
+class IndependentDropout(Dropout):
+    """A mask of its own at every step, and none on the recurrent state (Zaremba, Sutskever and Vinyals 2014)."""
+
+    kind: Literal["independent"] = "independent"
+    """The kind's name; a number alone is short for it."""
+
+    def part(self, name: str, source: str, target: str) -> Part:
+        """y = x * mask_t."""
+        return Mask(name, source, f"{name} mask", target)
+
+    def draw(self, owner: str, widths: Mapping[str, int], units: Mapping[str, int], x_TBD: Tensor) -> Masks:
+        """One number for each number dropped from."""
+        steps, sentences = x_TBD.shape[:2]
+        if not self.rate:
+            return Masks({}, {})
+        return Masks(
+            {
+                f"{name} mask": dropout_mask(f"{owner}.{name}", (steps, sentences, width), self.rate, x_TBD)
+                for name, width in widths.items()
+            },
+            {},
+        )
+
+
+class VariationalDropout(Dropout):
+    """One mask for all steps of a sentence, on the recurrent state as well (Gal and Ghahramani 2016, section 4)."""
+
+    kind: Literal["variational"] = "variational"
+    """The kind's name."""
+    recurrent: Rate = 0.0
+    """Share of what a unit multiplies by its recurrent matrices that is dropped: of h_{t-1}, or of r * h_{t-1}."""
+
+    @property
+    def of_state(self) -> float:
+        """``recurrent``."""
+        return self.recurrent
+
+    def part(self, name: str, source: str, target: str) -> Part:
+        """y = x * mask."""
+        return SentenceMask(name, source, target)
+
+    def draw(self, owner: str, widths: Mapping[str, int], units: Mapping[str, int], x_TBD: Tensor) -> Masks:
+        """One row of numbers for each sentence."""
+        sentences = x_TBD.shape[1]
+        drawn = {
+            f"{name}.mask": dropout_mask(f"{owner}.{name}", (sentences, width), rate, x_TBD)
+            for rate, places in ((self.rate, widths), (self.recurrent, units))
+            for name, width in places.items()
+            if rate
+        }
+        return Masks({}, drawn)
+
+
+class VariationalWords(Config):
+    """One mask for all words of a sentence, and whole words dropped wherever they stand in it."""
+
+    kind: Literal["variational"] = "variational"
+    """The kind's name."""
+    rate: Rate = 0.0
+    """Share of the numbers of a vector that is dropped in training, the same ones at every step of a sentence."""
+    words: Rate = 0.0
+    """Share of a sentence's different words whose vectors are dropped whole (Gal and Ghahramani 2016, section 4.2)."""
+
+
+def _by_rate(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"kind": value}
+    return {"kind": "independent", "rate": value} if isinstance(value, int | float) else value
+
+
+AnyDropout = Annotated[IndependentDropout | VariationalDropout, Field(discriminator="kind"), BeforeValidator(_by_rate)]
+"""Dropout of recurrent layers as a recipe writes it: ``0.3``, or ``{kind = "variational", rate = 0.3}``."""
+
+AnyWordDropout = Annotated[
+    IndependentDropout | VariationalWords, Field(discriminator="kind"), BeforeValidator(_by_rate)
+]
+"""Dropout of word vectors as a recipe writes it: ``0.1``, or ``{kind = "variational", rate = 0.1, words = 0.05}``."""

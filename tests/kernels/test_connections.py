@@ -1,0 +1,67 @@
+"""What stands between units: residual sums, masks of a whole sentence, normalisation; together, for every unit."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from anaphora.kernels.cells import Cell, Lstm
+from anaphora.kernels.naive_normalised import NORMALISED_UNITS
+
+OPTIONS = [
+    dict(zip(("residual", "normalised", "variational"), on, strict=True)) for on in itertools.product([0, 1], repeat=3)
+]
+TOGETHER = {"residual": True, "normalised": True, "variational": True}
+
+
+def shown(options: dict[str, int]) -> str:
+    return "-".join(name for name, on in options.items() if on) or "plain"
+
+
+@pytest.mark.parametrize("options", OPTIONS[1:], ids=shown)
+def test_values_and_gradients_equal_the_naive_reading(cell: Cell, options: dict[str, bool], layers: Callable) -> None:
+    if options["normalised"] and type(cell) not in NORMALISED_UNITS:
+        options = options | {"normalised": False}
+    network = layers(cell, 7, height=3, **options)
+    fast, slow = network.fast(), network.naive()
+    assert_close(fast, slow, rtol=0, atol=1e-10)
+    gradients = network.gradients(fast)
+    assert_close(gradients, network.gradients(slow), rtol=0, atol=1e-10)
+    assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
+
+
+def test_the_derived_gradients_are_those_of_finite_differences(cell: Cell, layers: Callable) -> None:
+    assert layers(cell, 3, lengths=(1, 2), **TOGETHER).exact()
+
+
+def test_the_derived_gradients_are_right_at_a_large_odd_size(cell: Cell, layers: Callable) -> None:
+    assert layers(cell, 63, height=2, **TOGETHER).exact(fast_mode=True)
+
+
+def test_a_sentence_has_the_same_bits_alone_and_among_others(cell: Cell, layers: Callable) -> None:
+    network = layers(cell, 20, height=2, lengths=(5, 2, 7, 1, 9, 3, 9), **TOGETHER).to(torch.float32)
+    with torch.no_grad():
+        together = network.fast()
+        for row, length in enumerate(network.lengths_B.tolist()):
+            alone = network.sentences(torch.tensor([row])).fast()
+            of_row = {n: t[row : row + 1] if "last" in n else t[:length, row : row + 1] for n, t in together.items()}
+            assert_close(alone, of_row, rtol=0, atol=0)
+
+
+def test_the_way_back_can_be_walked_twice(layers: Callable) -> None:
+    network = layers(Lstm(), 7, height=2, **TOGETHER)
+    loss = network.fast()["sum1"].sum()
+    once, twice = (torch.autograd.grad(loss, network.leaves.values(), retain_graph=True) for _ in range(2))
+    assert_close(once, twice, rtol=0, atol=0)
+
+
+def test_a_recurrent_mask_that_drops_all_leaves_each_step_its_input_alone(layers: Callable) -> None:
+    """All that is left of the past is what the unit keeps without a matrix; the LSTM's cell, here set to zero."""
+    network = layers(Lstm(), 7, variational=True, lengths=(1, 1, 1))
+    dropped = replace(network, sentence_masks=network.sentence_masks | {"layer0.mask": torch.zeros(3, 7).double()})
+    other = {"first layer0.h": torch.randn(3, 7, dtype=torch.float64)}
+    assert_close(dropped.fast(**other), dropped.fast(), rtol=0, atol=0)
+    assert not torch.equal(network.fast(**other)["last layer0.h"], network.fast()["last layer0.h"])

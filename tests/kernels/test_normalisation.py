@@ -1,0 +1,56 @@
+"""Layer normalisation: torch's own, rows that stand for themselves, and what it does not see."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.testing import assert_close
+
+from anaphora.kernels.cells import Cell
+from anaphora.kernels.normalisation import Normalise, normal
+from anaphora.kernels.program import Program
+from anaphora.kernels.scan import scan
+
+
+@pytest.mark.parametrize("width", [2, 7, 63])
+def test_it_is_the_layer_norm_of_torch(width: int) -> None:
+    source = torch.Generator().manual_seed(1)
+    shapes = {"x": (4, 3, width), "norm.gain": (width,), "norm.bias": (width,)}
+    leaves = {n: torch.randn(s, generator=source, dtype=torch.float64).requires_grad_() for n, s in shapes.items()}
+    weights = {name: leaf for name, leaf in leaves.items() if name != "x"}
+    program = Program((Normalise("norm", ("x",), "y", True),), ("y",))
+    ours = scan(program, {"x": leaves["x"]}, {}, weights, {}, torch.tensor([4, 4, 4])).outputs["y"]
+    theirs = functional.layer_norm(leaves["x"], (width,), *weights.values())
+    assert_close(ours, theirs, rtol=0, atol=1e-12)
+    assert_close(gradients(ours, leaves), gradients(theirs, leaves), rtol=0, atol=1e-11)
+
+
+def gradients(y: Tensor, leaves: dict[str, Tensor]) -> tuple[Tensor, ...]:
+    factors = torch.randn(y.shape, generator=torch.Generator().manual_seed(2), dtype=y.dtype)
+    return torch.autograd.grad((y * factors).sum(), list(leaves.values()))
+
+
+@pytest.mark.parametrize("width", [20, 33, 512])
+@pytest.mark.parametrize("rows", [1, 3, 8, 50])
+def test_a_row_has_the_same_bits_alone_and_among_others(width: int, rows: int) -> None:
+    a_1BW = torch.randn(1, rows, width, generator=torch.Generator().manual_seed(3))
+    together = normal(a_1BW).n
+    for row in range(rows):
+        assert torch.equal(normal(a_1BW[:, row : row + 1]).n[0, 0], together[0, row])
+
+
+def test_a_row_of_equal_numbers_becomes_zero() -> None:
+    assert not normal(torch.full((1, 1, 5), 3.0)).n.any()
+
+
+def test_normalised_units_do_not_see_the_size_of_their_matrices(cell: Cell, layers: Callable) -> None:
+    network = layers(cell, 7, height=2, normalised=True)
+    larger = {
+        name: 1000 * leaf.detach()
+        for name, leaf in network.leaves.items()
+        if name in ("input0.weight", "input1.weight", *(f"layer1.{matrix}" for matrix, _ in cell.products))
+    }
+    assert_close(network.fast(**larger), network.fast(), rtol=0, atol=1e-3)
+    assert_close(network.fast(**larger), network.fast(**{n: 7 * m for n, m in larger.items()}), rtol=0, atol=1e-9)

@@ -1,0 +1,119 @@
+"""Truncation by windows: the definition, step by step, against the one wide scan."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.errors import ShapeError
+from anaphora.kernels import naive
+from anaphora.kernels.cells import Cell, Lstm
+from anaphora.kernels.truncation import scan_windows
+
+STEPS = 4
+ALL = pytest.mark.parametrize("back", [0, 1, 2, STEPS - 1, STEPS, 10])
+
+
+def windows(network: Any, back: int, **changed: Tensor) -> dict[str, Tensor]:
+    leaves = network.leaves | changed
+    outputs, state = scan_windows(
+        network.program,
+        {"x": leaves["x"]} | network.masks,
+        network.first(leaves),
+        network.weights(leaves),
+        network.memory(leaves),
+        network.lengths_B,
+        back,
+    )
+    return outputs | {f"last {name}": value for name, value in state.items()}
+
+
+def by_definition(network: Any, back: int, factors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Every step has copies of all that it looks at, and L_t counts the copies of the steps t - back .. t alone."""
+    output = network.program.returns[0]
+    copies: list[dict[str, Tensor]] = []
+    losses: list[Tensor] = []
+    state = network.first(network.leaves)
+    for t, x_BD in enumerate(network.leaves["x"]):
+        here = {n: w.detach().clone().requires_grad_() for n, w in network.weights(network.leaves).items()}
+        here["x"] = x_BD.detach().clone().requires_grad_()
+        there_B = (network.lengths_B > t).long()
+        masks = {name: mask[t : t + 1] for name, mask in network.masks.items()}
+        walked = naive.stack(network.cell, here["x"].unsqueeze(0), there_B, state, here, masks)
+        state = walked.state
+        copies.append(here)
+        ends_B1 = (network.lengths_B == t + 1).unsqueeze(1)
+        loss = (walked.outputs["h"][0] * factors[output][t]).sum()
+        losses.append(loss + sum((state[n] * factors[f"last {n}"] * ends_B1).sum() for n in state))
+
+    total = {name: torch.zeros_like(leaf) for name, leaf in network.leaves.items()}
+    for t, loss in enumerate(losses):
+        for s in range(max(0, t - back), t + 1):
+            of_step = torch.autograd.grad(loss, list(copies[s].values()), retain_graph=True, materialize_grads=True)
+            for name, gradient in zip(copies[s], of_step, strict=True):
+                (total[name][s] if name == "x" else total[name]).add_(gradient)
+        if t < back:
+            first = {name: leaf for name, leaf in network.leaves.items() if name.startswith("first ")}
+            of_first = torch.autograd.grad(loss, list(first.values()), retain_graph=True, materialize_grads=True)
+            for name, gradient in zip(first, of_first, strict=True):
+                total[name] += gradient
+    return total
+
+
+def random_factors(outputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    source = torch.Generator().manual_seed(6)
+    return {n: torch.randn(block.shape, generator=source, dtype=torch.float64) for n, block in outputs.items()}
+
+
+def gradients(network: Any, outputs: dict[str, Tensor], factors: dict[str, Tensor]) -> dict[str, Tensor]:
+    loss = sum((block * factors[name]).sum() for name, block in outputs.items())
+    found = torch.autograd.grad(loss, list(network.leaves.values()), materialize_grads=True)  # type: ignore[arg-type]
+    return dict(zip(network.leaves, found, strict=True))
+
+
+@ALL
+@pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
+def test_every_loss_goes_back_over_its_own_window(cell: Cell, back: int, masked: bool, layers: Callable) -> None:
+    network = layers(cell, 5, height=2, lengths=(2, STEPS, 1, 3), masked=masked)
+    outputs = windows(network, back)
+    factors = random_factors(outputs)
+    assert_close(gradients(network, outputs, factors), by_definition(network, back, factors), rtol=0, atol=1e-11)
+
+
+@ALL
+def test_the_outputs_are_those_of_a_scan(cell: Cell, back: int, layers: Callable) -> None:
+    network = layers(cell, 5, height=2, lengths=(2, STEPS, 1, 3), residual=True, normalised=True, variational=True)
+    assert_close(windows(network, back), network.fast(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("back", [STEPS, STEPS + 3])
+def test_a_window_as_long_as_the_text_is_all_of_backpropagation(back: int, layers: Callable) -> None:
+    network = layers(Lstm(), 5, height=2, lengths=(2, STEPS, 1, 3), variational=True)
+    assert_close(network.gradients(windows(network, back)), network.gradients(network.fast()), rtol=0, atol=1e-12)
+
+
+def test_one_step_less_than_the_text_leaves_out_the_first_state_alone(layers: Callable) -> None:
+    network = layers(Lstm(), 5, height=2, lengths=(STEPS, STEPS))
+    short, whole = (network.gradients(outputs) for outputs in (windows(network, STEPS - 1), network.fast()))
+    for name in network.leaves:
+        assert torch.allclose(short[name], whole[name], rtol=0, atol=1e-12) != name.startswith("first "), name
+
+
+def test_padding_full_of_nan_changes_nothing(layers: Callable) -> None:
+    network = layers(Lstm(), 5, lengths=(2, STEPS, 1))
+    behind_TB1 = (torch.arange(STEPS).unsqueeze(1) >= network.lengths_B).unsqueeze(-1)
+    poisoned = network.leaves["x"].detach().masked_fill(behind_TB1, torch.nan).requires_grad_()
+    expected, spoilt = windows(network, 1), windows(network, 1, x=poisoned)
+    assert_close(spoilt, expected, rtol=0, atol=0)
+    spoilt_network = replace(network, leaves=network.leaves | {"x": poisoned})
+    assert_close(spoilt_network.gradients(spoilt), network.gradients(expected), rtol=0, atol=0)
+
+
+def test_it_refuses_what_a_scan_refuses(layers: Callable) -> None:
+    network = layers(Lstm(), 5)
+    with pytest.raises(ShapeError, match="between 1 and T=4"):
+        windows(replace(network, lengths_B=torch.tensor([4, 5, 1])), 1)

@@ -1,0 +1,258 @@
+"""Options combine: every two choices of different options meet in some translator below, and each of them works."""
+
+import itertools
+from typing import Any, get_args
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels import naive
+from anaphora.kernels.cells import AnyCell
+from anaphora.kernels.naive_normalised import NORMALISED_UNITS
+from anaphora.kernels.scores import AnyScore
+from anaphora.models.registry import build
+from anaphora.models.translator import Translator
+from anaphora.nn.decoder import Decoder
+from anaphora.nn.randomness import draws
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.search.beam import beam
+from anaphora.search.scoring import score
+
+SYMBOLS = Symbols(23, 0, 1, 2, 3)
+SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
+TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
+
+
+def members(union: Any) -> dict[str, Any]:
+    """The classes of ``Annotated[A | B, ..]`` by their names."""
+    inner = get_args(union)[0]
+    return {member.model_fields["kind"].default: member for member in get_args(inner) or (inner,)}
+
+
+CELLS, SCORES = members(AnyCell), members(AnyScore)
+
+
+VARIATIONAL = {"kind": "variational", "rate": 0.2, "recurrent": 0.2}
+CHOICES: dict[str, list[Any]] = {
+    "cell": list(CELLS),
+    "score": list(SCORES),
+    "scaled": [False, True],
+    "topology": [("current", "output"), ("previous", "state")],
+    "input_feeding": [True, False],
+    "layers": [1, 3],
+    "residual": [False, True],
+    "layer_norm": [False, True],
+    "dropout": [0.0, 0.2, VARIATIONAL],
+    "weight_dropout": [0.0, 0.2],
+    "bias": [True, False],
+    "bidirectional": [True, False],
+    "start": ["project", "zero"],
+    "words": [0.0, 0.1, {"kind": "variational", "rate": 0.1, "words": 0.1}],
+    "readout": [0, 8],
+}
+
+
+def covering(choices: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Rows in which every pair of choices of two options occurs; each row takes as many new pairs as it can."""
+    Pair = tuple[str, int, str, int]
+    open_pairs: set[Pair] = {
+        (a, i, b, j)
+        for a, b in itertools.combinations(choices, 2)
+        for i in range(len(choices[a]))
+        for j in range(len(choices[b]))
+    }
+    rows = []
+    while open_pairs:
+        a, i, b, j = min(open_pairs)
+        row = {a: i, b: j}
+        for name in choices:
+            if name not in row:
+                row[name] = max(
+                    range(len(choices[name])), key=lambda k: new_pairs(row | {name: k}, choices, open_pairs)
+                )
+        open_pairs -= set(pairs(row, choices))
+        rows.append({name: choices[name][row[name]] for name in choices})
+    return rows
+
+
+def pairs(row: dict[str, int], choices: dict[str, list[Any]]) -> list[tuple[str, int, str, int]]:
+    return [(a, row[a], b, row[b]) for a, b in itertools.combinations([n for n in choices if n in row], 2)]
+
+
+def new_pairs(row: dict[str, int], choices: dict[str, list[Any]], open_pairs: set[Any]) -> int:
+    return len(open_pairs.intersection(pairs(row, choices)))
+
+
+ROWS = covering(CHOICES)
+EVERY_ROW = pytest.mark.parametrize(
+    "row", ROWS, ids=lambda row: "-".join(map(str, (row["cell"], row["score"], row["layers"])))
+)
+
+
+def make(row: dict[str, Any]) -> Translator:
+    """A small translator whose annotations are as wide as its decoder, as score "dot" asks for."""
+    unbiased = not row["bias"] and "forget_bias" in CELLS[row["cell"]].model_fields
+    cell = {"kind": row["cell"]} | ({"forget_bias": 0.0} if unbiased else {})
+    shared = {name: row[name] for name in ("layers", "residual", "layer_norm", "dropout", "weight_dropout", "bias")}
+    tables = {
+        "embedding": {"size": 8, "dropout": row["words"]},
+        "encoder": shared
+        | {"cell": cell, "bidirectional": row["bidirectional"], "size": 12 if row["bidirectional"] else 24},
+        "decoder": shared
+        | {"cell": cell, "size": 24, "readout": row["readout"]}
+        | {name: row[name] for name in ("input_feeding", "start")},
+        "attention": {
+            "score": {"kind": row["score"], "scaled": row["scaled"]},
+            "query": row["topology"][0],
+            "context": row["topology"][1],
+        },
+        "output": {"bias": row["bias"]},
+    }
+    model = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
+    assert isinstance(model, Translator)
+    model.initialise(seed=3)
+    return model
+
+
+def batch(rows: list[int]) -> Batch:
+    def padded(sentences: list[list[int]], width: int) -> Sequence:
+        ids = torch.zeros(len(sentences), width, dtype=torch.long)
+        for row, sentence in enumerate(sentences):
+            ids[row, : len(sentence)] = torch.tensor(sentence)
+        return Sequence(ids, torch.tensor([len(sentence) for sentence in sentences]))
+
+    targets = [TARGETS[n] for n in rows]
+    return Batch(
+        padded([SOURCES[n] for n in rows], 16),
+        padded(targets, max(map(len, targets))),
+        torch.tensor(rows),
+        torch.zeros(len(rows), dtype=torch.bool),
+    )
+
+
+ALL = batch([0, 1, 2, 3])
+
+
+def test_every_two_choices_of_different_options_meet() -> None:
+    for a, b in itertools.combinations(CHOICES, 2):
+        met = [(row[a], row[b]) for row in ROWS]
+        assert all(pair in met for pair in itertools.product(CHOICES[a], CHOICES[b])), (a, b)
+
+
+@EVERY_ROW
+def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(row: dict[str, Any]) -> None:
+    model = make(row)
+    model.eval()
+    with torch.no_grad():
+        before = model(ALL)[0].sum.item()
+    weights = {name: weight for name, weight in model.named_parameters() if weight.numel()}
+    seen: set[str] = set()
+    for update in range(1, 11):
+        model.train()
+        with draws(1, update):
+            gradients = torch.autograd.grad(model(ALL)[0].sum, list(weights.values()))
+        for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
+            seen |= {name} if gradient.any() else set()
+            weight.data -= 0.01 * gradient.sign()
+    assert seen == weights.keys()
+    model.eval()
+    with torch.no_grad():
+        assert model(ALL)[0].sum.item() < 0.9 * before
+
+
+@EVERY_ROW
+def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(row: dict[str, Any]) -> None:
+    stepper = make(row).stepper()
+
+    def found(rows: list[int]) -> dict[int, Any]:
+        inputs = batch(rows)
+        search = Batch(inputs.inputs, None, inputs.numbers_B, inputs.continues_B)
+        return dict(zip(rows, beam(stepper, search, size=3, max_length=6), strict=True))
+
+    together = found([0, 1, 2, 3])
+    for rows in ([2], [3, 1]):
+        for number, hypotheses in found(rows).items():
+            assert hypotheses == together[number]
+    for number, (best, *_) in together.items():
+        ids = torch.tensor([[*best.ids, *([SYMBOLS.eos] if best.finished else [])]])
+        one = batch([number])
+        forced = Batch(one.inputs, Sequence(ids, torch.tensor([ids.shape[1]])), one.numbers_B, one.continues_B)
+        assert score(stepper, forced)[0].score == best.score
+
+
+@EVERY_ROW
+def test_what_search_steps_through_is_what_training_computes(row: dict[str, Any]) -> None:
+    model = make(row).eval()
+    with torch.no_grad():
+        loss = model(ALL)[0].sum.item()
+    assert -sum(hypothesis.score for hypothesis in score(model.stepper(), ALL)) == pytest.approx(loss, rel=1e-5)
+
+
+@EVERY_ROW
+def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
+    decoder = make(row).double().decoder
+    if row["layer_norm"] and type(decoder.config.cell) not in NORMALISED_UNITS:
+        pytest.skip("this unit has no normalised reading; finite differences and the other units speak for it")
+    leaves, lengths_B, positions_B = decoder_leaves(decoder), torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
+    weights = {name: leaf for name, leaf in leaves.items() if "." in name and not name.startswith("first ")}
+    first = {name.removeprefix("first "): leaf for name, leaf in leaves.items() if name.startswith("first ")}
+    config, attention = decoder.config, decoder.attention
+    short = {name.removeprefix("attention."): w for name, w in weights.items() if name.startswith("attention.")}
+    memory = {
+        "attention.keys": attention.score.prepare(leaves["memory"], short),
+        "attention.values": leaves["memory"],
+        "attention.closed": torch.arange(5) >= positions_B.unsqueeze(1),
+    }
+    with draws(1, 1):
+        o_TBR, weights_TBS = decoder(leaves["x"], lengths_B, first, memory)
+        dropped = decoder.weights.dropped("decoder", config.weight_dropout)
+        masks = naive_masks(decoder, leaves["x"])
+    expected = naive.decoder(
+        config.cell,
+        attention.score,
+        attention.query,
+        leaves["x"],
+        leaves["memory"],
+        lengths_B,
+        positions_B,
+        first,
+        dropped,
+        masks,
+        config.residual,
+    ).outputs
+    got = {"o": o_TBR, "weights": weights_TBS}
+    assert_close(got, expected, rtol=0, atol=1e-10)
+    gradients, naive_gradients = (
+        torch.autograd.grad(
+            sum(block.sin().sum() for block in outputs.values()),  # type: ignore[arg-type]
+            list(leaves.values()),
+            materialize_grads=True,
+            retain_graph=True,
+        )
+        for outputs in (got, expected)
+    )
+    assert_close(gradients, naive_gradients, rtol=0, atol=1e-9)
+
+
+def decoder_leaves(decoder: Decoder) -> dict[str, Tensor]:
+    source = torch.Generator().manual_seed(8)
+    shapes = {"x": (4, 3, 8), "memory": (3, 5, 24)}
+    shapes |= {f"first layer{n}.{f}": (3, 24) for n in range(decoder.config.layers) for f in decoder.config.cell.state}
+    if decoder.config.input_feeding:
+        shapes["first o"] = (3, decoder.config.readout_size)
+    made = {name: torch.randn(shape, generator=source, dtype=torch.float64) for name, shape in shapes.items()}
+    used = {n: w for n, w in decoder.weights.tensors().items() if not n.startswith("start")}
+    return {name: leaf.requires_grad_() for name, leaf in made.items()} | used
+
+
+def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
+    """What the decoder draws, under the names and in the layout of the naive reading."""
+    config = decoder.config
+    widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
+    units = {f"layer{n}": config.size for n in range(config.layers)}
+    inputs, memory = config.dropout.draw("decoder", widths, units, x_TBD)
+    every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
+    every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}
+    return {name.replace("dropout", "mask").replace("layer", "recurrent"): mask for name, mask in every_step.items()}
