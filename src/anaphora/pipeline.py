@@ -7,10 +7,10 @@ width, and neither their order nor their size plays a part.
 """
 
 from collections import abc
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import torch
 from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.alignment import Links, hard_links, merge, words_of
+from anaphora.evaluation.alignment import Links, hard_links, merge, spaced, words_of
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.evaluation.perplexity import Prediction, TextSize, text_size
 from anaphora.evaluation.stream import stream_loss
@@ -32,6 +32,7 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
 from anaphora.text.coder import TextCoder
+from anaphora.text.sentences import Passage, Splitter
 
 _BATCH_TOKENS = 2048
 """Source tokens that are searched side by side."""
@@ -54,7 +55,15 @@ def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> 
     if experiment["task"] == "language-model":
         return LanguageModel(network, coders["text"])
     evaluation = TranslationEvaluation.parse(experiment.get("evaluation", {}), str(path / "experiment.toml"))
-    return Translator(network, coders["source"], coders["target"], evaluation)
+    return Translator(network, coders["source"], coders["target"], evaluation, _splitter(experiment))
+
+
+def _splitter(experiment: Mapping[str, Any]) -> Splitter | None:
+    """How running text is split for a run; None for one that takes lines whole."""
+    if experiment.get("text", {}).get("sentences", "split") == "whole":
+        return None
+    data = experiment.get("data", {})
+    return Splitter(str(data.get("source", "")), str(data.get("target", "")))
 
 
 @dataclass(frozen=True)
@@ -74,14 +83,46 @@ class Translation:
     """Attention [target pieces, source pieces]; None for models without."""
     alternatives: tuple["Translation", ...] = ()
     """Other translations that the beam finished, best first, no text twice."""
+    sentences: tuple["Translation", ...] = field(default=(), compare=False, repr=False)
+    """The translations of its sentences, where the text was split into them; ``weights`` is None then."""
 
     def links(self) -> Links:
         """Links between the space-separated words of the source and the translation, by where it looked most."""
-        if self.weights is None:
-            return frozenset()
-        source, target = self.source_pieces[:-1], self.target_pieces[: len(self.target_pieces) - self.finished]
-        links = hard_links(self.weights, len(source), len(target))
+        links: set[tuple[int, int]] = set()
+        sources = targets = 0
+        for part in self.sentences or (self,):
+            source, target = part._units()
+            if part.weights is not None:
+                found = hard_links(part.weights, len(source), len(target))
+                links |= {(sources + i, targets + j) for i, j in found}
+            sources, targets = sources + len(source), targets + len(target)
+        source, target = self._units()
         return merge(links, words_of(source), words_of(target))
+
+    def _units(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The pieces of both sides without ``</s>``."""
+        return self.source_pieces[:-1], self.target_pieces[: len(self.target_pieces) - self.finished]
+
+    @classmethod
+    def joined(cls, text: str, parts: abc.Sequence["Translation"], gaps: abc.Sequence[tuple[str, str]]) -> Self:
+        """The translation ``text`` that the translations of its sentences make, with no alternatives.
+
+        ``gaps`` are what stands in front of every sentence but the first, in the source and in the translation.
+        """
+        pieces: tuple[list[str], list[str]] = ([], [])
+        for part, spaces in zip(parts, (("", ""), *gaps), strict=True):
+            for side, units, space in zip(pieces, part._units(), spaces, strict=True):
+                side += spaced(units, bool(space)) if side else units
+        finished = all(part.finished for part in parts)
+        return cls(
+            text=text,
+            score=sum(part.score for part in parts),
+            finished=finished,
+            source_pieces=(*pieces[0], *parts[-1].source_pieces[-1:]),
+            target_pieces=(*pieces[1], *(parts[-1].target_pieces[-1:] if finished else ())),
+            weights=None,
+            sentences=tuple(parts),
+        )
 
 
 class Translator:
@@ -93,11 +134,14 @@ class Translator:
         source: TextCoder,
         target: TextCoder,
         evaluation: TranslationEvaluation = _EVALUATION,
+        splitter: Splitter | None = None,
     ) -> None:
         """The network may go on being trained in between: it is read anew by every call.
 
-        Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise.
+        Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
+        into sentences by ``splitter``, or not at all.
         """
+        self._splitter = splitter
         self._model = model
         self._source = source
         self._target = target
@@ -138,6 +182,49 @@ class Translator:
             report(Progress("translate", done, len(rows), "sentences"))
         return answers
 
+    def translate_text(
+        self,
+        texts: abc.Sequence[str],
+        *,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        alternatives: int = 0,
+        report: Report = silent,
+    ) -> list[Translation]:
+        """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
+
+        The alternatives of a text are those with another translation of one sentence, the best first. Where the run
+        takes lines whole (text.sentences), a text is one sentence.
+        """
+        _demand_several(texts)
+        split = self._splitter.split if self._splitter else Passage.whole
+        passages = [split(text) for text in texts]
+        every = [sentence for passage in passages for sentence in passage.sentences]
+        found = iter(
+            self.translate(every, beam=beam, length_penalty=length_penalty, alternatives=alternatives, report=report)
+        )
+        return [self._together(passage, [next(found) for _ in passage.sentences], alternatives) for passage in passages]
+
+    def _together(self, passage: Passage, parts: list[Translation], most: int) -> Translation:
+        """One translation of the sentences of a passage, its alternatives with another translation of one of them."""
+        gaps = self._splitter.gaps(passage) if self._splitter else passage.gaps
+
+        def put(chosen: list[Translation]) -> Translation:
+            text = passage.with_sentences([part.text for part in chosen], gaps)
+            if len(chosen) == 1:
+                return replace(chosen[0], text=text, alternatives=())
+            return Translation.joined(text, chosen, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
+
+        if not parts:
+            return Translation(gaps[0], 0.0, True, (), (), None)
+        others = [
+            put([*parts[:place], other, *parts[place + 1 :]])
+            for place, part in enumerate(parts)
+            for other in part.alternatives
+        ]
+        others.sort(key=lambda other: -other.score)
+        return replace(put(parts), alternatives=tuple(others[: max(0, most)]))
+
     def score_pairs(
         self, sources: abc.Sequence[str], targets: abc.Sequence[str], *, report: Report = silent
     ) -> list[Translation]:
@@ -161,8 +248,7 @@ class Translator:
         return [answers[number] for number in range(len(rows))]
 
     def _encode(self, texts: abc.Sequence[str]) -> list[list[int]]:
-        if isinstance(texts, str):
-            raise TypeError("Several texts were expected, but one came: put it into a list, as in [text].")
+        _demand_several(texts)
         return [self._source.encode(text) for text in texts]
 
     def _batches(self, sources: list[list[int]], targets: list[list[int]] | None = None) -> LazyBatches:
@@ -199,6 +285,11 @@ class Translator:
             weights=None if hypothesis.weights is None else hypothesis.weights.numpy(),
             alternatives=alternatives,
         )
+
+
+def _demand_several(texts: abc.Sequence[str]) -> None:
+    if isinstance(texts, str):
+        raise TypeError("Several texts were expected, but one came: put it into a list, as in [text].")
 
 
 def longest(units: int) -> int:

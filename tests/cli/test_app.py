@@ -134,6 +134,18 @@ def test_standard_input_is_translated_line_by_line(toy_pairs: Path, tiny_transla
     assert done.stdout.split(b"\n")[1] == b""
 
 
+def test_lines_are_split_into_sentences_unless_they_are_to_stay_whole(
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path
+) -> None:
+    run, text, answer = tmp_path / "run", tmp_path / "text.en", tmp_path / "text.fr"
+    assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
+    text.write_text("  Abc. Def.\n")
+    assert main(["translate", str(run), str(text), "--output", str(answer), "--alignments", str(tmp_path / "l")]) == 0
+    assert answer.read_text().startswith("  ")
+    assert main(["translate", str(run), str(text), "--output", str(answer), "--no-split"]) == 0
+    assert not answer.read_text().startswith("  ")
+
+
 def test_a_language_model_is_trained_and_writes(
     toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

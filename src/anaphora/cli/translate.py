@@ -21,21 +21,25 @@ EXAMPLES = (
 
 def run(
     run_folder: RunFolder,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Text to translate, a sentence a line.")] = "-",
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Text to translate, line by line.")] = "-",
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     output: Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")] = None,
     alignments: Annotated[
         Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")
     ] = None,
+    no_split: Annotated[
+        bool, typer.Option("--no-split", help="Take every line as one sentence; else lines are split into sentences.")
+    ] = False,
     threads: Threads = 0,
 ) -> None:
-    """Translate a text line by line; an empty line stays empty."""
+    """Translate a text line by line; lines, and the white space in them, stay where they are."""
     check_writable(output, alignments)
     use_threads(threads)
     with listening() as report:
         translator = open_translator(run_folder, report)
-        translations = translator.translate(_lines(file), beam=beam, length_penalty=length_penalty, report=report)
+        translate = translator.translate if no_split else translator.translate_text
+        translations = translate(_lines(file), beam=beam, length_penalty=length_penalty, report=report)
     _write(translations, output, alignments)
 
 

@@ -42,6 +42,13 @@ def words_of(pieces: Sequence[str]) -> list[int | None]:
     return words
 
 
+def spaced(pieces: Sequence[str], space: bool) -> list[str]:
+    """The pieces of a text with the space in front of the first, or without it, whatever it had."""
+    first, *others = pieces or [""]
+    bare = first.removeprefix(_SPACE)
+    return [_SPACE + bare if space else bare, *others][: len(pieces)]
+
+
 def merge(links: Iterable[tuple[int, int]], source: Sequence[int | None], target: Sequence[int | None]) -> Links:
     """Links between words, given those between pieces and the word of every piece on either side."""
     merged = ((source[i], target[j]) for i, j in links)

@@ -1,0 +1,94 @@
+"""Running text is split where its writer ended a sentence, and put together as it stood."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.text.abbreviations import BEFORE_NAMES
+from anaphora.text.sentences import Passage, Splitter
+
+SPLIT = [
+    ("en", "He left.| She stayed.| He said nothing."),
+    ("en", "Is it?| Yes!| Really?!| Good..."),
+    ("en", "Dr. Smith met Mrs. J. R. Jones at 5 p.m.| They talked."),
+    ("en", "It costs 3.5 euros, e.g. in the U.S. market.| See fig. 3 and no. 7."),
+    ("en", "The answer is no.| He left."),
+    ("en", "\"Why?\" he asked.| \"Because.\"| She laughed."),
+    ("en", "“It is late.”| He went home (slowly. And sadly.)| 2 days passed."),
+    ("en", "1. Introduction to models"),
+    ("en", "Wait... what?| Visit example.com today."),
+    ("en", "So do I.| You too."),
+    ("de", "Am 3. Mai 1990.| Danach kam z. B. Herr Prof. Dr. Meier."),
+    ("de", "Das gilt z.B. hier, vgl. Abb. 3 dort.| Im Jahr 1990.| Heinrich VIII. lebte da."),
+    ("de", "„Kommst du?“| Er nickte."),
+    ("fr", "Quoi ?| Rien !| M. Dupont est là.| « Bonjour ! »| Il part."),
+    ("es", "¿Qué?| ¡Nada!| El Sr. García vive aquí."),
+    ("ru", "Он живёт на ул. Ленина.| Она тоже."),
+    ("zh", "你好。|再见！|“你来吗？”他问。|好"),
+    ("ja", "「行く。」と言った。|そうか？|「来る。」|「行く。」"),
+    ("hi", "वह गया।| वह आई।"),
+    ("ar", "هل جئت؟| نعم."),
+    ("el", "Τι κάνεις;| Καλά."),
+    ("th", "สวัสดีครับ ผมชื่อสมชาย"),
+    ("xx", "Unknown words.| Still a script with capitals."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "marked"), SPLIT)
+def test_sentences_end_where_people_end_them(language: str, marked: str) -> None:
+    text = marked.replace("|", "")
+    found = Splitter(language, "en").split(text)
+    assert list(found.sentences) == [sentence.strip() for sentence in marked.split("|")]
+
+
+GAPS = st.text(" \n\t\u00a0\u3000\u2028\r", max_size=4)
+WORDS = st.sampled_from(
+    ["He left.", "z.B. 3.", "Why?", "你好。", "(a. B)", "«Oui !»", "word", ".", "…", "A.", "「あ。」", "\ufeff"]
+)
+
+
+@given(
+    st.lists(st.tuples(GAPS, WORDS), max_size=8).map(lambda parts: "".join(gap + word for gap, word in parts)),
+    GAPS,
+    st.sampled_from(["en", "de", "fr", "el", "zh", "xx"]),
+)
+def test_a_text_put_together_again_is_the_text(body: str, end: str, language: str) -> None:
+    text = body + end
+    splitter = Splitter(language, language)
+    passage = splitter.split(text)
+    assert passage.with_sentences(passage.sentences, splitter.gaps(passage)) == text
+    assert all(gap.isspace() or not gap for gap in passage.gaps)
+    assert all(sentence == sentence.strip() != "" for sentence in passage.sentences)
+    assert len(passage.gaps) == len(passage.sentences) + 1
+
+
+def test_line_ends_and_white_space_stay_outside_of_sentences() -> None:
+    passage = Splitter("en", "fr").split("  A line\n\n\tand another. Third.  \r\n")
+    assert passage == Passage(("A line", "and another.", "Third."), ("  ", "\n\n\t", " ", "  \r\n"))
+    assert passage.with_sentences(["1", "2", "3"], passage.gaps) == "  1\n\n\t2 3  \r\n"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n \n"])
+def test_white_space_alone_has_no_sentences_and_stays(text: str) -> None:
+    splitter = Splitter("zh", "en")
+    assert splitter.split(text) == Passage((), (text,))
+    assert splitter.gaps(splitter.split(text)) == (text,)
+
+
+def test_sentences_are_spaced_as_the_language_they_are_put_into() -> None:
+    chinese, english = Splitter("zh", "en"), Splitter("en-GB", "zh_Hans")
+    assert chinese.gaps(chinese.split(" 你好。再见。\n好 ")) == (" ", " ", "\n", " ")
+    assert english.gaps(english.split(" Hello. Bye.\nGood. ")) == (" ", "", "\n", " ")
+
+
+@given(st.text('a.A !?"()\u300c\u3002\u300d1', max_size=200))
+def test_any_signs_are_split_in_reasonable_time(text: str) -> None:
+    Splitter("en", "en").split(text * 20)
+
+
+def test_abbreviations_can_be_met() -> None:
+    for language, words in BEFORE_NAMES.items():
+        for word in words:
+            assert word == word.lower() and not word.endswith(".")
+            split = Splitter(language, "en").split(f"Aa {word}. Bb cc.")
+            assert len(split.sentences) == 1, (language, word)
