@@ -1,9 +1,9 @@
-"""Runs as the verbs need them: a translator here, a language model there."""
+"""What the verbs are given, opened: a translator, a language model, a recipe."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anaphora.errors import DataError, RunError
+from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Report
 
 if TYPE_CHECKING:
@@ -28,6 +28,19 @@ def open_language_model(folder: Path, report: Report) -> "LanguageModel":
     if isinstance(model, Translator):
         raise RunError(f"{folder} should be a language model, but is a translator: see anaphora translate.")
     return model
+
+
+def recipe_text(recipe: str) -> tuple[str, str]:
+    """The TOML of a recipe, or of a file when the name ends in ``.toml``, and what messages call it; or ConfigError."""
+    if not recipe.endswith(".toml"):
+        from anaphora import recipes
+
+        return recipes.read(recipe), f"{recipe}.toml"
+    try:
+        return Path(recipe).read_text(encoding="utf-8"), recipe
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ConfigError(f"The experiment {recipe} cannot be read: {reason}.") from None
 
 
 def check_writable(*files: Path | None) -> None:

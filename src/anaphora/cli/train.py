@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anaphora.cli.opening import recipe_text
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.talk import say
@@ -75,15 +76,7 @@ def _toml(recipe: str, folder: Path, resume: bool) -> tuple[str, str]:
         from anaphora.experiment.conduct import experiment_of
 
         return experiment_of(folder).to_toml(), str(folder / "experiment.toml")
-    if not recipe.endswith(".toml"):
-        from anaphora import recipes
-
-        return recipes.read(recipe), f"{recipe}.toml"
-    try:
-        return Path(recipe).read_text(encoding="utf-8"), recipe
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise ConfigError(f"The experiment {recipe} cannot be read: {reason}.") from None
+    return recipe_text(recipe)
 
 
 def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:

@@ -2,15 +2,18 @@
 
 import random
 from collections.abc import Iterable
+from typing import TypeVar
+
+Line = TypeVar("Line")
 
 
-def sample(lines: Iterable[str], limit: int) -> tuple[list[str], int]:
+def sample(lines: Iterable[Line], limit: int) -> tuple[list[Line], int]:
     """At most ``limit`` lines, each with the same chance, and how many there were (Vitter 1985, algorithm R).
 
     The same lines give the same sample.
     """
     draw = random.Random(0)
-    kept: list[str] = []
+    kept: list[Line] = []
     seen = 0
     for line in lines:
         seen += 1

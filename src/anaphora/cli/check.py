@@ -1,0 +1,118 @@
+"""``anaphora check``: a corpus looked at before hours are spent on it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anaphora.cli.opening import check_writable, recipe_text
+from anaphora.cli.options import Json
+from anaphora.cli.progress import listening
+from anaphora.cli.talk import say
+from anaphora.errors import AnaphoraError
+
+if TYPE_CHECKING:
+    from anaphora.data.check.tables import Table
+    from anaphora.experiment.check import Checked
+
+EXAMPLES = (
+    "anaphora check quickstart --data my-folder --source en --target fr",
+    "anaphora check quickstart --data pairs.tsv --source en --target cs --output report",
+    "anaphora check character-lm --data book.txt --trial 0 --json",
+)
+
+
+def run(
+    recipe: Annotated[
+        str, typer.Argument(metavar="RECIPE|FILE.toml", help="A recipe's name, or a TOML file of your own.")
+    ],
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", metavar="FOLDER|FILE", help="Your own text instead of the recipe's; may be repeated."),
+    ] = None,
+    source: Annotated[str, typer.Option(help="The language translated from, as files of it end: en.")] = "",
+    target: Annotated[str, typer.Option(help="The language translated into, as files of it end: cs.")] = "",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
+    ] = None,
+    trial: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Train for so long to see what it takes; 0 does not.")
+    ] = 5.0,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write a page, pictures and the figures as JSON here.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Take warnings for errors.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Look at data before training on it: counts, faults by line, repeats, unknown words, time and memory.
+
+    The exit code is 0 if the data can be trained on, and 2 if not.
+    """
+    check_writable(output)
+    text, where = recipe_text(recipe)
+
+    from anaphora.experiment.check import check
+    from anaphora.experiment.schema import read_experiment
+
+    experiment = read_experiment(text, where, settings or [], data=data or [], source=source, target=target)
+    with listening() as report:
+        checked = check(experiment, trial=trial, report=report)
+    if as_json:
+        typer.echo(json.dumps(checked.json(), ensure_ascii=False))
+    else:
+        _print(checked)
+    if output is not None:
+        _write(checked, output, f"{recipe}: {', '.join(map(str, data or [Path(experiment.data.corpus)]))}")
+    failing = ("error", "warning") if strict else ("error",)
+    if any(finding.severity in failing for finding in checked.findings):
+        raise typer.Exit(AnaphoraError.exit_code)
+
+
+def _print(checked: "Checked") -> None:
+    """Tables, then findings, then the upshot."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    for table in checked.tables():
+        console.print(_drawn(table))
+    colours = {"error": "red", "warning": "yellow", "note": "cyan"}
+    for finding in checked.findings:
+        console.print(f"[{colours[finding.severity]}]{finding.severity}[/] ", end="")
+        console.print(str(finding), markup=False)
+    console.print(_upshot(checked), markup=False)
+
+
+def _drawn(table: "Table") -> object:
+    from rich import box
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    drawn = Drawn(title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for number, heading in enumerate(table.columns):
+        figures = number > 0 and number not in table.bars and len(table.columns) > 2
+        drawn.add_column(Text(heading), justify="right" if figures else "left")
+    for row in table.rows:
+        drawn.add_row(*map(Text, row))
+    return drawn
+
+
+def _upshot(checked: "Checked") -> str:
+    count = {
+        severity: sum(finding.severity == severity for finding in checked.findings)
+        for severity in ("error", "warning", "note")
+    }
+    said = ", ".join(f"{number} {word}{'s' if number != 1 else ''}" for word, number in count.items() if number)
+    able = "This data can be trained on" if checked.trainable else "This data cannot be trained on"
+    return f"{able}: {said or 'nothing was found'}."
+
+
+def _write(checked: "Checked", folder: Path, title: str) -> None:
+    from anaphora.inspection.corpus import write_report
+
+    page = write_report(folder, title, checked.tables(), checked.findings, checked.survey.histograms)
+    (folder / "check.json").write_text(
+        json.dumps(checked.json(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
+    )
+    say(f"The report is {page}")

@@ -1,0 +1,129 @@
+"""An experiment's data looked at before hours are spent on it: what is in it, what is wrong, what training takes."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from anaphora.data.check.findings import Finding
+from anaphora.data.check.survey import Survey, survey_pairs, survey_text
+from anaphora.data.check.tables import Table, survey_tables
+from anaphora.data.check.units import unknown_units
+from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.errors import AnaphoraError, DataError
+from anaphora.events import Event, Report, Skipped, silent
+from anaphora.experiment.estimate import Estimate, estimate
+from anaphora.experiment.language_model import language_model_parts
+from anaphora.experiment.schema import Experiment, TranslationExperiment
+from anaphora.experiment.translation import pair_parts
+from anaphora.text.coder import TextCoder
+
+_ORDER = ("error", "warning", "note")
+
+
+@dataclass
+class Checked:
+    """What a check found; parts of it are missing when an error ended it."""
+
+    experiment: Experiment
+    survey: Survey = field(default_factory=Survey)
+    estimates: list[Estimate] = field(default_factory=list)
+    """One, or none when no trial was asked for or possible."""
+    errors: list[Finding] = field(default_factory=list)
+    units: list[Finding] = field(default_factory=list)
+    """Units of held-out parts that the vocabulary does not have."""
+
+    @property
+    def trainable(self) -> bool:
+        """Whether ``anaphora train`` would take the data."""
+        return not self.errors
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All of them, errors first, then warnings, then notes."""
+        every = [*self.errors, *self.survey.findings, *self.units]
+        return sorted(every, key=lambda finding: _ORDER.index(finding.severity))
+
+    def tables(self) -> list[Table]:
+        """Everything but the findings, for people."""
+        tables = survey_tables(self.survey) if self.survey.sides else []
+        return [*tables, *(_estimate_table(found, self.experiment) for found in self.estimates)]
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return {
+            "trainable": self.trainable,
+            "findings": [finding.json() for finding in self.findings],
+            **self.survey.json(),
+            "estimate": self.estimates[0].json() if self.estimates else {},
+        }
+
+
+def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent) -> Checked:
+    """Look at the data of ``experiment``, and train for about ``trial`` seconds (0: not at all) to see what it takes.
+
+    What keeps the experiment from being trained is an error among the findings, not an exception.
+    """
+
+    def heard(event: Event) -> None:
+        if not isinstance(event, Skipped):  # what is left out is among the findings, with its lines
+            report(event)
+
+    checked = Checked(experiment)
+    try:
+        if isinstance(experiment, TranslationExperiment):
+            pairs = pair_parts(experiment, heard)
+            sides = (experiment.data.source, experiment.data.target)
+            checked.survey = survey_pairs(pairs, sides, lowercase=experiment.text.lowercase, report=heard)
+            _try_out(checked, pairs, {"source": sides[0], "target": sides[1]}, trial, heard)
+        else:
+            texts = language_model_parts(experiment, heard)
+            checked.survey = survey_text(texts, lowercase=experiment.text.lowercase, report=heard)
+            _try_out(checked, texts, {"text": "text"}, trial, heard)
+    except AnaphoraError as error:
+        kind = "data" if isinstance(error, DataError) else "experiment"
+        checked.errors.append(Finding(kind, "error", "", "", 0, 0, str(error).rstrip("."), ""))
+    return checked
+
+
+def _try_out(
+    checked: Checked,
+    parts: Parts[PairCorpus] | Parts[TextCorpus],
+    names: Mapping[str, str],
+    trial: float,
+    report: Report,
+) -> None:
+    if trial <= 0:
+        return
+    found, coders = estimate(checked.experiment, parts, trial, report)
+    checked.estimates.append(found)
+    checked.units += _units(parts, coders, names)
+
+
+def _units(
+    parts: Parts[PairCorpus] | Parts[TextCorpus], coders: Mapping[str, TextCoder], names: Mapping[str, str]
+) -> Iterator[Finding]:
+    for part, corpus in ((parts.valid.name, parts.valid), *parts.tests.items()):
+        yield from unknown_units(part, corpus, coders, names)
+
+
+def _estimate_table(found: Estimate, experiment: Experiment) -> Table:
+    vocabulary = ", ".join(f"{size:,} ({side})" for side, size in found.vocabulary.items())
+    without = ", BLEU during training not counted" if experiment.training.metric == "bleu" else ""
+    bound = ", as training.minutes says" if 0 < 60 * experiment.training.minutes <= found.seconds else ""
+    rows = (
+        ("parameters", f"{found.parameters:,}"),
+        ("vocabulary", vocabulary),
+        ("an epoch", f"{found.updates:,} updates, {found.tokens:,} tokens to predict"),
+        ("an update", f"{1000 * found.seconds_of_update:.0f} ms with {found.threads} thread(s)"),
+        ("time of an epoch", f"about {_time(found.seconds_of_epoch)}{without}"),
+        ("time in all", f"about {_time(found.seconds)} for {found.epochs} epochs at most{bound}"),
+        ("memory", f"{found.memory / 1e9:.1f} GB at most" if found.memory else "not known on this system"),
+    )
+    title = f"What training takes, by a trial of {found.trial_updates:,} updates on this machine"
+    return Table(title, ("", ""), rows)
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,201 @@
+"""What a training will take: measured in a short trial of the training itself, on a sample of its data.
+
+Nothing is modelled: the trial is ``conduct.train`` for a few seconds, so that whatever makes training slow or large is
+in it. BLEU during training is left out, since a network that has learnt nothing writes no sentences of usual length.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.events import Event, Note, Progress, Report, Update, Validated, silent
+from anaphora.experiment.conduct import train
+from anaphora.experiment.schema import Experiment
+from anaphora.formats.lines import write_lines
+from anaphora.run import Run
+from anaphora.run.loading import load_coders
+from anaphora.text.coder import TextCoder
+from anaphora.text.sampling import sample
+
+SAMPLED = 50_000
+"""Lines of the training part that the trial reads at most; a vocabulary is learnt from no more by default."""
+
+SAMPLED_VALID = 500
+"""Lines of the validation part that the trial reads at most."""
+
+WARM_UP = 2
+"""Updates that are not counted: the first ones take longer."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the whole training takes, if it goes on as its trial went."""
+
+    parameters: int
+    vocabulary: Mapping[str, int]
+    """Units by side."""
+    updates: int
+    """Of an epoch."""
+    tokens: int
+    """Predictions of an epoch."""
+    epochs: int
+    seconds_of_update: float
+    seconds_of_epoch: float
+    """Its validations and checkpoints included."""
+    seconds: float
+    """From the command to the last epoch, or to the bound ``training.minutes``; stopping early takes less."""
+    memory: int
+    """Bytes that the process held at most during the trial; 0 where that cannot be asked."""
+    trial_updates: int
+    threads: int
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(self).items()}
+
+
+def estimate(
+    experiment: Experiment, parts: Parts[PairCorpus] | Parts[TextCorpus], seconds: float, report: Report = silent
+) -> tuple[Estimate, dict[str, TextCoder]]:
+    """Train ``experiment`` for about ``seconds`` on a sample of ``parts``, in a folder that is removed again.
+
+    Also returns the coders of the trial, learnt from the sample. Raises what ``conduct.train`` raises.
+    """
+    with tempfile.TemporaryDirectory(prefix="anaphora-trial-") as name:
+        folder = Path(name)
+        (folder / "data").mkdir()
+        sampled = _write_sample(experiment, parts, folder / "data")
+        scale, scale_valid = parts.train.count / sampled[0], parts.valid.count / sampled[1]
+        watch = _Watch(report if scale == 1 else silent, report)
+        train(_trial(experiment, folder / "data", seconds), folder / "run", watch.see)
+        coders = load_coders(Run.open(folder / "run"))
+        parameters = _parameters(folder / "run")
+    measured = watch.measured(scale, scale_valid)
+    return _whole(experiment, measured, parameters, coders), coders
+
+
+@dataclass
+class _Measured:
+    """What a trial showed, carried over to all of the data."""
+
+    updates: int
+    tokens: int
+    seconds_of_update: float
+    seconds_of_validation: float
+    seconds_before: float
+    trial_updates: int
+
+
+@dataclass
+class _Watch:
+    """Listens to a trial."""
+
+    notes: Report
+    progress: Report
+    started: float = field(default_factory=time.monotonic)
+    updates: list[Update] = field(default_factory=list)
+    first: float = 0.0
+    last: float = 0.0
+    validation: float = 0.0
+
+    def see(self, event: Event) -> None:
+        now = time.monotonic()
+        match event:
+            case Update():
+                self.first = self.first or now - event.seconds
+                self.last = now
+                self.updates.append(event)
+                self.progress(Progress("a short trial of the training", len(self.updates), 0, "updates"))
+            case Validated():
+                self.validation = now - self.last
+            case Note():
+                self.notes(event)
+            case Progress():
+                self.progress(replace(event, task=f"trial: {event.task}"))
+
+    def measured(self, scale: float, scale_valid: float) -> _Measured:
+        total = round(self.updates[0].total * scale)
+        counted = self.updates[WARM_UP:] if len(self.updates) > 2 * WARM_UP else self.updates
+        return _Measured(
+            updates=total,
+            tokens=round(total * sum(update.tokens for update in self.updates) / len(self.updates)),
+            seconds_of_update=sum(update.seconds for update in counted) / len(counted),
+            seconds_of_validation=self.validation * scale_valid,
+            seconds_before=(self.first - self.started) * scale,
+            trial_updates=len(self.updates),
+        )
+
+
+def _write_sample(
+    experiment: Experiment, parts: Parts[PairCorpus] | Parts[TextCorpus], folder: Path
+) -> tuple[int, int]:
+    """The training and validation parts of the trial as files, and how many lines they hold."""
+    sizes = []
+    for name, corpus, limit in (("train", parts.train, SAMPLED), ("valid", parts.valid, SAMPLED_VALID)):
+        if isinstance(corpus, PairCorpus):
+            assert experiment.task == "translate"
+            drawn, _ = sample(corpus, limit)
+            write_lines(folder / f"{name}.{experiment.data.source}", (source for source, _ in drawn))
+            write_lines(folder / f"{name}.{experiment.data.target}", (target for _, target in drawn))
+            sizes.append(len(drawn))
+        else:
+            text = list(islice(corpus, limit))
+            write_lines(folder / f"{name}.txt", text)
+            sizes.append(len(text))
+    return sizes[0], sizes[1]
+
+
+def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
+    """The experiment over the sample, bounded to one epoch and ``seconds``."""
+    places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "none"}
+    bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0}
+    decided = {"metric": "loss", "better": "lower"}
+    return experiment.model_copy(
+        update={
+            "data": experiment.data.model_copy(update=places),
+            "training": experiment.training.model_copy(update=bounds | decided),
+        }
+    )
+
+
+def _parameters(folder: Path) -> int:
+    return sum(tensor.numel() for tensor in Run.open(folder).load("latest").model.values())
+
+
+def _whole(experiment: Experiment, measured: _Measured, parameters: int, coders: Mapping[str, TextCoder]) -> Estimate:
+    import torch
+
+    training = experiment.training
+    every = training.validate_every or measured.updates
+    validations = max(1.0, measured.updates / max(1, every))
+    epoch = measured.updates * measured.seconds_of_update + validations * measured.seconds_of_validation
+    whole = training.epochs * epoch
+    return Estimate(
+        parameters=parameters,
+        vocabulary={side: coder.symbols.size for side, coder in coders.items()},
+        updates=measured.updates,
+        tokens=measured.tokens,
+        epochs=training.epochs,
+        seconds_of_update=measured.seconds_of_update,
+        seconds_of_epoch=epoch,
+        seconds=measured.seconds_before + (min(whole, 60 * training.minutes) if training.minutes else whole),
+        memory=_peak(),
+        trial_updates=measured.trial_updates,
+        threads=torch.get_num_threads(),
+    )
+
+
+def _peak() -> int:
+    """Bytes that this process held at most until now; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return held if sys.platform == "darwin" else held * 1024

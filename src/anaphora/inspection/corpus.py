@@ -1,0 +1,126 @@
+"""The report of a corpus as one page that needs no other file, with its histograms as pictures beside it."""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anaphora.data.check.findings import Finding
+from anaphora.data.check.lengths import Histogram
+from anaphora.data.check.tables import Table
+from anaphora.errors import DataError, MissingExtraError
+from anaphora.formats.replacing import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOURS = ("#4570ab", "#c98a4b")
+_INK, _QUIET = "#22262e", "#7b828e"
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ font: 15px/1.5 system-ui, sans-serif; color: #22262e; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }}
+table {{ border-collapse: collapse; margin: .5rem 0 2rem }}
+td, th {{ padding: .15rem .8rem; text-align: right; border-bottom: 1px solid #eef1f6 }}
+td:first-child, th:first-child {{ text-align: left }}
+td.bar {{ color: #4570ab; text-align: left; letter-spacing: -.1em }}
+li {{ margin: .4rem 0 }}
+.error {{ color: #b3261e }} .warning {{ color: #9a6700 }} .note {{ color: #1f4480 }}
+svg {{ max-width: 100%; height: auto }}
+</style>
+<h1>{title}</h1>
+<h2>Findings</h2>
+{findings}
+{pictures}
+{tables}
+</html>
+"""
+
+
+def write_report(
+    folder: Path, title: str, tables: Sequence[Table], findings: Sequence[Finding], histograms: Sequence[Histogram]
+) -> Path:
+    """Write ``check.html`` and ``histograms.svg`` and ``.png`` into ``folder``, which is made if need be.
+
+    Without matplotlib the page has the histograms as tables alone. Returns the page. Raises DataError when the folder
+    cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"The folder {folder} cannot be made: {error.strerror or error}.") from None
+    picture = ""
+    if histograms:
+        try:
+            draw_histograms(folder / "histograms.png", histograms)
+            drawn = draw_histograms(folder / "histograms.svg", histograms).read_text(encoding="utf-8")
+            picture = drawn[drawn.index("<svg") :]
+        except MissingExtraError:
+            pass
+    page = folder / "check.html"
+    with replacing(page) as stream:
+        stream.write(
+            _PAGE.format(
+                title=escape(title),
+                findings=_list(findings),
+                pictures=picture,
+                tables="\n".join(map(_table, tables)),
+            ).encode()
+        )
+    return page
+
+
+def draw_histograms(path: Path, histograms: Sequence[Histogram]) -> Path:
+    """Draw histograms side by side; the suffix chooses .png or .svg. MissingExtraError without matplotlib."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot") from None
+    # the same picture is the same bytes, and text stays text
+    with matplotlib.rc_context({"svg.hashsalt": "anaphora", "svg.fonttype": "none"}), replacing(path) as stream:
+        figure = Figure(figsize=(5.5 * len(histograms), 3.6), layout="constrained")
+        panels = figure.subplots(1, len(histograms), squeeze=False)[0]
+        for axes, histogram in zip(panels, histograms, strict=True):
+            _draw(axes, histogram)
+        form = path.suffix.removeprefix(".")
+        figure.savefig(stream, format=form, dpi=150, metadata={"Date": None} if form == "svg" else {})
+    return path
+
+
+def _draw(axes: "Axes", histogram: Histogram) -> None:
+    width = 0.85 / len(histogram.series)
+    for number, (name, counts) in enumerate(histogram.series):
+        places = [place + width * number for place in range(len(counts))]
+        axes.bar(places, counts, width, align="edge", color=_COLOURS[number % len(_COLOURS)], label=name)
+    middles = [place + 0.425 for place in range(len(histogram.labels))]
+    axes.set_xticks(middles, histogram.labels, rotation=45, ha="right", fontsize=8, color=_INK)
+    axes.tick_params(axis="y", labelsize=8, labelcolor=_QUIET)
+    axes.set_title(f"{histogram.title} ({histogram.unit})", loc="left", fontsize=10, color=_INK, parse_math=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(histogram.series) > 1:
+        axes.legend(frameon=False, fontsize=9)
+
+
+def _list(findings: Sequence[Finding]) -> str:
+    items = (
+        f'<li><b class="{finding.severity}">{finding.severity}</b> {escape(str(finding))}</li>' for finding in findings
+    )
+    return f"<ul>\n{chr(10).join(items)}\n</ul>" if findings else "<p>None.</p>"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in table.columns)
+    rows = "\n".join(
+        "<tr>"
+        + "".join(
+            f"<td{' class=bar' if number in table.bars else ''}>{escape(cell)}</td>" for number, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in table.rows
+    )
+    return f"<h2>{escape(table.title)}</h2>\n<table>\n<tr>{head}</tr>\n{rows}\n</table>"

@@ -1,0 +1,69 @@
+"""``anaphora check`` as a person meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anaphora.cli.app import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main(["check", *map(str, arguments)])
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def test_a_faulty_corpus_is_described_and_still_trainable(
+    toy_pairs: Path, tiny_translator: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (toy_pairs / "train.en").open("a") as source, (toy_pairs / "train.fr").open("a") as target:
+        source.write("word\n")
+        target.write("\n")
+    arguments = (tiny_translator, "--data", toy_pairs, "--target", "fr", "--trial", "0.1")
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert "train     en      13" in out
+    assert f"warning train, fr: 1 of 13 lines are empty [{toy_pairs / 'train.fr'}:13]." in out
+    assert "What training takes" in out
+    assert "This data can be trained on: " in out.splitlines()[-1]
+    assert run(capsys, *arguments, "--strict")[0] == 2
+
+
+def test_data_that_cannot_be_trained_on_gives_code_2(
+    toy_pairs: Path, tiny_translator: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (toy_pairs / "train.fr").write_text("one\n")
+    code, out, _ = run(capsys, tiny_translator, "--data", toy_pairs, "--target", "fr")
+    assert code == 2
+    assert "train.fr has 1: find the line that was lost or added." in out
+    assert out.splitlines()[-1] == "This data cannot be trained on: 1 error."
+    code, out, _ = run(capsys, tiny_translator, "--data", toy_pairs, "--target", "fr", "--json")
+    assert code == 2
+    assert json.loads(out)["trainable"] is False
+
+
+def test_a_report_is_written_whole(
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("adf", "<b>&"))
+    folder = tmp_path / "report"
+    code, out, err = run(
+        capsys, tiny_translator, "--data", toy_pairs, "--target", "fr", "--trial", "0", "--json", "--output", folder
+    )
+    assert code == 0 and f"The report is {folder / 'check.html'}" in err
+    assert json.loads((folder / "check.json").read_text()) == json.loads(out)
+    page = (folder / "check.html").read_text()
+    assert "<b>&" not in page and "&lt;b&gt;" in page
+    assert "<svg" in page and "How long lines are" in page
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "check.html", "check.json", "histograms.png", "histograms.svg",
+    ]  # fmt: skip
+
+
+def test_nothing_is_left_behind(
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    assert run(capsys, tiny_translator, "--data", toy_pairs, "--target", "fr", "--trial", "0.1")[0] == 0
+    assert sorted(tmp_path.rglob("*")) == before

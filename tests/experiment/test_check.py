@@ -1,0 +1,74 @@
+"""What is said of an experiment before it is trained."""
+
+import re
+from pathlib import Path
+
+import anaphora
+from anaphora.data.check.findings import Finding
+from anaphora.experiment.check import Checked, check
+
+
+def checked(file: Path, data: Path, *settings: str, trial: float = 0.0) -> Checked:
+    target = "fr" if data.is_dir() else ""
+    experiment = anaphora.read_experiment(file.read_text(), file.name, settings, data=[data], target=target)
+    return check(experiment, trial=trial)
+
+
+def only_error(found: Checked) -> Finding:
+    assert not found.trainable
+    [error] = [finding for finding in found.findings if finding.severity == "error"]
+    return error
+
+
+def test_a_trainable_corpus_has_tables_and_no_error(tiny_translator: Path, toy_pairs: Path) -> None:
+    found = checked(tiny_translator, toy_pairs)
+    assert found.trainable and found.estimates == []
+    assert [table.title for table in found.tables()] == [
+        "The corpus (lengths of lines in characters)",
+        "Words that the training part does not show",
+        "How long lines are (training part)",
+        "How long targets are beside their sources (training part)",
+    ]
+
+
+def test_what_training_would_refuse_is_an_error_with_the_same_sentence(tiny_translator: Path, toy_pairs: Path) -> None:
+    (toy_pairs / "train.en").write_bytes(b"a\nb\xff\n")
+    assert f"{toy_pairs / 'train.en'}:2 should be UTF-8" in str(only_error(checked(tiny_translator, toy_pairs)))
+
+
+def test_an_experiment_that_does_not_suit_the_data_is_an_error(tiny_translator: Path, toy_pairs: Path) -> None:
+    found = checked(tiny_translator, toy_pairs, "data.longest=1", trial=0.1)
+    assert "more than 1 units on a side" in only_error(found).what
+    assert found.survey.sides, "what was learnt before the error is kept"
+
+
+def test_a_trial_says_what_training_takes(tiny_translator: Path, toy_pairs: Path) -> None:
+    [estimate] = checked(tiny_translator, toy_pairs, trial=0.5).estimates
+    model = anaphora.train(
+        anaphora.read_experiment(tiny_translator.read_text(), "tiny.toml", data=[toy_pairs], target="fr"),
+        toy_pairs.parent / "run",
+    )
+    assert estimate.updates * estimate.epochs == model.update
+    assert estimate.vocabulary == {"source": 11, "target": 11}
+    assert estimate.tokens == 12 * 4
+    assert estimate.parameters > 0 and estimate.seconds > 0
+    assert sorted(path.name for path in toy_pairs.iterdir()) == sorted(
+        f"{part}.{side}" for part in ("train", "val", "test") for side in ("en", "fr")
+    )
+
+
+def test_units_outside_the_vocabulary_are_named(tiny_translator: Path, toy_pairs: Path) -> None:
+    (toy_pairs / "test.fr").write_text("heda\nψψψ\ngea\n")
+    found = checked(tiny_translator, toy_pairs, trial=0.1)
+    unknown_units = [finding for finding in found.findings if finding.kind == "unknown-units"]
+    [unknown] = [finding for finding in unknown_units if (finding.part, finding.side) == ("test", "fr")]
+    assert (unknown.count, unknown.total) == (3, 10)
+    assert [place.line for place in unknown.places] == [2]
+
+
+def test_a_language_model_is_checked_too(tiny_language_model: Path, toy_book: Path) -> None:
+    found = checked(tiny_language_model, toy_book, trial=0.2)
+    assert found.trainable
+    [estimate] = found.estimates
+    assert list(estimate.vocabulary) == ["text"]
+    assert re.search(r"an epoch', '\d+ updates", str(found.tables()[-1]))
