@@ -1,0 +1,48 @@
+"""Every command that a document or a help text shows is one that the command line understands."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from anaphora import recipes
+from anaphora.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
+
+
+def shown(text: str) -> list[str]:
+    """The command lines of a text: indented, continued lines joined, pipes and redirections cut off."""
+    joined = re.sub(r" \\\n +", " ", text)
+    lines = re.findall(r"^ {4}(?:[^\n]*\| )?(anaphora [a-z][^\n|>]*)", joined, re.MULTILINE)
+    return [line.partition("  #")[0].strip() for line in lines if "[" not in line]
+
+
+DOCUMENTED = [(page.name, line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
+HELPED = [
+    (verb, line) for verb, command in COMMANDS.items() for line in shown(str(command.epilog).replace("\n  ", "\n    "))
+]
+IN_RECIPES = [
+    (name, line)
+    for name in recipes.names()
+    for line in re.findall(
+        r"^# .*? {2,}(anaphora (?:train|fetch|evaluate|generate|quickstart).*?)(?:  |$)", recipes.read(name), re.M
+    )
+]
+
+
+@pytest.mark.parametrize(("where", "line"), [*DOCUMENTED, *HELPED, *IN_RECIPES])
+def test_a_command_that_is_shown_is_understood(where: str, line: str) -> None:
+    verb, *arguments = shlex.split(line)[1:]
+    assert verb in COMMANDS, where
+    context = COMMANDS[verb].make_context(verb, arguments)
+    recipe = context.params.get("recipe", "")
+    assert recipe in ("", "RECIPE", *recipes.names()) or recipe.endswith(".toml"), where
+
+
+def test_there_are_commands_to_look_at() -> None:
+    assert min(len(DOCUMENTED), len(HELPED), len(IN_RECIPES)) > 5
