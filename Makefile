@@ -3,14 +3,17 @@
 #   make quickstart   a translator, end to end, in about two minutes after installation
 #   make test         the fast tests        make slow     the long ones
 #   make lint         what CI checks        make format   put right what can be put right
+#   make bench        speed beside peers (benchmarks/README.md); make peers installs the one that is not torch
 #   make clean        remove .venv and caches
 #
 #   PYTHON=python3.12         which Python builds the environment
+#   BENCH="NAME --rounds 3"   what make bench measures, and how; everything without
 #   TORCH_INDEX=https://...   an extra package index, for the small CPU build of torch (README.md, "Installation")
 
 PYTHON ?= python3
 TORCH_INDEX ?=
 VENV ?= .venv
+BENCH ?=
 
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --disable-pip-version-check --quiet -c constraints.txt \
@@ -19,8 +22,10 @@ INSTALL := $(BIN)/pip install --disable-pip-version-check --quiet -c constraints
 MADE := $(VENV)/.made
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
+PEERS := benchmarks/peers
+INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow lint format clean
+.PHONY: quickstart install test slow lint format bench peers clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/anaphora quickstart
@@ -45,6 +50,11 @@ format: $(INSTALLED_DEV)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+bench: $(INSTALLED_DEV)
+	$(BIN)/python -m benchmarks $(BENCH)
+
+peers: $(INSTALLED_PEERS)
+
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache src/*.egg-info
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -63,4 +73,11 @@ $(INSTALLED): $(MADE) pyproject.toml constraints.txt
 $(INSTALLED_DEV): $(INSTALLED)
 	@echo "Installing the development tools into $(VENV) ..."
 	$(INSTALL) -e '.[plot,dev]'
+	@touch $@
+
+$(INSTALLED_PEERS): $(PEERS)/requirements.txt
+	@echo "Installing JoeyNMT into $(PEERS)/.venv (a few minutes) ..."
+	$(PYTHON) -m venv $(PEERS)/.venv
+	$(PEERS)/.venv/bin/pip install --disable-pip-version-check --quiet \
+	  $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -r $(PEERS)/requirements.txt
 	@touch $@

@@ -1,0 +1,72 @@
+"""What the figures were taken on and with."""
+
+import os
+import platform
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+import anaphora
+
+_EXTENSIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "asimd")
+"""What decides how fast a processor multiplies, the later the faster."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One computer, and the versions on it."""
+
+    processor: str
+    cores: int
+    """That this process may use."""
+    extension: str
+    memory_gib: float
+    load: float
+    """Processes that ran on it in the minute before, ours not yet among them."""
+    versions: str
+
+    @property
+    def busy(self) -> bool:
+        """Whether other work went on, so that no figure can be trusted."""
+        return self.load > 0.5
+
+    @property
+    def slug(self) -> str:
+        """As part of a file's name."""
+        words = re.sub(r"\((r|tm)\)|cpu|processor|@.*|\d+-core", " ", self.processor.lower())
+        return re.sub(r"[^a-z0-9]+", "-", f"{words} {self.extension} {self.cores} cores").strip("-")
+
+    def __str__(self) -> str:
+        return f"{self.processor}, {self.cores} cores ({self.extension}), {self.memory_gib:.0f} GiB; {self.versions}"
+
+
+def this_machine() -> Machine:
+    """The machine that this runs on, as it is now."""
+    facts = _read("/proc/cpuinfo")
+    named = re.search(r"^model name\s*: (.+)$", facts, re.MULTILINE)
+    flags = set(facts.split())
+    memory = re.search(r"MemTotal:\s*(\d+)", _read("/proc/meminfo"))
+    return Machine(
+        processor=named[1].strip() if named else platform.processor() or platform.machine(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        extension=next((name for name in reversed(_EXTENSIONS) if name in flags), "plain"),
+        memory_gib=int(memory[1]) / (1 << 20) if memory else 0.0,
+        load=os.getloadavg()[0],
+        versions=f"anaphora {anaphora.__version__} ({_commit()}), torch {torch.__version__}, "
+        f"Python {platform.python_version()}",
+    )
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8") if Path(path).is_file() else ""
+
+
+def _commit() -> str:
+    """What is measured: the commit, and whether files differ from it."""
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True, text=True
+    )
+    return done.stdout.strip() or "no commit"

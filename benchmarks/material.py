@@ -1,0 +1,120 @@
+"""The text that both sides read, made once from fetched corpora and kept under ``.material``.
+
+A folder of pairs holds ``sp.model`` (joint byte-pair units), ``sp.vocab`` (its pieces, one a line), ``train.en`` and
+``train.de`` (lower-cased, in a seeded order), ``val.en`` and ``val.de``, and ``test.en`` and ``test.de``. Batch n of a
+training is pairs 64 n to 64 n + 63, on both sides: the same sentences beside each other, whoever trains.
+"""
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from anaphora.data.buckets import shuffled
+from anaphora.data.fetch import corpus_folder
+from anaphora.data.pairs import LazyBatches
+from anaphora.data.ragged import Integers, Ragged
+from anaphora.data.store import TextStore
+from anaphora.data.windows import TextWindows
+from anaphora.formats.lines import read_lines
+from anaphora.protocols import Batch, Symbols
+from anaphora.text.normalise import normalise
+from anaphora.text.subwords import SubwordCoder
+
+SENTENCES = 64
+"""Pairs of a training batch."""
+
+_HOME = Path(__file__).parent / ".material"
+_BATCHES = 48
+_VALID = 64
+_SEED = 1
+_PARTS = {"train": "train", "val": "val", "test": "test_2016_flickr"}
+
+
+def pairs_folder(units: int) -> Path:
+    """The folder of Multi30k pairs with a joint vocabulary of ``units``; see ``prepare_pairs``."""
+    return _HOME / f"multi30k-{units}"
+
+
+def prepare_pairs(units: int) -> None:
+    """Make the folder where it is not there yet; DataError with the command that fetches the corpus."""
+    folder = pairs_folder(units)
+    if folder.is_dir():
+        return
+    corpus = corpus_folder("multi30k")
+    text = {(part, side): _lines(corpus / f"{file}.{side}") for part, file in _PARTS.items() for side in ("en", "de")}
+    both = text["train", "en"] + text["train", "de"]
+    coder = SubwordCoder.learn(both, size=units, lowercase=True, byte_fallback=False)
+    order = shuffled(len(text["train", "en"]), _SEED)[: _BATCHES * SENTENCES]
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    (part / "sp.model").write_bytes(coder.serialise())
+    _write(part / "sp.vocab", coder.pieces(range(coder.symbols.size)))
+    for side in ("en", "de"):
+        _write(part / f"train.{side}", [text["train", side][row] for row in order])
+        _write(part / f"val.{side}", text["val", side][:_VALID])
+        _write(part / f"test.{side}", text["test", side])
+    part.rename(folder)
+
+
+def coder_of(units: int) -> SubwordCoder:
+    """The vocabulary of a prepared folder."""
+    return SubwordCoder((pairs_folder(units) / "sp.model").read_bytes(), lowercase=True)
+
+
+class SentenceBatches:
+    """The training pairs of a prepared folder, 64 a batch in their order; meets ``protocols.Batches``."""
+
+    def __init__(self, units: int) -> None:
+        """Everything is encoded here, once."""
+        coder, folder = coder_of(units), pairs_folder(units)
+        self._symbols = coder.symbols
+        self._sides = [
+            Ragged.of(coder.encode(line) for line in _lines(folder / f"train.{side}")) for side in ("en", "de")
+        ]
+
+    def epoch(self, number: int) -> LazyBatches:
+        """The same in every epoch."""
+        return LazyBatches(np.split(np.arange(_BATCHES * SENTENCES), _BATCHES), self._batch)
+
+    def _batch(self, rows: Integers) -> Batch:
+        sources, targets = self._sides
+        rows = rows[np.argsort(-targets.lengths[rows], kind="stable")]
+        pad, eos = self._symbols.pad, self._symbols.eos
+        return Batch(
+            inputs=sources.padded(rows, end=eos, pad=pad),
+            targets=targets.padded(rows, end=eos, pad=pad),
+            numbers_B=torch.from_numpy(rows),
+            continues_B=torch.zeros(len(rows), dtype=torch.bool),
+        )
+
+
+def test_sources(units: int) -> list[str]:
+    """The sources of the test part."""
+    return _lines(pairs_folder(units) / "test.en")
+
+
+def prepare_treebank() -> None:
+    """Nothing is made; DataError with the command that fetches the Penn Treebank where it is missing."""
+    corpus_folder("ptb")
+
+
+def treebank_windows(rows: int, steps: int) -> tuple[TextWindows, Symbols]:
+    """The Penn Treebank's training text by words, its 9,999 and ``</s>``, in windows of ``steps`` over ``rows``."""
+    words = [word for line in _lines(corpus_folder("ptb") / "ptb.train.txt") for word in [*line.split(), "</s>"]]
+    ids = {word: number for number, (word, _) in enumerate(Counter(words).most_common())}
+    end = ids["</s>"]
+    text = np.array([end, *(ids[word] for word in words)], dtype=np.int64)
+    symbols = Symbols(size=len(ids), pad=end, unk=ids["<unk>"], bos=end, eos=end)
+    return TextWindows(TextStore(text, lines=0, characters=0, bytes=0), rows=rows, steps=steps), symbols
+
+
+def _lines(path: Path) -> list[str]:
+    return [normalise(line, lowercase=True) for line in read_lines(path)]
+
+
+def _write(path: Path, lines: list[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

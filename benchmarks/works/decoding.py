@@ -1,0 +1,105 @@
+"""Decoding Multi30k test sentences, beam 5 and greedy, beside JoeyNMT's prediction.
+
+The weights are new, so every output is forced to one length: both sides take the same number of steps, and what is
+measured is the search, not what a model says. 14 units is about what the test part's references have.
+"""
+
+import time
+from functools import partial
+from typing import Any
+
+import torch
+
+from anaphora.data.pairs import search_batches
+from anaphora.data.ragged import Ragged
+from anaphora.models.translator import Translator, TranslatorStepper
+from anaphora.protocols import Batch, Step
+from anaphora.search.beam import beam as beam_search
+from benchmarks import joeynmt, ours
+from benchmarks.material import coder_of, prepare_pairs, test_sources
+from benchmarks.work import Sample, Setting, Work, peak_mib
+from benchmarks.works.translator_lstm_512 import EXPERIMENT, UNITS
+
+SENTENCES = 500
+LENGTH = 14
+BATCH_TOKENS = 64 * 16
+"""At most 64 sentences of the commonest width side by side, as the peer takes 64."""
+
+
+class Endless:
+    """A translator for search that never says ``</s>``; see ``protocols.Stepper``."""
+
+    normalised = False
+
+    def __init__(self, stepper: TranslatorStepper) -> None:
+        """All else is the stepper's."""
+        self._stepper = stepper
+        self.size, self.unk, self.bos, self.eos = stepper.size, stepper.unk, stepper.bos, stepper.eos
+
+    def start(self, batch: Batch) -> tuple[Any, Any]:
+        """As the stepper."""
+        return self._stepper.start(batch)
+
+    @torch.inference_mode()
+    def advance(self, memory: Any, state: Any, ids_N: torch.Tensor) -> Step:
+        """As the stepper, with no chance for ``</s>``."""
+        step = self._stepper.advance(memory, state, ids_N)
+        step.log_probs_NV[:, self.eos] = -torch.inf
+        return step
+
+    def select(self, state: Any, rows_N: torch.Tensor) -> Any:
+        """As the stepper."""
+        return self._stepper.select(state, rows_N)
+
+    def keep(self, memory: Any, sentences_B: torch.Tensor) -> Any:
+        """As the stepper."""
+        return self._stepper.keep(memory, sentences_B)
+
+
+def decode(beam: int, setting: Setting) -> Sample:
+    """Our side: from text to text."""
+    coder = coder_of(UNITS)
+    model, _ = ours.build(EXPERIMENT, {"source": coder.symbols, "target": coder.symbols}, setting)
+    assert isinstance(model, Translator)
+    texts = test_sources(UNITS)[: _sentences(setting)]
+    stepper = Endless(model.stepper())
+    begin = time.perf_counter()
+    sources = Ragged.of(coder.encode(text) for text in texts)
+    outputs: dict[int, str] = {}
+    units = 0
+    for batch in search_batches(sources, coder.symbols, batch_tokens=BATCH_TOKENS):
+        for number, found in zip(
+            batch.numbers_B.tolist(), beam_search(stepper, batch, size=beam, max_length=LENGTH), strict=True
+        ):
+            outputs[number] = coder.decode(found[0].ids)
+            units += len(found[0].ids)
+    seconds = time.perf_counter() - begin
+    size = {"output units": units, "parameters": ours.parameters(model), "vocabulary": coder.symbols.size}
+    return Sample(len(outputs), seconds, size, peak_mib())
+
+
+def decode_peer(beam: int, setting: Setting) -> Sample:
+    """JoeyNMT's."""
+    return joeynmt.decode("joeynmt-lstm-512", UNITS, setting, sentences=_sentences(setting), length=LENGTH, beam=beam)
+
+
+def _sentences(setting: Setting) -> int:
+    return 128 if setting.quick else SENTENCES
+
+
+def _work(name: str, beam: int) -> Work:
+    return Work(
+        name=name,
+        measures=f"the first {SENTENCES} sentences of Multi30k test_2016_flickr with the model of translator-lstm-512, "
+        f"beam {beam}, every output {LENGTH} units long",
+        unit="sentences",
+        peer="JoeyNMT 2.3.0, the same model",
+        bar=0.0,
+        prepare=partial(prepare_pairs, UNITS),
+        ours=partial(decode, beam),
+        theirs=partial(decode_peer, beam),
+    )
+
+
+BEAM = _work("decoding-beam-5", 5)
+GREEDY = _work("decoding-greedy", 1)
