@@ -13,7 +13,7 @@ import anaphora
 from anaphora.cli.app import main
 
 COMMAND = [sys.executable, "-m", "anaphora"]
-VERBS = ("quickstart", "recipes", "check", "train", "translate", "evaluate", "info", "generate", "fetch")
+VERBS = ("quickstart", "recipes", "check", "train", "translate", "evaluate", "info", "average", "generate", "fetch")
 
 
 def test_help_is_quick() -> None:

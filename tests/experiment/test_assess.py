@@ -61,7 +61,7 @@ def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
         assess(run, keep=True)
     assert {path: path.read_bytes() for path in trained} == trained
     [kept] = Run.open(run).evaluations.lines()
-    assert kept.part == "test" and kept.checkpoint == Run.open(run).best()
+    assert kept.part == "test" and kept.checkpoint == (run / "best").read_text().strip()
     assert kept.figures[0].name == "BLEU" and "nrefs:1" in kept.figures[0].conditions
     card = (run / "card.md").read_text()
     assert "| test | BLEU |" in card and "| loss |" in card and "data/train" in card

@@ -15,17 +15,17 @@ Save = Callable[[Run, int], Path]
 def test_a_run_is_described_by_its_best_checkpoint(run: Run) -> None:
     run.metrics.append({"update": 10, "validation": {"loss": 1.5, "bleu": None}, "best": True})
     run.metrics.append({"update": 40, "validation": {"loss": 2.5}, "best": False})
-    run.evaluations.append(Evaluation("2026-11-21", "test", 10, "0.1.0", (Figure("BLEU", 38.0, "raw"),)))
+    run.evaluations.append(Evaluation("2026-11-21", "test", "step-10", "0.1.0", (Figure("BLEU", 38.0, "raw"),)))
     found = about(run.path)
     assert (found.task, found.format, found.total_parameters) == ("toy", 1, 9)
     assert found.parameters == {"layer": 9}
     assert found.validation == {"loss": 1.5}
     assert found.fingerprints == {"train": "ab12"}
     assert [one.part for one in found.evaluations] == ["test"]
-    assert [(one.update, one.best, one.fault) for one in found.checkpoints] == [
-        (10, True, ""),
-        (30, False, ""),
-        (40, False, ""),
+    assert [(one.name, one.best, one.fault) for one in found.checkpoints] == [
+        ("step-40", False, ""),
+        ("step-30", False, ""),
+        ("step-10", True, ""),
     ]
     assert all(one.bytes > 100 for one in found.checkpoints)
     assert json.loads(json.dumps(found.json()))["total_parameters"] == 9
@@ -37,7 +37,7 @@ def test_a_damaged_file_is_among_the_faults(run: Run, name: str) -> None:
     file.write_bytes(file.read_bytes()[:-2])
     found = about(run.path)
     assert [str(file) in fault for fault in found.faults if "step-30" in fault] == [True]
-    assert [one.update for one in found.checkpoints if one.fault] == [30]
+    assert [one.name for one in found.checkpoints if one.fault] == ["step-30"]
 
 
 def test_without_its_best_checkpoint_a_run_is_described_by_the_newest(run: Run) -> None:
@@ -57,10 +57,12 @@ def test_the_card_holds_every_evaluation_and_the_licence_of_a_known_corpus(tmp_p
     made.mark_best(10)
     opened = Run.open(made.path)
     for value in (38.0, 39.0):
-        opened.evaluations.append(Evaluation("2026-11-21T06:00", "test", 10, "0.1.0", (Figure("BLEU", value, "a|b"),)))
+        opened.evaluations.append(
+            Evaluation("2026-11-21T06:00", "test", "step-10", "0.1.0", (Figure("BLEU", value, "a|b"),))
+        )
     opened.write_card({"loss": 1.5})
     card = (made.path / "card.md").read_text()
     for words in ("Licence: not stated by its source", "ab12", "| loss | 1.5000 |"):
         assert words in card
     for value in ("38.0000", "39.0000"):
-        assert f"| test | BLEU | {value} | a, b | 10 | 2026-11-21 |" in card
+        assert f"| test | BLEU | {value} | a, b | step-10 | 2026-11-21 |" in card

@@ -9,7 +9,7 @@ from anaphora.run.evaluations import Evaluation, EvaluationLog, Figure
 
 def evaluation(part: str, value: float = 38.1) -> Evaluation:
     figure = Figure("BLEU", value, "raw; nrefs:1|case:mixed")
-    return Evaluation("2026-11-21T06:00:00+00:00", part, 40, "0.1.0", (figure,))
+    return Evaluation("2026-11-21T06:00:00+00:00", part, "step-40", "0.1.0", (figure,))
 
 
 @given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.floats(allow_nan=False))))

@@ -129,6 +129,16 @@ def test_the_newest_two_and_the_best_are_kept(run: Run, save: Save) -> None:
     assert run.checkpoints() == [40, 50, 60]
 
 
+def test_as_many_are_kept_as_training_asks_for(run: Run, save: Save) -> None:
+    run.kept = 3
+    save(run, 50)
+    save(run, 60)
+    assert run.checkpoints() == [10, 40, 50, 60]
+    run.kept = 1
+    run.rewind(60)
+    assert run.checkpoints() == [10, 60]
+
+
 def test_best_and_latest_are_one_line_texts(run: Run) -> None:
     assert (run.path / "best").read_text() == "step-10\n"
     assert (run.path / "latest").read_text() == "step-40\n"

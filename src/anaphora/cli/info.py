@@ -56,10 +56,10 @@ def _data(found: "RunInfo") -> Iterable[str]:
 
 
 def _measured(evaluation: "Evaluation") -> Iterable[str]:
-    where = f"{evaluation.date[:10]}, {evaluation.part}, step-{evaluation.checkpoint}"
+    where = f"{evaluation.date[:10]}, {evaluation.part}, {evaluation.checkpoint}"
     yield from (f"{where}: {figure.name} {figure.value:.4f} ({figure.conditions})" for figure in evaluation.figures)
 
 
 def _checkpoint(checkpoint: "CheckpointInfo") -> str:
     marks = ["damaged" if checkpoint.fault else "whole"] + ["best"] * checkpoint.best
-    return f"step-{checkpoint.update}: {checkpoint.bytes / 1e6:,.1f} MB, {', '.join(marks)}"
+    return f"{checkpoint.name}: {checkpoint.bytes / 1e6:,.1f} MB, {', '.join(marks)}"

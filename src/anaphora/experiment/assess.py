@@ -20,6 +20,7 @@ from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
 from anaphora.pipeline import LanguageModel, Translator, load
 from anaphora.run import Run
+from anaphora.run.checkpoint import CheckpointName, name_of
 from anaphora.run.evaluations import Evaluation, Figure
 
 Results = dict[str, TranslationScores | Prediction]
@@ -110,8 +111,8 @@ def _assess(
     path: Path, experiment: Experiment, texts: Mapping[str, Any], search: Search, keep: bool, report: Report
 ) -> Results:
     run = Run.open(path)
-    update = run.load("best", report).update
-    model = load(path, update)
+    which = run.load("best", report).which
+    model = load(path, which)
     results: Results = {}
     for part, text in texts.items():
         if isinstance(model, LanguageModel):
@@ -120,7 +121,7 @@ def _assess(
             assert isinstance(experiment, TranslationExperiment)
             results[part] = score_translations(model, text, experiment, **search._asdict(), report=report)
     if keep:
-        _keep(run, update, results, report)
+        _keep(run, which, results, report)
     return results
 
 
@@ -154,13 +155,13 @@ def _compare(first: TranslationScores | Prediction, second: TranslationScores | 
     ]
 
 
-def _keep(run: Run, update: int, results: Results, report: Report) -> None:
+def _keep(run: Run, which: CheckpointName, results: Results, report: Report) -> None:
     """Add the figures to the run folder; a folder that takes nothing is no reason to lose them."""
     date = datetime.now(UTC).isoformat(timespec="seconds")
     try:
         for part, result in results.items():
-            run.evaluations.append(Evaluation(date, part, update, anaphora.__version__, _figures(result)))
-        run.write_card(run.metrics.validation(update))
+            run.evaluations.append(Evaluation(date, part, name_of(which), anaphora.__version__, _figures(result)))
+        run.write_card(run.validation(which))
     except RunError as error:
         report(Note(str(error), warning=True))
 

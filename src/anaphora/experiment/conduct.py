@@ -19,7 +19,7 @@ from anaphora.text.coder import TextCoder
 from anaphora.training import loop
 from anaphora.training.loop import Outcome
 
-_BOUNDS = ("training.epochs", "training.minutes", "training.patience", "training.threads")
+_BOUNDS = ("training.epochs", "training.minutes", "training.patience", "training.threads", "training.keep")
 """What may change when a run goes on: where it stops, and how many threads carry it there."""
 
 
@@ -42,7 +42,7 @@ def experiment_of(path: Path) -> Experiment:
 
 def _begin(experiment: Experiment, path: Path, report: Report) -> Outcome:
     _check_free(path)
-    work = _work(experiment, report)
+    work = work_of(experiment, report)
     coders = work.learn_vocabulary(report)
     model = _model(experiment, coders, "The experiment")
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
@@ -57,7 +57,7 @@ def _begin(experiment: Experiment, path: Path, report: Report) -> Outcome:
 
 def _resume(experiment: Experiment, path: Path, report: Report) -> Outcome:
     begun = experiment_of(path)
-    work = _work(experiment, report)
+    work = work_of(experiment, report)
     run = Run.open(path, work.fingerprints)
     _check_same(run, begun, experiment, report)
     coders = load_coders(run)
@@ -67,7 +67,8 @@ def _resume(experiment: Experiment, path: Path, report: Report) -> Outcome:
         return loop.train(model, batches, experiment.training, run, validate, report)
 
 
-def _work(experiment: Experiment, report: Report) -> Work:
+def work_of(experiment: Experiment, report: Report) -> Work:
+    """The data of an experiment, found and checked, and what its task does with it."""
     if isinstance(experiment, TranslationExperiment):
         return TranslationWork(experiment, report)
     return LanguageModelWork(experiment, report)

@@ -8,7 +8,7 @@ from typing import Any
 
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.run.card import licence_of
-from anaphora.run.checkpoint import Checkpoint, folder_of
+from anaphora.run.checkpoint import AVERAGE, Checkpoint, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
 from anaphora.run.files import DamagedError
 from anaphora.run.folder import Run
@@ -19,7 +19,8 @@ from anaphora.run.loading import load_coders
 class CheckpointInfo:
     """One checkpoint, every file of it read and compared with its manifest."""
 
-    update: int
+    name: str
+    """``step-40``, or ``average``."""
     bytes: int
     best: bool
     fault: str
@@ -48,7 +49,7 @@ class RunInfo:
     """The figures of the best checkpoint's validation."""
     evaluations: tuple[Evaluation, ...]
     checkpoints: tuple[CheckpointInfo, ...]
-    """By update."""
+    """From the newest to the oldest, an average in front."""
     environment: str
     """Where the checkpoint that is used was written."""
     faults: tuple[str, ...]
@@ -82,7 +83,7 @@ def about(path: Path) -> RunInfo:
         data=data,
         licence=licence_of(data),
         fingerprints=_data_of(used.fingerprints) if used else {},
-        validation=run.metrics.validation(used.update) if used else {},
+        validation=run.validation(used.which) if used else {},
         evaluations=tuple(run.evaluations.lines()),
         checkpoints=checkpoints,
         environment=used.environment.describe() if used else "",
@@ -93,17 +94,17 @@ def about(path: Path) -> RunInfo:
 def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | None]:
     """All of them, and the one that loading uses: the best, or the newest that is whole."""
     best, used, found = run.best(), None, []
-    for update in run.checkpoints():
-        folder, fault = folder_of(run.path / "checkpoints", update), ""
+    for which in run.present():
+        folder, fault = folder_of(run.path / "checkpoints", which), ""
         try:
-            checkpoint = run.load(update, for_training=True)
-            if used is None or used.update != best:
+            checkpoint = run.load(which, for_training=True)
+            if which == best or (used is None and which != AVERAGE):
                 used = checkpoint
         except DamagedError as error:
             fault = str(error)
         except RunError:  # of a newer format, or removed by a training that goes on: not damaged, and not ours to read
             continue
-        found.append(CheckpointInfo(update, _size(folder), update == best, fault))
+        found.append(CheckpointInfo(name_of(which), _size(folder), which == best, fault))
     return tuple(found), used
 
 

@@ -1,4 +1,4 @@
-"""One checkpoint: a folder ``step-N`` that exists whole or not at all.
+"""One checkpoint: a folder ``step-N``, or ``average``, that exists whole or not at all.
 
 Writing: a folder beside it with a hidden name, its files, the manifest last, each synced; the folder synced; then one
 rename. Reading: the manifest first, then every file against its size and SHA-256.
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -20,6 +20,11 @@ from anaphora.run import manifest as manifests
 from anaphora.run import weights
 from anaphora.run.files import DamagedError, json_bytes, parse_json, sha256, sync, write_durably
 from anaphora.run.manifest import Environment, FileEntry, Manifest
+
+CheckpointName = int | Literal["average"]
+"""A checkpoint by the update that it was saved after, or the average of several."""
+
+AVERAGE: Literal["average"] = "average"
 
 _STEP = re.compile(r"step-(0|[1-9][0-9]{0,15})")
 _LEFTOVER = ".unfinished-"
@@ -29,7 +34,9 @@ _LEFTOVER = ".unfinished-"
 class Checkpoint:
     """What was saved after ``update`` updates, verified."""
 
+    which: CheckpointName
     update: int
+    """Of an average: the newest that is in it."""
     path: Path
     model: Mapping[str, Tensor]
     optimizer: Mapping[str, Tensor]
@@ -49,19 +56,27 @@ def numbers(folder: Path) -> list[int]:
     return sorted(int(match[1]) for match in matches if match)
 
 
-def folder_of(folder: Path, update: int) -> Path:
-    """Where the checkpoint of an update lies within the folder of checkpoints."""
-    return folder / f"step-{update}"
+def name_of(which: CheckpointName) -> str:
+    """What the folder of a checkpoint is called."""
+    return AVERAGE if which == AVERAGE else f"step-{which}"
 
 
-def number_in(pointer: str) -> int | None:
-    """The update that a one-line text such as ``step-40`` names, or None."""
+def folder_of(folder: Path, which: CheckpointName) -> Path:
+    """Where a checkpoint lies within the folder of checkpoints."""
+    return folder / name_of(which)
+
+
+def named_in(pointer: str) -> CheckpointName | None:
+    """The checkpoint that a one-line text such as ``step-40`` names, or None."""
+    if pointer.strip() == AVERAGE:
+        return AVERAGE
     match = _STEP.fullmatch(pointer.strip())
     return int(match[1]) if match else None
 
 
 def write(
     folder: Path,
+    which: CheckpointName,
     update: int,
     contents: Iterable[tuple[str, bytes]],
     fingerprints: Mapping[str, str],
@@ -83,7 +98,7 @@ def write(
     )
     write_durably(unfinished / manifests.NAME, manifest.serialise())
     sync(unfinished)
-    path = folder_of(folder, update)
+    path = folder_of(folder, which)
     with _aside(path):
         os.rename(unfinished, path)
         sync(folder)
@@ -99,20 +114,20 @@ def contents(
     yield "optimizer.safetensors", weights.serialise(optimizer)
 
 
-def read(folder: Path, update: int, fingerprints: Mapping[str, str], with_optimizer: bool) -> Checkpoint:
-    """Read and verify the checkpoint of an update; DamagedError names the file that is not as it was written.
+def read(folder: Path, which: CheckpointName, fingerprints: Mapping[str, str], with_optimizer: bool) -> Checkpoint:
+    """Read and verify a checkpoint; DamagedError names the file that is not as it was written.
 
     ``fingerprints`` are of files that stand beside it now: one that was trained with others cannot be used with them.
     Without ``with_optimizer`` the optimizer's file is left alone and may even be missing.
     """
-    path = folder_of(folder, update)
+    path = folder_of(folder, which)
     if path.is_symlink():
         raise DamagedError(f"{path} is a symbolic link, which a run folder never holds.")
     if not path.is_dir():
         raise DamagedError(f"{path} is missing.")
     manifest = manifests.read_manifest(path)
-    if manifest.step != update:
-        raise DamagedError(f"{path / manifests.NAME} belongs to step {manifest.step}, not to step {update}.")
+    if which not in (AVERAGE, manifest.step):
+        raise DamagedError(f"{path / manifests.NAME} belongs to step {manifest.step}, not to step {which}.")
     for name, fingerprint in manifest.fingerprints.items():
         if fingerprints.get(name, fingerprint) != fingerprint:
             raise DamagedError(f"{path} was trained with another {name} than the one that is here.")
@@ -126,7 +141,8 @@ def read(folder: Path, update: int, fingerprints: Mapping[str, str], with_optimi
         optimizer_path = path / "optimizer.safetensors"
         optimizer = weights.parse(manifest.verify(path, optimizer_path.name), optimizer_path)
     state = parse_json(manifest.verify(path, "state.json"), path / "state.json")
-    return Checkpoint(update, path, model, optimizer, state, manifest.fingerprints, manifest.environment)
+    update, environment = manifest.step, manifest.environment
+    return Checkpoint(which, update, path, model, optimizer, state, manifest.fingerprints, environment)
 
 
 def remove(path: Path) -> None:

@@ -33,8 +33,8 @@ class Evaluation:
     """ISO 8601, UTC."""
     part: str
     """What the text is called."""
-    checkpoint: int
-    """The update whose weights were measured."""
+    checkpoint: str
+    """The checkpoint whose weights were measured: ``step-40``, or ``average``."""
     anaphora: str
     """The version that measured."""
     figures: tuple[Figure, ...]

@@ -9,7 +9,8 @@
     card.md           what it is, for people
     lock              held by the process that trains into it
 
-Checkpoints are numbered by update; ``latest`` is for people and scripts, since the newest number says the same.
+Checkpoints are numbered by update; ``latest`` is for people and scripts, since the newest number says the same. Beside
+them there may be the average of several, ``checkpoints/average``, which can be the best, but never the latest.
 """
 
 import os
@@ -29,7 +30,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.run import checkpoint as checkpoints
 from anaphora.run import files, manifest
 from anaphora.run.card import render
-from anaphora.run.checkpoint import Checkpoint
+from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.evaluations import EvaluationLog
 from anaphora.run.files import DamagedError
 from anaphora.run.lock import FolderLock
@@ -38,11 +39,10 @@ from anaphora.run.upgrade import upgraded
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
 
-Which = Literal["best", "latest"] | int
-"""A checkpoint: the best by validation, the newest, or that of an update."""
+Which = Literal["best", "latest"] | CheckpointName
+"""A checkpoint: the best by validation, the newest, the average of several, or that of an update."""
 
 _EXPERIMENT = "experiment.toml"
-_KEPT = 2
 
 
 class Run:
@@ -57,6 +57,8 @@ class Run:
         """The format of the folder as it lies there."""
         self.fingerprints = fingerprints
         """SHA-256 by name of ``experiment.toml``, every ``vocabulary/...`` and the ``data/...`` of this training."""
+        self.kept = 2
+        """How many of the newest checkpoints stay, beside the best and the average; training sets it."""
         self.metrics = MetricsLog(path / "metrics.jsonl")
         self.evaluations = EvaluationLog(path / "evaluations.jsonl")
         self._checkpoints = path / "checkpoints"
@@ -120,17 +122,36 @@ class Run:
         """The updates there are checkpoints of, ascending, not verified."""
         return checkpoints.numbers(self._checkpoints)
 
-    def best(self) -> int | None:
-        """The update that was marked best, or None."""
+    def best(self) -> CheckpointName | None:
+        """The update that was marked best, or "average", or None."""
         return self._pointer("best")
 
-    def save(
-        self, update: int, model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], state: Mapping[str, Any]
-    ) -> Path:
-        """Write the checkpoint of an update, whole or not at all, then remove all but the newest two and the best.
+    def present(self) -> list[CheckpointName]:
+        """The checkpoints there are, not verified: the average, then the others from the newest to the oldest."""
+        average = checkpoints.folder_of(self._checkpoints, AVERAGE)
+        return [*([AVERAGE] if average.is_dir() else []), *reversed(self.checkpoints())]
 
-        ``state`` is JSON with finite numbers. Raises RunError when the disk is full or the folder cannot be written
-        to; the checkpoints before it are then as they were.
+    def validation(self, which: CheckpointName) -> dict[str, float]:
+        """The validation figures of a checkpoint: of an average from its own state, of the others from the log."""
+        if which != AVERAGE:
+            return self.metrics.validation(which)
+        figures = self._read(which, for_training=False).state.get("validation")
+        return dict(figures) if isinstance(figures, dict) else {}
+
+    def save(
+        self,
+        update: int,
+        model: Mapping[str, Tensor],
+        optimizer: Mapping[str, Tensor],
+        state: Mapping[str, Any],
+        *,
+        average: bool = False,
+    ) -> Path:
+        """Write the checkpoint of an update, whole or not at all, then remove all but the newest ``kept`` and the best.
+
+        An ``average`` of checkpoints up to that update has a place of its own, and removes none of them. ``state`` is
+        JSON with finite numbers. Raises RunError when the disk is full or the folder cannot be written to; the
+        checkpoints before it are then as they were.
         """
         precision = "+".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in model.values()}))
         with self.lock():
@@ -140,12 +161,14 @@ class Run:
                 self.metrics.sync()
                 path = checkpoints.write(
                     self._checkpoints,
+                    AVERAGE if average else update,
                     update,
                     checkpoints.contents(model, optimizer, state),
                     self.fingerprints,
                     manifest.environment(precision),
                 )
-                self._settle()
+                if not average:
+                    self._settle()
             except OSError as error:
                 with suppress(OSError):
                     checkpoints.clean(self._checkpoints)
@@ -157,12 +180,13 @@ class Run:
                 ) from None
         return path
 
-    def mark_best(self, update: int) -> None:
-        """Let ``best`` name the checkpoint of an update; RunError when there is none."""
-        if update not in self.checkpoints():
-            raise RunError(f"{self.path} has no checkpoint of update {update} to mark as the best.")
+    def mark_best(self, which: CheckpointName) -> None:
+        """Let ``best`` name the checkpoint of an update, or the average; RunError when there is none."""
+        if which not in self.present():
+            what = "average" if which == AVERAGE else f"checkpoint of update {which}"
+            raise RunError(f"{self.path} has no {what} to mark as the best.")
         with self.lock():
-            self._replace("best", f"step-{update}\n")
+            self._replace("best", f"{checkpoints.name_of(which)}\n")
 
     def write_card(self, scores: Mapping[str, float]) -> None:
         """Write ``card.md`` anew, with validation figures by name and every evaluation so far.
@@ -177,23 +201,26 @@ class Run:
         """Read a checkpoint, verified; with ``for_training`` its optimizer too.
 
         Where ``best`` or ``latest`` is damaged, the newest one that is whole is used and a warning names the file. A
-        checkpoint that is asked for by number is never replaced by another. Raises RunError when nothing is left.
+        checkpoint that is asked for by name is never replaced by another. Raises RunError when nothing is left.
         """
-        present = self.checkpoints()
+        present = self.present()
         if not present:
             raise RunError(f"{self.path} has no checkpoint yet: train it first, or wait for its first validation.")
-        if isinstance(which, int):
+        if which == AVERAGE or isinstance(which, int):
             if which not in present:
-                there = ", ".join(map(str, present))
-                raise RunError(f"{self.path} has no checkpoint of update {which}, but of {there}: name one of these.")
+                asked = "average" if which == AVERAGE else f"checkpoint of update {which}"
+                there = ", ".join(map(str, reversed(present)))
+                raise RunError(f"{self.path} has no {asked}, but of {there}: name one of these.")
             return self._read(which, for_training)
         faults: list[str] = []
         best = self.best() if which == "best" else None
         if which == "best" and best not in present and os.path.lexists(self.path / "best"):
             faults.append(f"{self.path / 'best'} names no checkpoint that is there.")
-        for number in sorted(present, key=lambda number: (number == best, number), reverse=True):
+        for one in sorted(present, key=lambda one: one != best):
+            if one == AVERAGE and best != one:
+                continue  # it may be worse than any, and training cannot go on from it
             try:
-                found = self._read(number, for_training)
+                found = self._read(one, for_training)
             except DamagedError as error:
                 faults.append(str(error))
                 continue
@@ -233,9 +260,9 @@ class Run:
         except DamagedError:
             return self.fingerprints
 
-    def _read(self, number: int, for_training: bool) -> Checkpoint:
+    def _read(self, which: CheckpointName, for_training: bool) -> Checkpoint:
         beside = {name: digest for name, digest in self.fingerprints.items() if name.startswith("vocabulary/")}
-        return checkpoints.read(self._checkpoints, number, beside, for_training)
+        return checkpoints.read(self._checkpoints, which, beside, for_training)
 
     def _tell(self, found: Checkpoint, faults: list[str], report: Report) -> None:
         if faults:
@@ -244,20 +271,20 @@ class Run:
             report(Note(f"{self.path / _EXPERIMENT} was changed after {found.path.name} was saved.", warning=True))
 
     def _settle(self) -> None:
-        """Let ``latest`` name the newest checkpoint, then remove all but the newest two and the best."""
+        """Let ``latest`` name the newest checkpoint, then remove all but the newest ``kept`` and the best."""
         present = self.checkpoints()
         if not present:
             return
         if self._pointer("latest") != present[-1]:
             files.replace_durably(self.path / "latest", f"step-{present[-1]}\n".encode())
         best = self.best()
-        for number in present[:-_KEPT]:
+        for number in present[: -self.kept]:
             if number != best:
                 checkpoints.remove(checkpoints.folder_of(self._checkpoints, number))
 
-    def _pointer(self, name: str) -> int | None:
+    def _pointer(self, name: str) -> CheckpointName | None:
         try:
-            return checkpoints.number_in(files.read(self.path / name).decode("ascii", "replace"))
+            return checkpoints.named_in(files.read(self.path / name).decode("ascii", "replace"))
         except DamagedError:
             return None
 

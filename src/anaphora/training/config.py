@@ -31,6 +31,8 @@ class TrainingConfig(Config):
     """Updates between validations; 0 validates at the end of every epoch."""
     save_every: int = Field(0, ge=0)
     """Updates between checkpoints beside those of every validation; 0 adds none."""
+    keep: int = Field(2, ge=1)
+    """How many of the newest checkpoints are kept beside the best, as ``anaphora average`` may want them."""
     metric: str = "loss"
     """The validation figure that decides which checkpoint is the best."""
     better: Literal["lower", "higher"] = "lower"

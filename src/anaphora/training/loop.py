@@ -66,6 +66,7 @@ def train(
     if config.threads:
         torch.set_num_threads(config.threads)
     keep_freed_memory()
+    run.kept = config.keep
     with run.lock():
         return _Training(model, batches, config, run, validate, report).conduct()
 

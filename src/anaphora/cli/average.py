@@ -1,0 +1,30 @@
+"""``anaphora average``: the mean of a run's last checkpoints, used from then on if it validates better."""
+
+from typing import Annotated
+
+import typer
+
+from anaphora.cli.options import RunFolder, Threads, use_threads
+from anaphora.cli.progress import listening
+from anaphora.cli.talk import say
+
+EXAMPLES = ("anaphora average runs/en-de --last 5",)
+
+
+def run(
+    run_folder: RunFolder,
+    last: Annotated[int, typer.Option(min=2, help="How many of the newest checkpoints; training.keep keeps them.")] = 5,
+    threads: Threads = 0,
+) -> None:
+    """Average the weights of the last checkpoints, and make that the best of the run if it validates better."""
+    use_threads(threads)
+
+    from anaphora.experiment.averaging import average_run
+
+    with listening() as report:
+        found = average_run(run_folder, last, report)
+    steps = ", ".join(f"step-{update}" for update in found.updates)
+    for what, metrics in ((f"average of {steps}", found.metrics), ("best before", found.best_metrics)):
+        typer.echo(f"{what}: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()))
+    say("The average is the best of the run now." if found.better else "The best of the run stays what it was.")
+    typer.echo(found.path)

@@ -1,0 +1,65 @@
+"""Checkpoints averaged, validated like any other, and marked the best of the run if they are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.events import Report, silent
+from anaphora.experiment.conduct import experiment_of, work_of
+from anaphora.run import Run
+from anaphora.run.averaging import average
+from anaphora.run.checkpoint import AVERAGE
+from anaphora.run.loading import build_model, load_coders
+from anaphora.run.weights import fill
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """What became of an average."""
+
+    updates: tuple[int, ...]
+    """The checkpoints in it, by update."""
+    metrics: Mapping[str, float]
+    """Its validation figures."""
+    best_metrics: Mapping[str, float]
+    """Those of the checkpoint that was the best before, measured in the same way."""
+    better: bool
+    """Whether it is now the best of the run."""
+    path: Path
+    """Its folder."""
+
+
+def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
+    """Average the newest ``last`` checkpoints of a run, and let ``best`` name the average if it validates better.
+
+    It is saved as ``checkpoints/average`` in any case. The checkpoints themselves stay as they are, and training can
+    go on from the newest. Raises ConfigError for fewer than 2, RunError when there are no two that are whole or the
+    run is being trained, DataError when its data is not there.
+    """
+    if last < 2:
+        raise ConfigError(f"An average is of at least 2 checkpoints, but --last is {last}.")
+    experiment, run = experiment_of(path), Run.open(path)
+    with run.lock():
+        tensors, updates = average(run, last, report)
+        before = run.load("best", report)
+        # an average was trained with what its checkpoints were trained with
+        run.fingerprints |= {name: found for name, found in before.fingerprints.items() if name.startswith("data/")}
+        work, coders = work_of(experiment, report), load_coders(run)
+        _, validate = work.prepare(coders, path / "encoded", report)
+        model = build_model(run.experiment, coders, str(path / "experiment.toml")).eval()
+        figures = []
+        with torch.no_grad():
+            for weights, where in ((before.model, before.path), (tensors, path / "checkpoints" / AVERAGE)):
+                fill(model, weights, where / "model.safetensors")
+                figures.append(validate(model))
+        old, new = (found[experiment.training.metric] for found in figures)
+        better = new < old if experiment.training.better == "lower" else new > old
+        state = {"averaged": updates, "validation": dict(figures[1])}
+        saved = run.save(updates[-1], tensors, {}, state, average=True)
+        if better:
+            run.mark_best(AVERAGE)
+            run.write_card({f"validation {name}": value for name, value in figures[1].items()})
+    return Averaged(tuple(updates), figures[1], figures[0], better, saved)
