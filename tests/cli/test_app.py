@@ -1,7 +1,6 @@
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -19,11 +18,13 @@ VERBS = ("quickstart", "recipes", "check", "train", "translate", "evaluate", "in
 def test_help_is_quick() -> None:
     seconds = []
     for _ in range(5):
-        started = time.perf_counter()
+        before = os.times()
         subprocess.run([*COMMAND, "--help"], capture_output=True, check=True)
-        seconds.append(time.perf_counter() - started)
-    # alone on the machine it takes under 0.2 s; the bound leaves room for neighbours
-    assert statistics.median(seconds) < 0.4 or min(seconds) < 0.4
+        after = os.times()
+        # the processor's time, since neighbours take the clock's
+        seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    # alone on the machine it takes under 0.2 s; the bound leaves room for a core that is shared
+    assert min(seconds) < 0.4
 
 
 def test_help_imports_nothing_heavy() -> None:
