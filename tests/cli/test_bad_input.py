@@ -1,5 +1,6 @@
 """Whatever a person gets wrong: one sentence, exit code 2, no traceback, and nothing half-written."""
 
+import gzip
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +60,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
         (overwrite("train.en", b"a\nb\nc\xff\n"), ["train.en:3", "UTF-8", "0xFF"]),
         (overwrite("test.fr", b"a\nb\xc3\nc\n"), ["test.fr:2", "UTF-8"]),
         (overwrite("train.en", b"\n" * 12), ["train.en"]),
+        (overwrite("train.en", b"a\n\0\n"), ["train.en:2", "NUL"]),
+        (overwrite("train.en", gzip.compress(b"word\n" * 12)[:-9]), ["train.en", "archive", "damaged"]),
     ],
 )
 def test_bad_data_is_refused_before_anything_is_written(

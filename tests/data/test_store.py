@@ -65,6 +65,14 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(tmp_path: Path) -> Non
         assert [event.count for event in events if isinstance(event, Skipped)] == [2]
 
 
+def test_a_line_of_ten_megabytes_is_left_out_like_any_long_one(tmp_path: Path) -> None:
+    events: list[Event] = []
+    corpus = pair_corpus(tmp_path, [("a" * 10_000_000, "b"), ("a", "b")])
+    store = pair_store(corpus, CODER, CODER, tmp_path / "store", longest=100, report=events.append)
+    assert store.numbers.tolist() == [1]
+    assert [event.count for event in events if isinstance(event, Skipped)] == [1]
+
+
 def test_a_limit_that_leaves_nothing_is_said(tmp_path: Path) -> None:
     corpus = pair_corpus(tmp_path, [("abc", "a")])
     with pytest.raises(DataError, match="Every pair of train has more than 2 units"):

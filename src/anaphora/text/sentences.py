@@ -8,7 +8,8 @@ is not split is translated as one sentence, while one that is split wrongly is t
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -18,16 +19,22 @@ _UNSPACED = frozenset(("ja", "km", "lo", "my", "th", "yue", "zh"))
 """Languages that set no space between sentences."""
 
 _CLOSING = "\"'”’“‘»›«‹)\\]}」』）"
-_END = re.compile(rf"(?P<mark>[.!?…‽؟۔।॥።։]+)(?P<closing>[ \u00a0\u202f]»|[{_CLOSING}]*)(?P<space>\s+)(?=\S)")
-_GREEK_END = re.compile(rf"(?P<mark>[.!;\u037e…]+)(?P<closing>[{_CLOSING}]*)(?P<space>\s+)(?=\S)")
-_WIDE_END = re.compile(r"(?P<mark>[。！？｡။។]+)(?P<closing>[」』）”’】》〉]*)(?P<space>\s*)(?=\S)")
-_BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|「[^「」]*」|『[^『』]*』|“[^“”]*[。！？][^“”]*”|【[^【】]*】")
+_CLOSED = rf"(?P<closing>[ \u00a0\u202f]»|[{_CLOSING}]*+)(?P<space>\s++)(?=\S)"
+# marks are taken as whole runs, from their first on, so that a long run costs no more than its length
+_END = re.compile(rf"(?<![.!?…‽؟۔।॥։።])(?P<mark>[.!?…‽؟۔।॥։።]++){_CLOSED}")
+_GREEK_END = re.compile(rf"(?<![.!;\u037e…])(?P<mark>[.!;\u037e…]++){_CLOSED}")
+_WIDE_END = re.compile(r"(?<![。！？｡။។])(?P<mark>[。！？｡။។]++)(?P<closing>[」』）”’】》〉]*+)(?P<space>\s*+)(?=\S)")
+_BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|「[^「」]*」|『[^『』]*』|“[^“”]*”|【[^【】]*】")
+_WIDE_SIGNS = frozenset("。！？")
 _OPENING = "\"'“„‘‚«‹»([{¿¡「『（—–-*"
-_LAST_WORD = re.compile(r"[^\s\"'“„‘«‹(\[{—–/]*$")
+_WORD_BREAK = re.compile(r"[\s\"'“„‘«‹(\[{—–/]")
 _ROMAN = re.compile(r"[IVXLC]+")
 _NUMBERING = re.compile(r"\W*(\d+|\w)")
 _FIGURES = 3
 """An ordinal has fewer figures than a year."""
+
+_NEAR = 64
+"""Characters around a mark that are looked at, so that a line of any length is split in linear time."""
 
 
 @dataclass(frozen=True)
@@ -96,42 +103,44 @@ def _pieces(text: str, language: str) -> Iterator[str]:
 
 def _ends(line: str, language: str) -> Iterator[int]:
     """The places in a line at which a sentence ends, white space included."""
-    protected = [match.span() for match in _BRACKETS.finditer(line)]
+    brackets = _brackets(line)
     for match in (_GREEK_END if language == "el" else _END).finditer(line):
-        if not _inside(match.start(), _without_closed(protected, match)) and _is_end(line, match, language):
+        if not _inside(match, *brackets) and _is_end(line, match, language):
             yield match.end()
     for match in _WIDE_END.finditer(line):
         # a quote that goes on after its bracket ("...。」と言った") is one sentence
         goes_on = match["closing"] and not match["space"] and line[match.end()] not in _OPENING
-        if not goes_on and not _inside(match.start(), _without_closed(protected, match)):
+        if not goes_on and not _inside(match, *brackets):
             yield match.end()
 
 
-def _inside(place: int, spans: Iterable[tuple[int, int]]) -> bool:
-    return any(start <= place < end for start, end in spans)
+def _brackets(line: str) -> tuple[list[int], list[int]]:
+    """The starts and ends of brackets in order; quotation marks are brackets where wide signs stand in them."""
+    found = [
+        match.span() for match in _BRACKETS.finditer(line) if match[0][0] != "“" or not _WIDE_SIGNS.isdisjoint(match[0])
+    ]
+    return [start for start, _ in found], [end for _, end in found]
 
 
-def _without_closed(spans: Iterable[tuple[int, int]], match: re.Match[str]) -> list[tuple[int, int]]:
-    """The brackets but for those that close on the mark."""
-    closed = range(match.end("mark") + 1, match.end("closing") + 1)
-    return [span for span in spans if span[1] not in closed]
+def _inside(match: re.Match[str], starts: Sequence[int], ends: Sequence[int]) -> bool:
+    """Whether a mark stands inside a bracket that does not close on it."""
+    place = bisect_right(starts, match.start()) - 1
+    return place >= 0 and ends[place] > max(match.end("mark"), match.end("closing"))
 
 
 def _is_end(line: str, match: re.Match[str], language: str) -> bool:
-    following = line[match.end() :]
-    if following[0].islower() or not (following[0].isalnum() or following[0] in _OPENING):
+    following = line[match.end() : match.end() + _NEAR]
+    if not (following[0].isalnum() or following[0] in _OPENING) or following.lstrip(_OPENING)[:1].islower():
         return False
-    if following.lstrip(_OPENING)[:1].islower():
-        return False
-    return match["mark"] != "." or bool(match["closing"]) or _is_full_stop(line[: match.start()], following, language)
+    before = line[max(0, match.start() - _NEAR) : match.start()]
+    return match["mark"] != "." or bool(match["closing"]) or _is_full_stop(before, following, language)
 
 
 def _is_full_stop(before: str, following: str, language: str) -> bool:
     """Whether a full stop after ``before`` ends a sentence, and not a number, an initial or an abbreviation."""
     if _NUMBERING.fullmatch(before):
         return False
-    found = _LAST_WORD.search(before)
-    word = found[0] if found else ""
+    word = _WORD_BREAK.split(before)[-1]
     if len(word) == 1 and word.isalpha() and word != "I":
         return False
     if language in ORDINALS and (_ROMAN.fullmatch(word) or (word.isdecimal() and len(word) < _FIGURES)):
