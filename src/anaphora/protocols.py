@@ -33,6 +33,8 @@ class Sequence:
     """int64; what lies beyond a row's length is never looked at."""
     lengths_B: Tensor
     """int64, at least 1."""
+    weights_B: Tensor | None = None
+    """Of targets: what the loss of each row is multiplied by; None is 1 for every row."""
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,26 @@ def test_the_derived_gradients_are_right_at_a_large_odd_size(biased: bool, smoot
 
 
 @OPTIONS
+@pytest.mark.parametrize("chunk", [1, 1 << 22])
+def test_a_weight_multiplies_the_loss_and_the_gradients_of_its_row(
+    chunk: int, biased: bool, smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(softmax, "CHUNK", chunk)
+    leaves, targets = tensors(11, 7, 5, biased)
+    weights = torch.rand(11, dtype=torch.float64)
+    weights[3] = 0
+    one_by_one = sum(
+        weight * softmax_loss(leaves[0][n : n + 1], *leaves[1:], targets[n : n + 1], smoothing)
+        for n, weight in enumerate(weights)
+    )
+    assert isinstance(one_by_one, Tensor)
+    together = softmax_loss(*leaves, targets, smoothing, weights)
+    assert_close(together, one_by_one)
+    for ours, theirs in zip(gradients(together, leaves), gradients(one_by_one, leaves), strict=True):
+        assert_close(ours, theirs)
+
+
+@OPTIONS
 @pytest.mark.parametrize("chunk", [1, 63 * 20, 1 << 22])
 def test_loss_and_gradients_equal_torch_and_the_naive_reading_in_chunks_of_any_size(
     chunk: int, biased: bool, smoothing: float, monkeypatch: pytest.MonkeyPatch

@@ -2,13 +2,22 @@ import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.training.config import TrainingConfig
-from anaphora.training.optimizer import Adam
-from anaphora.training.schedule import Constant, Plateau
+from anaphora.training.rules import Adam, AveragedSgd, Momentum
+from anaphora.training.schedule import Constant, Halving, Plateau
 
 
 def test_a_bare_name_is_short_for_a_table_of_that_kind() -> None:
     config = TrainingConfig.parse({"optimizer": "adam", "schedule": "constant"}, "here")
     assert config.optimizer == Adam() and config.schedule == Constant()
+
+
+def test_published_recipes_can_be_written_down() -> None:
+    zaremba = {"optimizer": "sgd", "schedule": "halving", "reduction": "sum_per_sentence", "clip_norm": 5.0}
+    assert TrainingConfig.parse(zaremba, "here").schedule == Halving(after=4, factor=0.5)
+    merity = {"optimizer": {"kind": "averaged-sgd", "rate": 30.0, "weight_decay": 1.2e-6}}
+    assert TrainingConfig.parse(merity, "here").optimizer == AveragedSgd(rate=30.0, weight_decay=1.2e-6, interval=5)
+    nesterov = {"optimizer": {"kind": "momentum", "nesterov": True}}
+    assert TrainingConfig.parse(nesterov, "here").optimizer == Momentum(nesterov=True)
 
 
 def test_parts_keep_their_options() -> None:
@@ -27,6 +36,11 @@ def test_a_dumped_config_parses_to_itself() -> None:
     [
         {"optimiser": "adam"},
         {"optimizer": "adamm"},
+        {"optimizer": {"kind": "momentum", "momentum": 0.0}},
+        {"optimizer": {"kind": "adadelta", "weight_decay": -0.1}},
+        {"schedule": {"kind": "halving", "factor": 1.0}},
+        {"reduction": "mean"},
+        {"clip_value": -1.0},
         {"optimizer": {"rate": 0}},
         {"optimizer": {"betas": [0.9, 1.0]}},
         {"schedule": {"kind": "plateau", "factor": 1.5}},

@@ -64,6 +64,41 @@ def test_a_killed_training_resumes_to_the_same_bits(
     assert killed_and_resumed(trainer, tmp_path / "run", round(operations * share)) == expected
 
 
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"optimizer": {"kind": "sgd", "weight_decay": 0.01}, "schedule": {"kind": "halving", "after": 1}},
+        {"optimizer": {"kind": "momentum", "nesterov": True}, "schedule": {"kind": "inverse-root", "warmup": 8}},
+        {"optimizer": {"kind": "averaged-sgd", "from_epoch": 2}, "schedule": {"kind": "constant", "warmup": 3}},
+        {"optimizer": {"kind": "averaged-sgd", "rate": 9.0, "interval": 1}, "reduction": "sum"},
+        {"optimizer": "adadelta", "reduction": "sum_per_sentence", "clip_value": 0.05},
+        {"optimizer": {"kind": "rmsprop", "momentum": 0.5, "centred": True}},
+    ],
+    ids=lambda training: str(training["optimizer"]),
+)
+def test_every_rule_and_schedule_resumes_to_the_same_bits(
+    trainer: Trainer, tmp_path: Path, training: dict[str, Any]
+) -> None:
+    operations = trainer(folder=tmp_path / "whole" / "run", training=training)["operations"]
+    expected = everything(tmp_path / "whole" / "run")
+    for share in (0.4, 0.7, 0.9):
+        folder = tmp_path / str(share) / "run"
+        assert killed_and_resumed(trainer, folder, round(operations * share), training=training) == expected
+
+
+def test_a_training_that_diverged_and_went_back_resumes_to_the_same_bits(trainer: Trainer, tmp_path: Path) -> None:
+    fragile = {"optimizer": {"kind": "sgd", "rate": 2.0}, "schedule": "constant", "skip_limit": 2}
+    request = {"training": fragile | {"validate_every": 5, "save_every": 0}, "fragile": 1.2}
+    operations = trainer(folder=tmp_path / "whole" / "run", **request)["operations"]
+    expected = everything(tmp_path / "whole" / "run")
+    cursor = expected["step-18"][0]["cursor"]
+    assert cursor["fallbacks"] >= 1
+    assert cursor["rate_factor"] == 0.5 ** cursor["fallbacks"]
+    for share in (0.3, 0.45, 0.55, 0.65, 0.8):
+        folder = tmp_path / str(share) / "run"
+        assert killed_and_resumed(trainer, folder, round(operations * share), **request) == expected
+
+
 def test_a_training_killed_again_and_again_resumes_to_the_same_bits(
     trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path
 ) -> None:

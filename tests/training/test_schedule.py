@@ -1,20 +1,41 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.training.schedule import Constant, Decay, Plateau
+from anaphora.training.schedule import AnySchedule, Constant, Decay, Halving, InverseRoot, Plateau
+
+EVERY: list[AnySchedule] = [Constant(), Decay(), Plateau(patience=3), Halving(), InverseRoot()]
 
 
 def test_a_constant_rate_never_changes() -> None:
     schedule = Constant().build(0.5)
     for improved in (False, False, True, False):
         schedule.validated(improved)
-    assert schedule.rate(1000) == 0.5
+    assert schedule.rate(1000, 9) == 0.5
 
 
 def test_a_decaying_rate_halves_every_half_life_whatever_validation_says() -> None:
     schedule = Decay(half_life=1.5).build(0.4)
     schedule.validated(False)
-    assert [schedule.rate(epochs) for epochs in (0, 1.5, 4.5)] == [0.4, 0.2, 0.05]
+    assert [schedule.rate(epochs, 1) for epochs in (0, 1.5, 4.5)] == [0.4, 0.2, 0.05]
+
+
+def test_halving_leaves_the_first_epochs_alone_and_lowers_every_later_one() -> None:
+    schedule = Halving(after=4, factor=0.5).build(1.0)
+    assert [schedule.rate(epoch - 1, 1) for epoch in range(1, 8)] == [1, 1, 1, 1, 0.5, 0.25, 0.125]
+    assert schedule.rate(3.999, 1) == 1 and schedule.rate(4.999, 1) == 0.5
+
+
+def test_the_inverse_root_is_highest_when_warming_up_is_over() -> None:
+    schedule = InverseRoot(warmup=4).build(2.0)
+    assert [schedule.rate(0, update) for update in (1, 2, 4, 16, 64)] == [0.5, 1, 2, 1, 0.5]
+    assert InverseRoot(warmup=0).build(2.0).rate(0, 4) == 1
+
+
+@pytest.mark.parametrize("config", EVERY, ids=lambda config: config.kind)
+def test_every_schedule_can_be_warmed_up_in_equal_steps(config: AnySchedule) -> None:
+    warmed = config.model_copy(update={"warmup": 10}).build(1.0)
+    assert [warmed.rate(0, update) for update in (1, 5, 10)] == pytest.approx([0.1, 0.5, 1.0])
 
 
 def test_the_rate_falls_after_patience_validations_without_improvement() -> None:
@@ -22,7 +43,7 @@ def test_the_rate_falls_after_patience_validations_without_improvement() -> None
     rates = []
     for improved in (True, False, False, False, True, False, False):
         schedule.validated(improved)
-        rates.append(schedule.rate(1))
+        rates.append(schedule.rate(1, 1))
     assert rates == [1, 1, 0.5, 0.5, 0.5, 0.5, 0.25]
 
 
@@ -32,13 +53,13 @@ def test_the_rate_never_falls_below_its_minimum_nor_rises_to_it() -> None:
     for _ in range(5):
         falling.validated(False)
         low.validated(False)
-    assert (falling.rate(1), low.rate(1)) == (0.4, 0.1)
+    assert (falling.rate(1, 1), low.rate(1, 1)) == (0.4, 0.1)
 
 
 @settings(deadline=None)
-@given(st.lists(st.booleans()), st.lists(st.booleans()), st.sampled_from([Constant(), Decay(), Plateau(patience=3)]))
+@given(st.lists(st.booleans()), st.lists(st.booleans()), st.sampled_from(EVERY))
 def test_a_restored_schedule_goes_on_as_if_never_saved(
-    before: list[bool], after: list[bool], config: Constant | Decay | Plateau
+    before: list[bool], after: list[bool], config: AnySchedule
 ) -> None:
     whole, restored = config.build(0.1), config.build(0.1)
     for improved in before:
@@ -47,4 +68,4 @@ def test_a_restored_schedule_goes_on_as_if_never_saved(
     for improved in after:
         whole.validated(improved)
         restored.validated(improved)
-    assert whole.state() == restored.state() and whole.rate(7) == restored.rate(7)
+    assert whole.state() == restored.state() and whole.rate(7, 70) == restored.rate(7, 70)

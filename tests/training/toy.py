@@ -102,12 +102,26 @@ def validate(model: torch.nn.Module) -> dict[str, float]:
     return {"loss": mean, "jagged": (mean * 1000) % 1}
 
 
-def conduct(folder: str, training: dict[str, Any], batches: int) -> None:
+def make_fragile(model: torch.nn.Module, bound: float) -> None:
+    """Let ``model`` lose its mind in training as soon as a weight is larger than ``bound``: its loss is then NaN."""
+
+    def hook(module: torch.nn.Module, inputs: Any, output: tuple[Loss, Carry]) -> tuple[Loss, Carry]:
+        loss, carry = output
+        broken = module.training and any(float(weight.detach().abs().max()) > bound for weight in module.parameters())
+        return (Loss(loss.sum * float("nan"), loss.count) if broken else loss), carry
+
+    model.register_forward_hook(hook)
+
+
+def conduct(folder: str, training: dict[str, Any], batches: int, fragile: float = 0.0) -> None:
     """Start or resume a training in ``folder``."""
     torch.set_num_threads(1)
     path = Path(folder)
     run = Run.open(path) if path.exists() else Run.create(path, EXPERIMENT, {})
-    train(ToyModel(), ToyBatches(batches), TrainingConfig.parse(TRAINING | training, "test"), run, validate)
+    model = ToyModel()
+    if fragile:
+        make_fragile(model, fragile)
+    train(model, ToyBatches(batches), TrainingConfig.parse(TRAINING | training, "test"), run, validate)
 
 
 WRITE = os.write
@@ -141,7 +155,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         if request.get("file_limit"):
             resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_limit"],) * 2)
-        conduct(request["folder"], request.get("training", {}), request.get("batches", 6))
+        conduct(request["folder"], request.get("training", {}), request.get("batches", 6), request.get("fragile", 0.0))
     except Exception as error:
         return {"error": type(error).__name__, "message": str(error)}
     return {"operations": counted[0]}

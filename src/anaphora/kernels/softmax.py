@@ -28,7 +28,12 @@ CHUNK = 1 << 22
 
 
 def softmax_loss(
-    hidden_NH: Tensor, weight_VH: Tensor, bias_V: Tensor, targets_N: Tensor, smoothing: float = 0.0
+    hidden_NH: Tensor,
+    weight_VH: Tensor,
+    bias_V: Tensor,
+    targets_N: Tensor,
+    smoothing: float = 0.0,
+    weights_N: Tensor | None = None,
 ) -> Tensor:
     """The summed cross-entropy, a scalar in nats, of predicting ``targets_N`` from ``hidden_NH``.
 
@@ -38,6 +43,7 @@ def softmax_loss(
         bias_V: the output bias b; a tensor of no elements for none.
         targets_N: int64, the ids of the right answers.
         smoothing: the share e of the target distribution that is spread evenly over all V.
+        weights_N: what each row's loss is multiplied by before they are summed; 1 where there are none.
 
     Raises:
         ShapeError: the sizes do not agree.
@@ -45,8 +51,10 @@ def softmax_loss(
     check_shapes(hidden_NH=hidden_NH, weight_VH=weight_VH, targets_N=targets_N)
     if bias_V.numel():
         check_shapes(weight_VH=weight_VH, bias_V=bias_V)
+    if weights_N is not None:
+        check_shapes(targets_N=targets_N, weights_N=weights_N)
     loss: Tensor = _SoftmaxLoss.apply(  # type: ignore[no-untyped-call]
-        hidden_NH, weight_VH, bias_V, targets_N, smoothing, torch.is_grad_enabled()
+        hidden_NH, weight_VH, bias_V, targets_N, smoothing, weights_N, torch.is_grad_enabled()
     )
     return loss
 
@@ -61,6 +69,7 @@ class _SoftmaxLoss(torch.autograd.Function):
         bias_V: Tensor,
         targets_N: Tensor,
         smoothing: float,
+        weights_N: Tensor | None,
         recording: bool,
     ) -> Tensor:
         recording = recording and any(ctx.needs_input_grad)
@@ -70,7 +79,10 @@ class _SoftmaxLoss(torch.autograd.Function):
         size = weight_VH.shape[0]
         share = smoothing / size
         spread_H = weight_VH.sum(0)
-        loss = -share * (hidden_NH @ spread_H + bias_V.sum()).sum(dtype=torch.float64)  # 3: e mean(z)
+        # w weights both the loss of a row and, in 3', its dz
+        weighted_NH = hidden_NH if weights_N is None else hidden_NH * weights_N[:, None]
+        total = len(targets_N) if weights_N is None else weights_N.sum()
+        loss = -share * ((weighted_NH @ spread_H).sum(dtype=torch.float64) + total * bias_V.sum())  # 3: e mean(z)
         rows = max(8, CHUNK // size)
         weight = prepare(weight_VH, rows)
         for start in range(0, len(targets_N), rows):
@@ -81,17 +93,18 @@ class _SoftmaxLoss(torch.autograd.Function):
             top, right = z.amax(-1, keepdim=True), z.gather(1, y)
             q = z.sub_(top).exp_()  # 2
             s = q.sum(-1, keepdim=True)
-            loss += (s.log() + top - (1 - smoothing) * right).sum(dtype=torch.float64)  # 3
+            w = 1 if weights_N is None else weights_N[start : start + rows, None]
+            loss += (w * (s.log() + top - (1 - smoothing) * right)).sum(dtype=torch.float64)  # 3
             if recording:
                 q.scatter_add_(1, y, (smoothing - 1) * s)  # 3': q is now s (dz + e / V)
-                dhidden_NH[start : start + rows] = weight.back(q).div_(s).sub_(share * spread_H)  # 1'
-                dweight_VH += weight.outer(q, h / s)
+                dhidden_NH[start : start + rows] = weight.back(q).div_(s).sub_(share * spread_H).mul_(w)  # 1'
+                dweight_VH += weight.outer(q, h * (w / s))
                 if bias_V.numel():
-                    dbias_V.addmv_(q.T, s.squeeze(1).reciprocal())
+                    dbias_V.addmv_(q.T, (w / s).squeeze(1))
         if recording and share:
-            dweight_VH -= share * hidden_NH.sum(0)
+            dweight_VH -= share * weighted_NH.sum(0)
             if bias_V.numel():
-                dbias_V -= share * len(targets_N)
+                dbias_V -= share * total
         ctx.save_for_backward(dhidden_NH, dweight_VH, dbias_V)
         return loss.to(hidden_NH.dtype)
 
@@ -100,4 +113,4 @@ class _SoftmaxLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor | None, ...]:
         dhidden_NH, dweight_VH, dbias_V = ctx.saved_tensors
-        return dhidden_NH * dloss, dweight_VH * dloss, dbias_V * dloss, None, None, None
+        return dhidden_NH * dloss, dweight_VH * dloss, dbias_V * dloss, None, None, None, None

@@ -43,7 +43,7 @@ class Output(nn.Module):
         self.bias = nn.Parameter(torch.zeros(size if config.bias else 0))
 
     def loss(self, states_TBH: Tensor, targets: Sequence) -> Loss:
-        """The summed loss of the targets; padding is left out before anything is computed."""
+        """The summed loss of the targets, weighted by row; padding is left out before anything is computed."""
         ids_TB = targets.ids_BT.T
         open_TB = torch.arange(ids_TB.shape[0]).unsqueeze(1) < targets.lengths_B
         smoothing = self.config.label_smoothing if self.training else 0.0
@@ -51,7 +51,10 @@ class Output(nn.Module):
         if not bool(open_TB.all()):
             rows_NH = rows_NH[open_TB.flatten()]
         ids_N = ids_TB[open_TB]
-        return Loss(softmax_loss(rows_NH, self.weight, self.bias, ids_N, smoothing), len(ids_N))
+        weights_N = None
+        if targets.weights_B is not None:
+            weights_N = targets.weights_B.to(rows_NH).expand(ids_TB.shape)[open_TB]
+        return Loss(softmax_loss(rows_NH, self.weight, self.bias, ids_N, smoothing, weights_N), len(ids_N))
 
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """Natural log-probabilities, N x V, each row with the same bits in any batch."""

@@ -1,26 +1,31 @@
 """The ``[training]`` table: how weights are updated, when training looks at itself, and when it stops."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from anaphora.config import Config, by_kind
+from anaphora.config import Config
 from anaphora.kernels.arithmetic import Precision
-from anaphora.training.optimizer import Adam
-from anaphora.training.schedule import Constant, Decay, Plateau
+from anaphora.training.reduction import Reduction
+from anaphora.training.rules import Adam, AnyRule
+from anaphora.training.schedule import AnySchedule, Plateau
 
 
 class TrainingConfig(Config):
     """How a network is trained."""
 
-    optimizer: Annotated[Adam, by_kind] = Adam()
+    optimizer: AnyRule = Adam()
     """What turns gradients into steps."""
-    schedule: Annotated[Plateau | Constant | Decay, Field(discriminator="kind"), by_kind] = Plateau()
+    schedule: AnySchedule = Plateau()
     """How the learning rate changes as training goes."""
     batch_tokens: int = Field(4000, ge=1)
     """Upper bound of a batch: its rows times its longest row, in tokens."""
+    reduction: Reduction = "mean_per_token"
+    """How the losses of a batch become the one number that is minimised."""
     clip_norm: float = Field(1.0, ge=0)
     """Gradients are scaled down to this global norm; 0 leaves them as they are."""
+    clip_value: float = Field(0.0, ge=0)
+    """Every number of a gradient is cut to lie between minus this and this, before the norm is; 0 leaves it."""
     epochs: int = Field(10, ge=1)
     """Passes over the training data, at most."""
     minutes: float = Field(0.0, ge=0)
@@ -38,7 +43,9 @@ class TrainingConfig(Config):
     better: Literal["lower", "higher"] = "lower"
     """Which values of ``metric`` are the better ones."""
     skip_limit: int = Field(5, ge=1)
-    """Updates in a row that may be skipped because loss or gradient is not finite, before training gives up."""
+    """Updates in a row, skipped because loss or gradient is not finite, after which training counts as diverged."""
+    fallbacks: int = Field(3, ge=0)
+    """Times in a row that diverged training goes back to its last checkpoint with half the rate, then it gives up."""
     seed: int = Field(1, ge=0)
     """Where every random draw starts from."""
     precision: Precision = "auto"

@@ -17,6 +17,10 @@ class Cursor:
     """The epoch that the last batch belonged to."""
     skipped: int = 0
     skipped_in_row: int = 0
+    fallbacks: int = 0
+    """Times that training went back to a checkpoint with half the rate."""
+    rate_factor: float = 1.0
+    """What the schedule's rate is multiplied by since then."""
 
     def begin(self) -> None:
         """Start on the next batch."""
@@ -29,11 +33,12 @@ class Cursor:
         if self.position >= total:
             self.epoch, self.position = self.epoch + 1, 0
 
-    def state(self) -> dict[str, int]:
+    def state(self) -> dict[str, float]:
         """Every counter by name."""
         return asdict(self)
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Self:
         """The counters of a saved state."""
-        return cls(**{name: int(value) for name, value in state.items()})
+        whole = {name: int(value) for name, value in state.items() if name != "rate_factor"}
+        return cls(**whole, rate_factor=float(state.get("rate_factor", 1)))

@@ -24,6 +24,11 @@ def skip_line(update: int, epoch: int, fault: str) -> dict[str, Any]:
     return {"update": update, "epoch": epoch, "skipped": fault}
 
 
+def fallback_line(update: int, epoch: int, reason: str, rate_factor: float) -> dict[str, Any]:
+    """That training went back to before ``update`` and goes on at a lower rate, and why."""
+    return {"update": update, "epoch": epoch, "fallback": reason, "rate_factor": rate_factor}
+
+
 def validation_line(event: Validated) -> dict[str, Any]:
     """The figures of a validation; one that is not finite reads null."""
     figures = {name: value if math.isfinite(value) else None for name, value in event.metrics.items()}

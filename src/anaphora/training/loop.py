@@ -5,6 +5,7 @@ and draws that are a function of (seed, update). So training that was killed and
 training that was left alone.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,29 +17,31 @@ from anaphora.errors import DataError, DivergedError
 from anaphora.events import Note, Report, Saved, Skipped, Update, Validated, silent
 from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Batches, Carry
+from anaphora.protocols import Batch, Batches, Loss
 from anaphora.run import Run
-from anaphora.run.manifest import environment
-from anaphora.run.weights import fill, first_not_finite, tensors_of
+from anaphora.run.weights import first_not_finite, tensors_of
 from anaphora.training import log
 from anaphora.training.allocator import keep_freed_memory
+from anaphora.training.clipping import clip, global_norm
 from anaphora.training.config import TrainingConfig
-from anaphora.training.cursor import Cursor
-from anaphora.training.optimizer import NamedOptimizer, global_norm, scale
-from anaphora.training.stopping import BestSoFar
+from anaphora.training.reduction import per_prediction, reduced, weighted
+from anaphora.training.state import TrainingState
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Figures of a model in evaluation mode, by name; called without gradients."""
 
-_CARRY, _OPTIMIZER = "carry/", "optimizer/"
+Stop = Callable[[], bool]
+"""Asked after every update whether training should save itself and end."""
+
+Reason = Literal["epochs", "patience", "minutes", "stopped"]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How training ended."""
 
-    reason: Literal["epochs", "patience", "minutes"]
-    """Which bound of the configuration was reached."""
+    reason: Reason
+    """Which bound of the configuration was reached, or that ``stop`` said so."""
     update: int
     best_update: int
     """The update whose checkpoint is marked best; 0 when no validation gave a finite figure."""
@@ -50,6 +53,11 @@ class Outcome:
     """Wall-clock time of all parts of this training."""
 
 
+def never() -> bool:
+    """Let training come to its end."""
+    return False
+
+
 def train(
     model: torch.nn.Module,
     batches: Batches,
@@ -57,18 +65,26 @@ def train(
     run: Run,
     validate: Validate,
     report: Report = silent,
+    stop: Stop = never,
 ) -> Outcome:
     """Train ``model`` (which meets ``protocols.Model``) from where ``run`` stands, and leave its last weights in it.
 
+    An update whose loss or gradient is not finite is skipped; after ``config.skip_limit`` of them in a row training
+    goes back to its last checkpoint and on with half the rate, ``config.fallbacks`` times without a new checkpoint.
+
     Raises RunError when the folder is in use or cannot be written to, DataError for an epoch without batches, and
-    DivergedError when losses or gradients stay not finite; checkpoints are never made of weights that are not.
+    DivergedError when going back did not help; checkpoints are never made of weights that are not finite.
     """
     if config.threads:
         torch.set_num_threads(config.threads)
     keep_freed_memory()
     run.kept = config.keep
     with run.lock():
-        return _Training(model, batches, config, run, validate, report).conduct()
+        return _Training(model, batches, config, run, validate, report, stop).conduct()
+
+
+class _NotFinite(Exception):
+    """What is no longer finite, although updates were skipped."""
 
 
 class _Training:
@@ -80,89 +96,90 @@ class _Training:
         run: Run,
         validate: Validate,
         report: Report,
+        stop: Stop,
     ) -> None:
         self._model, self._batches, self._config = model, batches, config
-        self._run, self._validate, self._report = run, validate, report
-        self._optimizer = NamedOptimizer(config.optimizer, model)
-        self._schedule = config.schedule.build(config.optimizer.rate)
-        self._best = BestSoFar(config.metric, config.better)
+        self._run, self._validate, self._report, self._stop = run, validate, report, stop
+        self._state = TrainingState(model, config)
         self._arithmetic = arithmetic_for(config.precision)
-        self._cursor = Cursor()
-        self._carry: Carry = {}
         self._epoch: Sequence[Batch] = ()
         self._epoch_number = 0
-        self._earlier_seconds = 0.0
-        self._started = time.monotonic()
+        self._fallbacks = 0  # since the last checkpoint: going on from it falls back as often again
 
     def conduct(self) -> Outcome:
-        self._restore()
+        self._state.resume(self._run, self._report)
+        best = self._state.best
+        # the process may have been killed between saving its best checkpoint and marking it
+        if best.update and best.update == self._state.cursor.update and self._run.best() != best.update:
+            self._mark_best()
         self._model.train()
         reason = self._bound()
         while not reason:
-            self._update()
-            reason = self._bound()
-            # one save an update at most: all lines of the log up to an update are older than its checkpoint
-            if reason or self._validation_is_due():
-                self._validate_and_save()
-                reason = reason or self._bound()
-            elif self._config.save_every and self._cursor.update % self._config.save_every == 0:
-                self._save()
+            try:
+                reason = self._advance()
+            except _NotFinite as fault:
+                self._fall_back(str(fault))
+        state = self._state
         return Outcome(
             reason,
-            update=self._cursor.update,
-            best_update=self._best.update,
-            metrics=self._best.metrics,
-            skipped=self._cursor.skipped,
-            seconds=self._seconds(),
+            update=state.cursor.update,
+            best_update=state.best.update,
+            metrics=state.best.metrics,
+            skipped=state.cursor.skipped,
+            seconds=state.seconds(),
         )
 
-    def _bound(self) -> Literal["epochs", "patience", "minutes"] | None:
-        if self._cursor.epoch > self._config.epochs:
+    def _advance(self) -> Reason | None:
+        """One update, and whatever is due after it."""
+        self._update()
+        cursor = self._state.cursor
+        reason, stopping = self._bound(), self._stop()
+        # one save an update at most: all lines of the log up to an update are older than its checkpoint
+        if reason or self._validation_is_due():
+            self._validate_and_save()
+            reason = reason or self._bound()
+        elif not cursor.skipped_in_row:  # amid skips the weights may be what is wrong
+            periodic = self._config.save_every and cursor.update % self._config.save_every == 0
+            if stopping or periodic:
+                self._save()
+        return reason or ("stopped" if stopping else None)
+
+    def _bound(self) -> Reason | None:
+        state = self._state
+        if state.cursor.epoch > self._config.epochs:
             return "epochs"
-        if self._config.patience and self._best.since >= self._config.patience:
+        if self._config.patience and state.best.since >= self._config.patience:
             return "patience"
         # a new training makes one update at least, so that there is something to load
-        if self._config.minutes and self._cursor.update and self._seconds() >= 60 * self._config.minutes:
+        if self._config.minutes and state.cursor.update and state.seconds() >= 60 * self._config.minutes:
             return "minutes"
         return None
-
-    def _seconds(self) -> float:
-        return self._earlier_seconds + time.monotonic() - self._started
 
     def _update(self) -> None:
         """One batch: forward, backward, clip, step; or a skip when loss or gradient is not finite."""
         started = time.perf_counter()
         batch, total = self._batch()
-        cursor = self._cursor
+        state, config, cursor = self._state, self._config, self._state.cursor
         cursor.begin()
-        rate = self._schedule.rate(cursor.epoch - 1 + cursor.position / total)
-        self._optimizer.clear()
-        with draws(self._config.seed, cursor.update), products_in(self._arithmetic):
-            loss, carry = self._model(batch, self._carry or None)
-            mean = loss.sum / loss.count
-            value = float(mean.detach())
-            fault = log.fault("loss", value)
-            if not fault:
-                mean.backward()
-        norm = 0.0
-        if not fault:
-            gradients = self._optimizer.gradients()
-            norm = global_norm(gradients)
-            fault = log.fault("gradient norm", norm)
+        rate = state.rate(total)
+        state.optimizer.clear()
+        with draws(config.seed, cursor.update), products_in(self._arithmetic):
+            loss, carry = self._model(weighted(batch, config.reduction), state.carry or None)
+            value = per_prediction(loss, len(batch.numbers_B), config.reduction)
+            norm, fault = self._gradient(loss, len(batch.numbers_B), value)
         if fault:
             self._skip(fault)
         else:
-            if 0 < self._config.clip_norm < norm:
-                scale(gradients, self._config.clip_norm / norm)
-            self._optimizer.step(rate)
-            self._carry = carry
+            clip(state.optimizer.gradients(), norm, largest_value=config.clip_value, largest_norm=config.clip_norm)
+            state.optimizer.step(rate, cursor.epoch)
+            state.carry = carry
             cursor.skipped_in_row = 0
             event = Update(
                 update=cursor.update,
                 epoch=cursor.epoch,
                 done=cursor.position + 1,
                 total=total,
-                epochs=self._config.epochs,
+                epochs=config.epochs,
                 loss=value,
                 tokens=loss.count,
                 rate=rate,
@@ -173,45 +190,75 @@ class _Training:
             self._report(event)
         cursor.end(total)
 
+    def _gradient(self, loss: Loss, rows: int, value: float) -> tuple[float, str]:
+        """The gradients' global norm, and what is not finite, if anything."""
+        fault = log.fault("loss", value)
+        if fault:
+            return 0.0, fault
+        reduced(loss, rows, self._config.reduction).backward()  # type: ignore[no-untyped-call]
+        norm = global_norm(self._state.optimizer.gradients())
+        return norm, log.fault("gradient norm", norm)
+
     def _batch(self) -> tuple[Batch, int]:
-        if self._epoch_number != self._cursor.epoch:
-            self._epoch, self._epoch_number = self._batches.epoch(self._cursor.epoch), self._cursor.epoch
+        cursor = self._state.cursor
+        if self._epoch_number != cursor.epoch:
+            self._epoch, self._epoch_number = self._batches.epoch(cursor.epoch), cursor.epoch
             if not len(self._epoch):
                 raise DataError("Training needs at least one batch an epoch, but the training data gives none.")
-        return self._epoch[self._cursor.position], len(self._epoch)
+        return self._epoch[cursor.position], len(self._epoch)
 
     def _skip(self, fault: str) -> None:
-        cursor = self._cursor
+        cursor = self._state.cursor
         cursor.skipped += 1
         cursor.skipped_in_row += 1
-        self._carry = {}  # it may hold what made the loss go wrong
+        self._state.carry = {}  # it may hold what made the loss go wrong
         self._run.metrics.append(log.skip_line(cursor.update, cursor.epoch, fault))
         self._report(Skipped(f"update {cursor.update}: {fault}", 1))
         if cursor.skipped_in_row >= self._config.skip_limit:
-            raise self._diverged(f"{cursor.skipped_in_row} updates in a row had to be skipped ({fault})")
+            raise _NotFinite(f"{cursor.skipped_in_row} updates in a row had to be skipped ({fault})")
 
-    def _diverged(self, what: str) -> DivergedError:
+    def _fall_back(self, what: str) -> None:
+        """Go on from the last checkpoint with half the rate, or give up."""
         saved = self._run.checkpoints()
-        good = f"the last good checkpoint is step-{saved[-1]}" if saved else "no checkpoint was saved before"
-        return DivergedError(
-            f"Training diverged at update {self._cursor.update}: {what}; {good}. "
-            f"Lower training.optimizer.rate or training.clip_norm."
-        )
+        last = f"step-{saved[-1]}" if saved else "the start"
+        diverged = self._state.cursor.update
+        if self._fallbacks >= self._config.fallbacks:
+            tried = f", as after each of {self._fallbacks} times it went back and on with half the rate"
+            good = f"the last good checkpoint is {last}" if saved else "no checkpoint was saved before"
+            raise DivergedError(
+                f"Training diverged at update {diverged}: {what}{tried if self._fallbacks else ''}; {good}. "
+                f"Lower training.optimizer.rate or training.clip_norm."
+            )
+        self._fallbacks += 1
+        factor = self._state.cursor.rate_factor / 2
+        self._state.rewind(self._run, self._report)
+        cursor = self._state.cursor
+        cursor.rate_factor = factor
+        cursor.fallbacks += self._fallbacks
+        # numbered so that going on from the checkpoint drops the line and writes it again
+        self._run.metrics.append(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor))
+        text = f"Training diverged at update {diverged}: {what}. It goes on from {last} with {factor:g} of the rate."
+        self._report(Note(text, warning=True))
 
     def _validation_is_due(self) -> bool:
+        cursor = self._state.cursor
         if self._config.validate_every:
-            return self._cursor.update % self._config.validate_every == 0
-        return self._cursor.position == 0
+            return cursor.update % self._config.validate_every == 0
+        return cursor.position == 0
 
     def _validate_and_save(self) -> None:
-        cursor = self._cursor
+        state, cursor = self._state, self._state.cursor
         self._check_finite()
         self._model.eval()
-        with torch.no_grad():
+        with torch.no_grad(), state.optimizer.result():
             metrics = self._validate(self._model)
         self._model.train()
-        improved = self._best.observe(metrics, cursor.update)
-        self._schedule.validated(improved)
+        improved = state.best.observe(metrics, cursor.update)
+        cost = state.best.cost(metrics)
+        if cursor.skipped_in_row and not math.isfinite(cost):
+            raise _NotFinite(f"validation gave {self._config.metric} {cost} amid skipped updates")
+        state.optimizer.validated(cost)
+        state.schedule.validated(improved)
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
         self._run.metrics.append(log.validation_line(event))
         self._report(event)
@@ -220,53 +267,17 @@ class _Training:
             self._mark_best()
 
     def _mark_best(self) -> None:
-        self._run.write_card({f"validation {name}": value for name, value in self._best.metrics.items()})
-        self._run.mark_best(self._best.update)
+        best = self._state.best
+        self._run.write_card({f"validation {name}": value for name, value in best.metrics.items()})
+        self._run.mark_best(best.update)
 
     def _check_finite(self) -> None:
         broken = first_not_finite(tensors_of(self._model))
         if broken:
-            raise self._diverged(f"{broken} is no longer finite")
+            raise _NotFinite(f"{broken} is no longer finite")
 
     def _save(self) -> None:
         self._check_finite()
-        tensors = {_OPTIMIZER + name: tensor for name, tensor in self._optimizer.state().items()}
-        tensors |= {_CARRY + name: tensor for name, tensor in self._carry.items()}
-        state = {
-            "cursor": self._cursor.state(),
-            "schedule": self._schedule.state(),
-            "best": self._best.state(),
-            "seconds": self._seconds(),
-        }
-        path = self._run.save(self._cursor.update, tensors_of(self._model), tensors, state)
-        self._report(Saved(self._cursor.update, path))
-
-    def _restore(self) -> None:
-        if not self._run.checkpoints():
-            self._run.rewind(0)
-            return
-        checkpoint = self._run.load("latest", self._report, for_training=True)
-        fill(self._model, checkpoint.model, checkpoint.path / "model.safetensors")
-        tensors = checkpoint.optimizer
-        self._optimizer.restore(_under(_OPTIMIZER, tensors), checkpoint.path / "optimizer.safetensors")
-        self._carry = _under(_CARRY, tensors)
-        self._cursor = Cursor.restored(checkpoint.state["cursor"])
-        self._schedule.restore(checkpoint.state["schedule"])
-        self._best.restore(checkpoint.state["best"])
-        self._earlier_seconds = float(checkpoint.state["seconds"])
-        self._run.rewind(checkpoint.update)
-        # the process may have been killed between saving its best checkpoint and marking it
-        if self._best.update == checkpoint.update and self._run.best() != checkpoint.update:
-            self._mark_best()
-        here = environment(checkpoint.environment.precision)
-        if here != checkpoint.environment:
-            self._report(
-                Note(
-                    f"{checkpoint.path.name} was saved with {checkpoint.environment.describe()}, training goes on "
-                    f"with {here.describe()}: the last bits of the result may differ."
-                )
-            )
-
-
-def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+        path = self._state.save(self._run)
+        self._fallbacks = 0
+        self._report(Saved(self._state.cursor.update, path))

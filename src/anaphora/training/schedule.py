@@ -1,30 +1,46 @@
 """Learning rates that change as training goes. A schedule's whole state is a small dictionary of numbers."""
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from anaphora.config import Config
+from anaphora.config import Config, by_kind
 
 
-class Schedule(Protocol):
-    """A learning rate over time."""
+class Schedule:
+    """A learning rate over time: at first rising in equal steps if asked to, then of a shape of its own."""
 
-    def rate(self, epochs: float) -> float:
-        """The learning rate after so many passes over the training data, from 0."""
+    def __init__(self, rate: float, warmup: int) -> None:
+        """``rate`` to start from, reached after ``warmup`` updates."""
+        self._rate, self._warmup = rate, warmup
+
+    def rate(self, epochs: float, update: int) -> float:
+        """The rate of ``update`` (from 1), so many passes over the training data having been made (from 0)."""
+        return self._shape(epochs, update) * min(1.0, update / max(1, self._warmup))
 
     def validated(self, improved: bool) -> None:
         """Take note of a validation."""
 
     def state(self) -> dict[str, float]:
         """All that later rates depend on."""
+        return {}
 
     def restore(self, state: Mapping[str, float]) -> None:
         """Take up a saved state."""
 
+    def _shape(self, epochs: float, update: int) -> float:
+        return self._rate
 
-class Constant(Config):
+
+class ScheduleConfig(Config):
+    """What all schedules share."""
+
+    warmup: int = Field(0, ge=0)
+    """Updates over which the rate rises to what it would be, in equal steps; 0 begins with it."""
+
+
+class Constant(ScheduleConfig):
     """The same rate throughout."""
 
     kind: Literal["constant"] = "constant"
@@ -32,10 +48,10 @@ class Constant(Config):
 
     def build(self, rate: float) -> Schedule:
         """The schedule that stays at ``rate``."""
-        return _Constant(rate)
+        return Schedule(rate, self.warmup)
 
 
-class Plateau(Config):
+class Plateau(ScheduleConfig):
     """The rate falls whenever validation has stopped improving."""
 
     kind: Literal["plateau"] = "plateau"
@@ -52,7 +68,7 @@ class Plateau(Config):
         return _Plateau(rate, self)
 
 
-class Decay(Config):
+class Decay(ScheduleConfig):
     """The rate falls steadily: it halves every ``half_life`` epochs, whatever validation says."""
 
     kind: Literal["decay"] = "decay"
@@ -65,40 +81,79 @@ class Decay(Config):
         return _Decay(rate, self)
 
 
-class _Constant:
-    def __init__(self, rate: float) -> None:
-        self._rate = rate
+class Halving(ScheduleConfig):
+    """The same rate for some epochs, then a fixed share of it every epoch (Zaremba et al. 2014).
 
-    def rate(self, epochs: float) -> float:
-        return self._rate
+    In epoch n (from 1) it is rate times factor^max(0, n - after).
+    """
 
-    def validated(self, improved: bool) -> None:
-        pass
+    kind: Literal["halving"] = "halving"
+    """Which schedule this is."""
+    after: int = Field(4, ge=0)
+    """Epochs at the whole rate."""
+    factor: float = Field(0.5, gt=0, lt=1)
+    """What the rate is multiplied by at the start of every later epoch."""
 
-    def state(self) -> dict[str, float]:
-        return {}
-
-    def restore(self, state: Mapping[str, float]) -> None:
-        pass
+    def build(self, rate: float) -> Schedule:
+        """The schedule that starts at ``rate``."""
+        return _Halving(rate, self)
 
 
-class _Decay(_Constant):
+class InverseRoot(ScheduleConfig):
+    """The rate falls with the root of the updates behind it: rate times sqrt(w / max(u, w)) at update u.
+
+    w is ``warmup``, or 1 without any, so that the rate is at its highest when warming up is over (Vaswani et al. 2017,
+    equation 3, where that highest rate is (d w)^-0.5).
+    """
+
+    kind: Literal["inverse-root"] = "inverse-root"
+    """Which schedule this is."""
+    warmup: int = Field(4000, ge=0)
+    """Updates over which the rate rises to its highest, in equal steps."""
+
+    def build(self, rate: float) -> Schedule:
+        """The schedule whose highest rate is ``rate``."""
+        return _InverseRoot(rate, self.warmup)
+
+
+AnySchedule = Annotated[
+    Plateau | Constant | Decay | Halving | InverseRoot,
+    Field(discriminator="kind"),
+    by_kind,
+]
+"""A schedule as a recipe names it: ``"constant"``, or ``{kind = "halving", after = 6, factor = 0.83}``."""
+
+
+class _Decay(Schedule):
     def __init__(self, rate: float, config: Decay) -> None:
-        super().__init__(rate)
+        super().__init__(rate, config.warmup)
         self._half_life = config.half_life
 
-    def rate(self, epochs: float) -> float:
+    def _shape(self, epochs: float, update: int) -> float:
         return float(self._rate * 0.5 ** (epochs / self._half_life))
 
 
-class _Plateau:
-    def __init__(self, rate: float, config: Plateau) -> None:
+class _Halving(Schedule):
+    def __init__(self, rate: float, config: Halving) -> None:
+        super().__init__(rate, config.warmup)
         self._config = config
-        self._rate = rate
-        self._waited = 0
 
-    def rate(self, epochs: float) -> float:
-        return self._rate
+    def _shape(self, epochs: float, update: int) -> float:
+        epoch = int(epochs) + 1
+        return float(self._rate * self._config.factor ** max(0, epoch - self._config.after))
+
+
+class _InverseRoot(Schedule):
+    def _shape(self, epochs: float, update: int) -> float:
+        start = max(1, self._warmup)
+        return float(self._rate * (start / max(update, start)) ** 0.5)
+
+
+class _Plateau(Schedule):
+    def __init__(self, rate: float, config: Plateau) -> None:
+        super().__init__(rate, config.warmup)
+        self._config = config
+        self._waited = 0
 
     def validated(self, improved: bool) -> None:
         self._waited = 0 if improved else self._waited + 1

@@ -43,6 +43,10 @@ class BestSoFar:
             self.since += 1
         return improved
 
+    def cost(self, metrics: Mapping[str, float]) -> float:
+        """The deciding figure turned so that less is better."""
+        return -self._sign * metrics[self.metric]
+
     def state(self) -> dict[str, Any]:
         """All that later answers depend on."""
         return {"update": self.update, "metrics": self.metrics, "since": self.since}

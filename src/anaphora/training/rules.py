@@ -1,0 +1,164 @@
+"""Update rules: what turns a gradient into a step.
+
+torch's own implementations do the work, the fused ones where there are any: on a processor fused Adam and fused
+momentum pass over memory once, and are equally reproducible bit for bit, whatever the number of threads.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import BeforeValidator, Field
+
+from anaphora.config import Config, by_kind
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+Parameters = list[torch.nn.Parameter]
+
+
+class Rule(Config):
+    """What all update rules share; g is the gradient of a weight w after clipping, r the learning rate."""
+
+    rate: float = Field(1.0, gt=0)
+    """Learning rate at the start."""
+    weight_decay: float = Field(0.0, ge=0)
+    """L2 regularisation: so many times w is added to g, after clipping; 0 adds nothing."""
+
+    def build(self, parameters: Parameters) -> torch.optim.Optimizer:
+        """The rule over ``parameters``."""
+        raise NotImplementedError
+
+
+class Sgd(Rule):
+    """Stochastic gradient descent: w -= r g."""
+
+    kind: Literal["sgd"] = "sgd"
+    """Which rule this is."""
+
+    def build(self, parameters: Parameters) -> torch.optim.Optimizer:
+        """Plain steps, which keep no state."""
+        return torch.optim.SGD(parameters, lr=self.rate, weight_decay=self.weight_decay, fused=True)
+
+
+class Momentum(Rule):
+    """Gradient descent with momentum m (Polyak 1964): v = m v + g, w -= r v."""
+
+    kind: Literal["momentum"] = "momentum"
+    """Which rule this is."""
+    rate: float = Field(0.1, gt=0)
+    """Learning rate at the start."""
+    momentum: float = Field(0.9, gt=0, lt=1)
+    """The share m of the last step that is taken again."""
+    nesterov: bool = False
+    """Whether the gradient counts as taken one step ahead (Sutskever et al. 2013): w -= r (g + m v)."""
+
+    def build(self, parameters: Parameters) -> torch.optim.Optimizer:
+        """Steps that keep v."""
+        return torch.optim.SGD(
+            parameters,
+            lr=self.rate,
+            momentum=self.momentum,
+            nesterov=self.nesterov,
+            weight_decay=self.weight_decay,
+            fused=True,
+        )
+
+
+class AveragedSgd(Rule):
+    """Gradient descent whose iterates are averaged from some update on (Polyak and Juditsky 1992).
+
+    What is validated, saved and used is the average; training goes on from the iterates. By default averaging starts
+    when validation asks for it (NT-ASGD, Merity et al. 2018, algorithm 1).
+    """
+
+    kind: Literal["averaged-sgd"] = "averaged-sgd"
+    """Which rule this is."""
+    interval: int = Field(5, ge=1)
+    """Averaging starts after a validation that is worse than the best of all but the last so many before it."""
+    from_epoch: int = Field(0, ge=0)
+    """Averaging starts with this epoch (from 1) instead, whatever validation says; 0 leaves it to validation."""
+
+    def build(self, parameters: Parameters) -> torch.optim.Optimizer:
+        """Plain steps; the average is taken beside them."""
+        return torch.optim.SGD(parameters, lr=self.rate, weight_decay=self.weight_decay, fused=True)
+
+
+class Adadelta(Rule):
+    """Adadelta (Zeiler 2012, algorithm 1), its steps times r.
+
+    E = d E + (1 - d) g^2;  s = sqrt(D + e) / sqrt(E + e) g;  D = d D + (1 - d) s^2;  w -= r s.
+    """
+
+    kind: Literal["adadelta"] = "adadelta"
+    """Which rule this is."""
+    decay: Share = 0.95
+    """Decay d of the running means E of squared gradients and D of squared steps."""
+    epsilon: float = Field(1e-6, gt=0)
+    """The constant e."""
+
+    def build(self, parameters: Parameters) -> torch.optim.Optimizer:
+        """Steps that keep E and D."""
+        return torch.optim.Adadelta(
+            parameters, lr=self.rate, rho=self.decay, eps=self.epsilon, weight_decay=self.weight_decay
+        )
+
+
+class RmsProp(Rule):
+    """RMSProp (Tieleman and Hinton 2012): E = d E + (1 - d) g^2, w -= r g / (sqrt(E) + e)."""
+
+    kind: Literal["rmsprop"] = "rmsprop"
+    """Which rule this is."""
+    rate: float = Field(1e-3, gt=0)
+    """Learning rate at the start."""
+    decay: Share = 0.9
+    """Decay d of the running mean E of squared gradients."""
+    epsilon: float = Field(1e-8, gt=0)
+    """The constant e."""
+    momentum: Share = 0.0
+    """The share of the last step that is taken again."""
+    centred: bool = False
+    """Whether E is lessened by the square of the gradients' running mean (Graves 2013, section 4.2)."""
+
+    def build(self, parameters: Parameters) -> torch.optim.Optimizer:
+        """Steps that keep E."""
+        return torch.optim.RMSprop(
+            parameters,
+            lr=self.rate,
+            alpha=self.decay,
+            eps=self.epsilon,
+            weight_decay=self.weight_decay,
+            momentum=self.momentum,
+            centered=self.centred,
+        )
+
+
+class Adam(Rule):
+    """Adam (Kingma and Ba 2015, algorithm 1)."""
+
+    kind: Literal["adam"] = "adam"
+    """Which rule this is."""
+    rate: float = Field(1e-3, gt=0)
+    """Learning rate at the start."""
+    betas: tuple[Share, Share] = (0.9, 0.999)
+    """Decay of the running means of the gradient and of its square."""
+    epsilon: float = Field(1e-8, gt=0)
+    """Added to the root of the second mean."""
+
+    def build(self, parameters: Parameters) -> torch.optim.Optimizer:
+        """Steps that keep both means."""
+        return torch.optim.Adam(
+            parameters, lr=self.rate, betas=self.betas, eps=self.epsilon, weight_decay=self.weight_decay, fused=True
+        )
+
+
+def _adam_unless_named(value: Any) -> Any:
+    return {"kind": "adam", **value} if isinstance(value, Mapping) else value
+
+
+AnyRule = Annotated[
+    Sgd | Momentum | AveragedSgd | Adadelta | RmsProp | Adam,
+    Field(discriminator="kind"),
+    BeforeValidator(_adam_unless_named),
+    by_kind,
+]
+"""An update rule as a recipe names it: ``"sgd"``, or ``{kind = "momentum", rate = 0.5}``; ``{rate = 0.01}`` is Adam."""

@@ -1,0 +1,106 @@
+"""All that the next update depends on: what a checkpoint keeps, and what training goes back to."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from anaphora.events import Note, Report
+from anaphora.protocols import Carry
+from anaphora.run import Run
+from anaphora.run.checkpoint import Checkpoint
+from anaphora.run.manifest import environment
+from anaphora.run.weights import fill, tensors_of
+from anaphora.training.config import TrainingConfig
+from anaphora.training.cursor import Cursor
+from anaphora.training.optimizer import NamedOptimizer
+from anaphora.training.stopping import BestSoFar
+
+_CARRY, _OPTIMIZER = "carry/", "optimizer/"
+
+
+class TrainingState:
+    """A network in training, its optimizer and schedule, what it carries, and where it stands."""
+
+    def __init__(self, model: torch.nn.Module, config: TrainingConfig) -> None:
+        """``model`` holds the weights that a new training starts from."""
+        self.model = model
+        self._config = config
+        # until there is a checkpoint, this is what a training that diverges goes back to
+        self._first = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
+        self._earlier_seconds = 0.0
+        self._started = time.monotonic()
+        self._reset()
+
+    def _reset(self) -> None:
+        self.optimizer = NamedOptimizer(self._config.optimizer, self.model)
+        self.schedule = self._config.schedule.build(self._config.optimizer.rate)
+        self.best = BestSoFar(self._config.metric, self._config.better)
+        self.cursor = Cursor()
+        self.carry: Carry = {}
+
+    def rate(self, total: int) -> float:
+        """The learning rate of the batch that the cursor stands on, one of ``total`` in its epoch."""
+        cursor = self.cursor
+        epochs = cursor.epoch - 1 + cursor.position / total
+        return self.schedule.rate(epochs, cursor.update) * cursor.rate_factor
+
+    def seconds(self) -> float:
+        """Wall-clock time of all parts of this training."""
+        return self._earlier_seconds + time.monotonic() - self._started
+
+    def save(self, run: Run) -> Path:
+        """Write a checkpoint of all this; errors as for ``Run.save``."""
+        with self.optimizer.result():
+            tensors = {_OPTIMIZER + name: tensor for name, tensor in self.optimizer.tensors().items()}
+            tensors |= {_CARRY + name: tensor for name, tensor in self.carry.items()}
+            state = {
+                "cursor": self.cursor.state(),
+                "schedule": self.schedule.state(),
+                "optimizer": self.optimizer.numbers(),
+                "best": self.best.state(),
+                "seconds": self.seconds(),
+            }
+            path = run.save(self.cursor.update, tensors_of(self.model), tensors, state)
+        self._first = {}
+        return path
+
+    def resume(self, run: Run, report: Report) -> None:
+        """Take up the newest checkpoint, time included; without one, nothing but leftovers is put in order."""
+        checkpoint = self.rewind(run, report)
+        if checkpoint is None:
+            return
+        self._earlier_seconds = float(checkpoint.state["seconds"])
+        here = environment(checkpoint.environment.precision)
+        if here != checkpoint.environment:
+            report(
+                Note(
+                    f"{checkpoint.path.name} was saved with {checkpoint.environment.describe()}, training goes on "
+                    f"with {here.describe()}: the last bits of the result may differ."
+                )
+            )
+
+    def rewind(self, run: Run, report: Report) -> Checkpoint | None:
+        """Go back to the newest checkpoint, or to the first weights when there is none, and the log with it."""
+        self._reset()
+        if not run.checkpoints():
+            fill(self.model, self._first, run.path)
+            run.rewind(0)
+            return None
+        checkpoint = run.load("latest", report, for_training=True)
+        fill(self.model, checkpoint.model, checkpoint.path / "model.safetensors")
+        numbers = checkpoint.state.get("optimizer", {})
+        tensors = _under(_OPTIMIZER, checkpoint.optimizer)
+        self.optimizer.restore(tensors, numbers, checkpoint.path / "optimizer.safetensors")
+        self.carry = _under(_CARRY, checkpoint.optimizer)
+        self.cursor = Cursor.restored(checkpoint.state["cursor"])
+        self.schedule.restore(checkpoint.state["schedule"])
+        self.best.restore(checkpoint.state["best"])
+        self._first = {}
+        run.rewind(checkpoint.update)
+        return checkpoint
+
+
+def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,146 @@
+"""Losses, gradients and weights that are not finite: skipped, gone back from, and at last given up on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from anaphora.errors import DivergedError
+from anaphora.events import Event, Note, Skipped, Update
+from anaphora.protocols import Batch, Loss
+from anaphora.run import Run
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, train
+
+
+class Patient:
+    """A toy training whose batches of chosen updates are marked, for ``spoil`` to make them go wrong."""
+
+    def __init__(self, toy: ModuleType, path: Path) -> None:
+        self.toy, self.model, self.run = toy, toy.ToyModel(), Run.create(path, toy.EXPERIMENT, {})
+        self.marked: set[int] = set()
+        self.events: list[Event] = []
+
+    def epoch(self, number: int) -> Sequence[Batch]:
+        batches: list[Batch] = list(self.toy.ToyBatches().epoch(number))
+        for position, batch in enumerate(batches):
+            if (number - 1) * len(batches) + position + 1 in self.marked:
+                batch.numbers_B.fill_(-(number - 1) * len(batches) - position - 1)
+        return batches
+
+    def spoil(self, updates: set[int], where: str = "loss", times: int = 1000) -> None:
+        """Let each of ``updates`` give a NaN loss, or NaN gradients alone, the first so many ``times`` it comes up."""
+        self.marked, left = updates, dict.fromkeys(updates, times)
+
+        def hook(module: torch.nn.Module, inputs: tuple[Batch, Any], output: Any) -> Any:
+            update = -int(inputs[0].numbers_B[0])
+            if not left.get(update):
+                return output
+            left[update] -= 1
+            loss, carry = output
+            if where == "loss":
+                return Loss(loss.sum * float("nan"), loss.count), carry
+            zero = module.get_parameter("recurrent.bias").sum() * 0
+            return Loss(loss.sum + torch.sqrt(zero), loss.count), carry  # the slope of the root at 0 is infinite
+
+        self.model.register_forward_hook(hook)
+
+    def train(self, **training: Any) -> Outcome:
+        config = TrainingConfig.parse(self.toy.TRAINING | {"save_every": 0} | training, "test")
+        return train(self.model, self, config, self.run, lambda model: {"loss": 1.0}, self.events.append)
+
+    def updates(self) -> list[tuple[int, float]]:
+        return [(event.update, event.rate) for event in self.events if isinstance(event, Update)]
+
+
+@pytest.fixture
+def patient(toy: ModuleType, tmp_path: Path) -> Patient:
+    torch.set_num_threads(1)
+    return Patient(toy, tmp_path / "run")
+
+
+def weights_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+@pytest.mark.parametrize("where", ["loss", "gradient"])
+def test_an_update_that_is_not_finite_is_skipped_and_leaves_the_weights_alone(patient: Patient, where: str) -> None:
+    patient.spoil({3}, where)
+    seen: list[dict[str, torch.Tensor]] = []
+    patient.model.register_forward_pre_hook(lambda module, inputs: seen.append(weights_of(module)))
+    outcome = patient.train(epochs=1, validate_every=100)
+    assert outcome.skipped == 1 and outcome.update == 6
+    assert [update for update, _ in patient.updates()] == [1, 2, 4, 5, 6]
+    (skipped,) = [event for event in patient.events if isinstance(event, Skipped)]
+    assert "update 3" in skipped.reason and ("nan" in skipped.reason or "inf" in skipped.reason)
+    assert all(torch.equal(seen[2][name], seen[3][name]) for name in seen[2])
+    assert any(not torch.equal(seen[1][name], seen[2][name]) for name in seen[1])
+    assert any("skipped" in line and line["update"] == 3 for line in patient.run.metrics.lines())
+
+
+@pytest.mark.parametrize("validate_every", [4, 100])
+def test_skips_in_a_row_lead_back_to_the_last_checkpoint_or_the_start_with_half_the_rate(
+    patient: Patient, validate_every: int
+) -> None:
+    patient.spoil({5, 6}, times=1)
+    outcome = patient.train(epochs=1, validate_every=validate_every, skip_limit=2, schedule="constant")
+    back = [(update, 1e-3) for update in range(1, 5)]
+    first = 5 if validate_every == 4 else 1
+    assert patient.updates() == back + [(update, 5e-4) for update in range(first, 7)]
+    assert outcome.reason == "epochs"
+    (note,) = [event for event in patient.events if isinstance(event, Note)]
+    place = "step-4" if validate_every == 4 else "the start"
+    assert note.warning and f"goes on from {place} with 0.5 of the rate" in note.text
+    lines = patient.run.metrics.lines()
+    assert [line["update"] for line in lines if "loss" in line] == [1, 2, 3, 4, 5, 6]
+    assert [line["rate_factor"] for line in lines if "fallback" in line] == [0.5]
+
+
+def test_going_back_to_the_start_begins_again_with_the_first_weights(patient: Patient) -> None:
+    seen: list[dict[str, torch.Tensor]] = []
+    patient.model.register_forward_pre_hook(lambda module, inputs: seen.append(weights_of(module)))
+    patient.spoil({3}, times=1)
+    patient.train(epochs=1, validate_every=100, skip_limit=1)
+    assert all(torch.equal(seen[0][name], seen[3][name]) for name in seen[0])
+
+
+def test_training_gives_up_after_going_back_in_vain_and_keeps_the_good_checkpoint(patient: Patient) -> None:
+    patient.spoil({5, 6, 7})
+    said = r"update 7: 3 updates in a row .* after each of 2 times .* step-4\. Lower training.optimizer.rate"
+    with pytest.raises(DivergedError, match=said) as caught:
+        patient.train(epochs=2, validate_every=4, skip_limit=3, fallbacks=2)
+    assert caught.value.exit_code == 3
+    assert patient.run.checkpoints() == [4]
+    assert patient.run.load("latest", for_training=True).update == 4
+
+
+def test_a_new_checkpoint_gives_as_many_tries_again_at_the_lower_rate(patient: Patient) -> None:
+    patient.spoil({5, 9}, times=2)
+    outcome = patient.train(epochs=2, validate_every=4, skip_limit=1, fallbacks=2, schedule="constant")
+    assert outcome.reason == "epochs"
+    assert patient.updates()[-1] == (12, pytest.approx(1e-3 / 16))
+    assert patient.run.load("latest").state["cursor"]["fallbacks"] == 4
+
+
+def test_nothing_is_saved_amid_skipped_updates(patient: Patient) -> None:
+    patient.spoil({3, 4}, times=1)
+    patient.train(epochs=1, validate_every=100, save_every=2, skip_limit=3)
+    assert patient.run.checkpoints() == [2, 6]
+
+
+def test_weights_that_are_not_finite_are_never_saved(patient: Patient) -> None:
+    def hook(*_: Any) -> None:
+        with torch.no_grad():
+            patient.model.recurrent.bias[0] = float("nan")
+
+    patient.train(epochs=1)
+    good = patient.run.checkpoints()
+    handle = register_optimizer_step_post_hook(hook)
+    with pytest.raises(DivergedError, match=r"recurrent.bias is no longer finite.* the last good checkpoint is step-6"):
+        patient.train(epochs=2, validate_every=1)
+    handle.remove()
+    assert patient.run.checkpoints() == good
