@@ -106,7 +106,9 @@ def test_bad_data_is_refused_before_anything_is_written(
         ),
         (
             ["train", "quickstart", "--set", "encoder.cell=lstmm"],
-            "anaphora: quickstart.toml: encoder.cell 'lstmm' is unknown. Known: gru, lstm. Did you mean 'lstm'?",
+            "anaphora: quickstart.toml: encoder.cell 'lstmm' is unknown. Known: elman, gru, lstm, lstm-additive, "
+            "lstm-forget, lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate. "
+            "Did you mean 'lstm'?",
         ),
         (["train", "quickstart", "--set", "epochs"], "anaphora: --set takes dotted.key=value, but got 'epochs'."),
         (["train", "quickstart", "--time", "soon"], "anaphora: --time takes a time such as 30m, 1h30m or 90s"),

@@ -58,7 +58,8 @@ def test_the_task_decides_which_tables_there_are() -> None:
         ),
         (
             TRANSLATE + '[encoder]\ncell = "lstmm"',
-            "mine.toml: encoder.cell 'lstmm' is unknown. Known: gru, lstm. Did you mean 'lstm'?",
+            "mine.toml: encoder.cell 'lstmm' is unknown. Known: elman, gru, lstm, lstm-additive, lstm-forget, "
+            "lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate. Did you mean 'lstm'?",
         ),
         (TRANSLATE + "format = 2", "mine.toml: format should be 1, but is 2."),
         (

@@ -215,16 +215,17 @@ def probe(outputs: Mapping[str, Tensor]) -> Tensor:
     return total
 
 
-def random_tensors(shapes: Mapping[str, tuple[int, ...]], seed: int = 0) -> dict[str, Tensor]:
-    """Leaves in double precision; matrices are scaled so that no gate is shut at any size."""
-    generator = torch.Generator().manual_seed(seed)
-    return {
-        name: (
-            torch.randn(shape, generator=generator, dtype=torch.float64)
-            / (math.sqrt(shape[-1]) if name.count(".") == 1 and len(shape) == 2 and "first" not in name else 1)
-        ).requires_grad_()
+def random_tensors(shapes: Mapping[str, tuple[int, ...]], cell: Cell) -> dict[str, Tensor]:
+    """Leaves in double precision; matrices are scaled so that no gate is shut and no unit is asleep at any size."""
+    generator = torch.Generator().manual_seed(0)
+    leaves = {
+        name: torch.randn(shape, generator=generator, dtype=torch.float64)
+        / (math.sqrt(shape[-1]) if name.count(".") == 1 and len(shape) == 2 and "first" not in name else 1)
         for name, shape in shapes.items()
     }
+    if getattr(cell, "activation", "") == "relu":  # one alone has to be awake; of many, some are
+        leaves = {name: leaf.abs() if len(leaf) == 1 else leaf for name, leaf in leaves.items()}
+    return {name: leaf.requires_grad_() for name, leaf in leaves.items()}
 
 
 LENGTHS = (2, 4, 1)
@@ -276,7 +277,7 @@ def layers() -> Callable[..., Network]:
         return Network(
             Program(tuple(parts), (source,)),
             cell,
-            random_tensors(shapes),
+            random_tensors(shapes, cell),
             torch.tensor(lengths),
             masks,
             residual=residual,
@@ -316,7 +317,7 @@ def decoder() -> Callable[..., Network]:
         return Network(
             _decoder_program(cell, score, query, feeding, score.width(hidden, size.scoring)),
             cell,
-            random_tensors(shapes),
+            random_tensors(shapes, cell),
             torch.tensor(lengths),
             _masks({"mask": size.readout}, steps, sentences),
             score,

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels.cells import Gru, Lstm
+from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.scan import advance
 from anaphora.kernels.scores import Concat, Dot, General
 
@@ -100,14 +100,20 @@ def test_hypotheses_side_by_side_have_the_bits_of_each_alone(
             assert torch.equal(alone[name][0], together[name][k])
 
 
-@UNITS
-def test_a_stack_has_the_same_bits_alone_and_among_others(unit: Any, layers: Callable) -> None:
-    network = layers(unit, 20, height=2, lengths=(5, 2, 7, 1, 9, 3, 9)).to(torch.float32)
+@HIDDEN
+def test_a_stack_has_the_same_bits_alone_and_among_others(cell: Cell, hidden: int, layers: Callable) -> None:
+    network = layers(cell, hidden, height=2, lengths=(5, 2, 7, 1, 9, 3, 9)).to(torch.float32)
     together = network.fast()
     for row, length in enumerate(network.lengths_B.tolist()):
         alone = network.sentences(torch.tensor([row])).fast()
         of_row = {n: t[row : row + 1] if "last" in n else t[:length, row : row + 1] for n, t in together.items()}
         assert_same_bits(alone, of_row)
+
+
+@HIDDEN
+def test_a_stack_step_by_step_has_the_bits_of_a_scan(cell: Cell, hidden: int, layers: Callable) -> None:
+    network = layers(cell, hidden, height=2, lengths=(5,) * 7).to(torch.float32)
+    assert_same_bits(step_by_step(network), network.fast())
 
 
 def test_a_scan_without_gradients_agrees_with_one_that_records(query: str, decoder: Callable) -> None:

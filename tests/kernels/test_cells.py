@@ -1,6 +1,8 @@
 """Every unit by itself: its derived gradients, its naive reading, and torch.nn where it has the same unit."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -9,7 +11,18 @@ from torch.func import functional_call
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
-from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.cells import (
+    Cell,
+    Elman,
+    Gru,
+    Lstm,
+    LstmForget,
+    LstmNoForget,
+    LstmNoOutputTanh,
+    Multiplicative,
+    Peephole,
+    TwoGate,
+)
 
 
 @pytest.mark.parametrize("hidden", [1, 7])
@@ -42,7 +55,48 @@ def test_a_unit_has_the_shapes_that_it_declares(cell: Cell, hidden: int, layers:
     assert all(outputs[f"last layer0.{name}"].shape == (3, hidden) for name in cell.state)
 
 
-def lstm_weights(leaves: Mapping[str, Tensor], layer: int) -> dict[str, Tensor]:
+def test_padding_full_of_nan_changes_no_bit(cell: Cell, layers: Callable) -> None:
+    network = layers(cell, 7, height=2)
+    expected = network.fast()
+    behind_TB1 = (torch.arange(4).unsqueeze(1) >= network.lengths_B).unsqueeze(-1)
+    x = network.leaves["x"].detach().masked_fill(behind_TB1, torch.nan).requires_grad_()
+    poisoned = replace(network, leaves=network.leaves | {"x": x})
+    got = poisoned.fast()
+    assert_close(got, expected, rtol=0, atol=0)
+    assert_close(poisoned.gradients(got), network.gradients(expected), rtol=0, atol=0)
+
+
+def test_two_chunks_with_carried_state_equal_one_pass(cell: Cell, layers: Callable) -> None:
+    whole = layers(cell, 7, height=2, lengths=(4, 5, 5))
+    one_pass = whole.fast()
+    begin = replace(whole, leaves=whole.leaves | {"x": whole.leaves["x"][:3]}, lengths_B=torch.full((3,), 3)).fast()
+    carried = {name.replace("last", "first"): state for name, state in begin.items() if name.startswith("last")}
+    end = replace(
+        whole, leaves=whole.leaves | {"x": whole.leaves["x"][3:]} | carried, lengths_B=whole.lengths_B - 3
+    ).fast()
+    output = whole.program.returns[0]
+    two_chunks = end | {output: torch.cat([begin[output], end[output]])}
+    assert_close(two_chunks, one_pass, rtol=0, atol=1e-12)
+    assert_close(whole.gradients(two_chunks), whole.gradients(one_pass), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("output", ["layer0.h", "last"])
+def test_outputs_alone_and_last_state_alone_have_their_whole_gradient(
+    cell: Cell, output: str, layers: Callable
+) -> None:
+    network = layers(cell, 7)
+    derived, expected = (
+        torch.autograd.grad(
+            sum(value.sin().sum() for name, value in outputs.items() if name.startswith(output)),
+            network.leaves.values(),
+            materialize_grads=True,
+        )
+        for outputs in (network.fast(), network.naive())
+    )
+    assert_close(derived, expected, rtol=0, atol=1e-10)
+
+
+def no_weights(leaves: Mapping[str, Tensor], layer: int) -> dict[str, Tensor]:
     return {f"bias_hh_l{layer}": torch.zeros_like(leaves[f"input{layer}.bias"])}
 
 
@@ -53,12 +107,17 @@ def gru_weights(leaves: Mapping[str, Tensor], layer: int) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize(
     ("unit", "theirs", "second_bias"),
-    [(Lstm(), nn.LSTM, lstm_weights), (Gru(recurrent_bias=True), nn.GRU, gru_weights)],
-    ids=["lstm", "gru"],
+    [
+        (Elman(), nn.RNN, no_weights),
+        (Elman(activation="relu"), partial(nn.RNN, nonlinearity="relu"), no_weights),
+        (Lstm(), nn.LSTM, no_weights),
+        (Gru(recurrent_bias=True), nn.GRU, gru_weights),
+    ],
+    ids=["elman-tanh", "elman-relu", "lstm", "gru"],
 )
 @pytest.mark.parametrize("lengths", [(4, 4, 4), (2, 4, 1)], ids=["full", "packed"])
 def test_torch_gives_the_same_with_the_same_weights(
-    unit: Cell, theirs: type[nn.RNNBase], second_bias: Callable, lengths: tuple[int, ...], layers: Callable
+    unit: Cell, theirs: Callable[..., nn.RNNBase], second_bias: Callable, lengths: tuple[int, ...], layers: Callable
 ) -> None:
     network = layers(unit, 7, height=2, lengths=lengths)
     leaves = network.leaves
@@ -88,7 +147,54 @@ def test_an_update_gate_that_takes_the_new_is_the_negative_of_one_that_keeps_the
     assert_close(keep.fast(), new.fast(**negated), rtol=0, atol=1e-14)
 
 
-def test_an_lstm_starts_with_its_forget_gate_open() -> None:
-    bias = torch.zeros(12)
-    Lstm().start_bias(bias)
-    assert bias.tolist() == [0] * 3 + [1] * 3 + [0] * 6
+def test_peepholes_of_zero_leave_an_lstm(layers: Callable) -> None:
+    lstm, peephole = layers(Lstm(), 7), layers(Peephole(peephole="full"), 7)
+    zero = {name: torch.zeros_like(leaf) for name, leaf in peephole.leaves.items() if name.startswith("layer0.c")}
+    assert len(zero) == 2
+    assert_close(peephole.fast(**(lstm.leaves | zero)), lstm.fast(), rtol=0, atol=1e-14)
+
+
+def test_a_diagonal_peephole_is_a_full_one_with_a_diagonal_matrix(layers: Callable) -> None:
+    diagonal, full = layers(Peephole(peephole="diagonal"), 7), layers(Peephole(peephole="full"), 7)
+    c_i, c_f, c_o = (torch.diag(diagonal.leaves[f"layer0.{name}"]) for name in ("c_i", "c_f", "c_o"))
+    shared = {name: leaf for name, leaf in diagonal.leaves.items() if name in full.leaves}
+    got = full.fast(**shared, **{"layer0.c": torch.cat([c_i, c_f]), "layer0.c_new": c_o})
+    assert_close(got, diagonal.fast(), rtol=0, atol=1e-14)
+
+
+def test_an_lstm_without_a_forget_gate_is_one_whose_forget_gate_stays_open(layers: Callable) -> None:
+    ablated, lstm = layers(LstmNoForget(), 7), layers(Lstm(), 7)
+    widened = dict(ablated.leaves)
+    for name in ("input0.weight", "input0.bias", "layer0.h"):
+        i, g, o = ablated.leaves[name].detach().chunk(3)
+        widened[name] = torch.cat([i, torch.zeros_like(i), g, o])
+    widened["input0.bias"][7:14] = torch.inf
+    assert_close(lstm.fast(**widened), ablated.fast(), rtol=0, atol=1e-14)
+
+
+def test_two_gates_without_a_cell_are_the_third_step_towards_the_lstm(layers: Callable) -> None:
+    assert_close(layers(TwoGate(), 7).fast(), layers(LstmForget(), 7).fast(), rtol=0, atol=0)
+
+
+def test_a_multiplicative_unit_whose_input_chooses_nothing_is_a_simple_one(layers: Callable) -> None:
+    network, simple = layers(Multiplicative(), 7), layers(Elman(), 7)
+    leaves = {name: leaf.detach().clone() for name, leaf in network.leaves.items()}
+    leaves["input0.weight"][:7], leaves["input0.bias"][:7] = 0, 1  # x_m is 1 at every step
+    shared = {name: leaves[name] for name in ("x", "first layer0.h")}
+    own = {name: leaves[name][7:] for name in ("input0.weight", "input0.bias")}
+    expected = simple.fast(**shared, **own, **{"layer0.h": leaves["layer0.m"] @ leaves["layer0.h"]})
+    assert_close(network.fast(**leaves), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("forgetting", [Lstm, LstmForget, LstmNoOutputTanh, Peephole, TwoGate])
+def test_a_unit_that_can_forget_starts_with_its_forget_gate_open(forgetting: type[Cell]) -> None:
+    unit = forgetting()
+    bias = torch.zeros(3 * unit.gates)
+    unit.start_bias(bias)
+    assert bias.tolist() == [0] * 3 + [1] * 3 + [0] * 3 * (unit.gates - 2)
+
+
+def test_the_factors_of_a_multiplicative_unit_start_without_a_bias() -> None:
+    bias = torch.ones(6)
+    Multiplicative().start_bias(bias)
+    assert bias.tolist() == [0] * 3 + [1] * 3

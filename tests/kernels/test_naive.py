@@ -6,8 +6,19 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from anaphora.kernels import naive
-from anaphora.kernels.cells import Gru, Lstm
+from anaphora.kernels import naive, naive_units
+from anaphora.kernels.cells import (
+    Elman,
+    Gru,
+    Lstm,
+    LstmAdditive,
+    LstmInput,
+    LstmNoForget,
+    LstmNoOutputTanh,
+    Multiplicative,
+    Peephole,
+    TwoGate,
+)
 from anaphora.kernels.scores import Dot
 
 
@@ -23,8 +34,61 @@ def test_lstm_by_pencil() -> None:
     a, h, c = torch.tensor([[0.1, 0.2, 0.3, 0.4]], dtype=torch.float64), column(0.5), column(-0.6)
     i, f, g, o = sigm(0.1 + 0.5), sigm(0.2 + 1.0), math.tanh(0.3 - 0.5), sigm(0.4 + 0.25)
     expected_c = f * -0.6 + i * g
-    new_h, new_c = naive.lstm_step(Lstm(), a, (h, c), {"h": column(1.0, 2.0, -1.0, 0.5)})
+    new_h, new_c = naive_units.lstm_step(Lstm(), a, (h, c), {"h": column(1.0, 2.0, -1.0, 0.5)})
     assert_close((new_h.item(), new_c.item()), (o * math.tanh(expected_c), expected_c))
+
+
+@pytest.mark.parametrize(
+    ("activation", "expected"), [("tanh", math.tanh(-0.4)), ("sigmoid", sigm(-0.4)), ("relu", 0.0)]
+)
+def test_elman_by_pencil(activation: str, expected: float) -> None:
+    (new,) = naive_units.elman_step(Elman(activation=activation), column(0.1), (column(0.5),), {"h": column(-1.0)})
+    assert_close(new.item(), expected)
+
+
+def test_the_lstm_built_up_by_pencil() -> None:
+    c, g, i, f = 0.5, math.tanh(0.3 - 0.5), sigm(0.1 + 0.5), sigm(0.2 + 1.0)
+    a_i, a_f, a_g = (torch.tensor([[a]], dtype=torch.float64) for a in (0.1, 0.2, 0.3))
+    (additive,) = naive_units.lstm_additive_step(LstmAdditive(), a_g, (column(c),), {"h": column(-1.0)})
+    a = torch.cat([a_i, a_g], 1)
+    (gated,) = naive_units.lstm_input_step(LstmInput(), a, (column(c),), {"h": column(1.0, -1.0)})
+    a = torch.cat([a_i, a_f, a_g], 1)
+    (forgetting,) = naive_units.two_gate_step(TwoGate(), a, (column(c),), {"h": column(1.0, 2.0, -1.0)})
+    assert_close((additive.item(), gated.item(), forgetting.item()), (c + g, c + i * g, f * c + i * g))
+
+
+def test_the_lstm_taken_apart_by_pencil() -> None:
+    a, h, c = torch.tensor([[0.1, 0.2, 0.3, 0.4]], dtype=torch.float64), column(0.5), column(-0.6)
+    i, f, g, o = sigm(0.1 + 0.5), sigm(0.2 + 1.0), math.tanh(0.3 - 0.5), sigm(0.4 + 0.25)
+    weights = {"h": column(1.0, 2.0, -1.0, 0.5)}
+    new = naive_units.lstm_no_output_tanh_step(LstmNoOutputTanh(), a, (h, c), weights)
+    expected_c = f * -0.6 + i * g
+    assert_close([t.item() for t in new], [o * expected_c, expected_c])
+    keep = [0, 2, 3]
+    new = naive_units.lstm_no_forget_step(LstmNoForget(), a[:, keep], (h, c), {"h": weights["h"][keep]})
+    expected_c = -0.6 + i * g
+    assert_close([t.item() for t in new], [o * math.tanh(expected_c), expected_c])
+
+
+@pytest.mark.parametrize("peephole", ["full", "diagonal"])
+def test_peephole_by_pencil(peephole: str) -> None:
+    a, h, c = torch.tensor([[0.1, 0.2, 0.3, 0.4]], dtype=torch.float64), column(0.5), column(-0.6)
+    i, f, g = sigm(0.1 + 0.5 - 0.6 * 0.7), sigm(0.2 + 1.0 - 0.6 * -0.8), math.tanh(0.3 - 0.5)
+    expected_c = f * -0.6 + i * g
+    o = sigm(0.4 + 0.25 + 0.9 * expected_c)
+    weights = {"h": column(1.0, 2.0, -1.0, 0.5)}
+    if peephole == "full":
+        weights |= {"c": column(0.7, -0.8), "c_new": column(0.9)}
+    else:
+        weights |= {"c_i": column(0.7)[0], "c_f": column(-0.8)[0], "c_o": column(0.9)[0]}
+    new_h, new_c = naive_units.peephole_step(Peephole(peephole=peephole), a, (h, c), weights)
+    assert_close((new_h.item(), new_c.item()), (o * math.tanh(expected_c), expected_c))
+
+
+def test_multiplicative_by_pencil() -> None:
+    a = torch.tensor([[0.1, 0.2]], dtype=torch.float64)
+    (new,) = naive_units.multiplicative_step(Multiplicative(), a, (column(0.5),), {"h": column(3.0), "m": column(-2.0)})
+    assert_close(new.item(), math.tanh(0.2 - 2.0 * (0.1 * (3.0 * 0.5))))
 
 
 @pytest.mark.parametrize("reset", ["before", "after"])
@@ -40,7 +104,7 @@ def test_gru_by_pencil(reset: str, update: str) -> None:
         weights = {"h": column(1.0, 2.0, -1.5), "bias": torch.full((size,), 0.7, dtype=torch.float64)}
     expected = z * g + (1 - z) * h if update == "new" else z * h + (1 - z) * g
     unit = Gru(reset=reset, update=update, recurrent_bias=reset == "after")
-    (new,) = naive.gru_step(unit, a, (column(h),), weights)
+    (new,) = naive_units.gru_step(unit, a, (column(h),), weights)
     assert_close(new.item(), expected)
 
 

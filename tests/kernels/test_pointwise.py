@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from anaphora.kernels.pointwise import sigmoid_
+from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 
 
 def test_it_is_the_logistic_function() -> None:
@@ -28,3 +28,14 @@ def test_it_works_in_place_on_a_slice() -> None:
     block = torch.zeros(2, 4)
     sigmoid_(block[:, 1:3])
     assert block.tolist() == [[0, 0.5, 0.5, 0]] * 2
+
+
+def test_the_gradients_are_those_of_torch() -> None:
+    a = torch.linspace(-5, 5, 101, dtype=torch.float64, requires_grad=True)
+    dy = torch.randn(101, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for function, back in ((torch.sigmoid, sigmoid_back_), (torch.tanh, tanh_back_)):
+        y = function(a)
+        (expected,) = torch.autograd.grad(y, a, dy)
+        given = dy.clone()
+        assert back(given, y.detach()) is given
+        assert_close(given, expected, rtol=0, atol=1e-15)

@@ -18,18 +18,32 @@ UNITS = pytest.mark.parametrize("unit", [Lstm(), Gru(), Gru(reset="before")], id
 SIZES = pytest.mark.parametrize("hidden", [1, pytest.param(7, marks=pytest.mark.slow)])
 
 
-@pytest.mark.parametrize(
-    "hidden", [pytest.param(1, marks=pytest.mark.slow), 7, pytest.param(63, marks=pytest.mark.slow)]
-)
-def test_values_and_gradients_of_every_decoder_equal_the_naive_reading(
-    cell: Cell, score: Score, query: str, feeding: bool, hidden: int, decoder: Callable
-) -> None:
-    network = decoder(cell, score, query, feeding, hidden)
+def assert_equal_to_the_naive_reading(network: Any) -> None:
     fast, slow = network.fast(), network.naive()
     assert_close(fast, slow, rtol=0, atol=1e-10)
     gradients = network.gradients(fast)
     assert_close(gradients, network.gradients(slow), rtol=0, atol=1e-10)
     assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
+
+
+def test_values_and_gradients_of_a_decoder_equal_the_naive_reading_for_every_unit(
+    cell: Cell, query: str, feeding: bool, decoder: Callable
+) -> None:
+    assert_equal_to_the_naive_reading(decoder(cell, General(), query, feeding, 7))
+
+
+def test_values_and_gradients_of_a_decoder_equal_the_naive_reading_for_every_score(
+    score: Score, query: str, feeding: bool, decoder: Callable
+) -> None:
+    assert_equal_to_the_naive_reading(decoder(Gru(), score, query, feeding, 7))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", [1, 7, 63])
+def test_values_and_gradients_of_every_decoder_equal_the_naive_reading(
+    cell: Cell, score: Score, query: str, feeding: bool, hidden: int, decoder: Callable
+) -> None:
+    assert_equal_to_the_naive_reading(decoder(cell, score, query, feeding, hidden))
 
 
 @SIZES

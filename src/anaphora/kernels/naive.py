@@ -14,8 +14,9 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.cells import Cell
 from anaphora.kernels.naive_normalised import NORMALISED_UNITS, normalised
+from anaphora.kernels.naive_units import UNITS
 from anaphora.kernels.scores import Concat, Dot, General, Score
 
 Tensors = Mapping[str, Tensor]
@@ -26,44 +27,6 @@ class Walked(NamedTuple):
 
     outputs: dict[str, Tensor]
     state: dict[str, Tensor]
-
-
-# Units: the projected input a = W x + b, the state before, and the unit's own weights give the state after.
-
-
-def lstm_step(cell: Lstm, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
-    """Zaremba, Sutskever and Vinyals 2014, section 3, with the gates in the order i, f, g, o."""
-    h, c = before
-    a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
-    i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o)
-    g = torch.tanh(a_g)
-    c = f * c + i * g
-    return o * torch.tanh(c), c
-
-
-def gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
-    """Cho et al. 2014, equations 5 to 8, with the gates in the order r, z, g and both axes of the literature."""
-    (h,) = before
-    a_r, a_z, a_g = a_BG.chunk(3, dim=-1)
-    if cell.reset == "before":
-        U_r, U_z = weights["h"].chunk(2)
-        U_g = weights["rh"]
-    else:
-        U_r, U_z, U_g = weights["h"].chunk(3)
-    r = sigmoid(a_r + h @ U_r.T)
-    z = sigmoid(a_z + h @ U_z.T)
-    if cell.reset == "before":
-        g = torch.tanh(a_g + (r * h) @ U_g.T)
-    else:
-        b = weights["bias"] if cell.recurrent_bias else 0
-        g = torch.tanh(a_g + r * (h @ U_g.T + b))
-    if cell.update == "new":
-        return (z * g + (1 - z) * h,)
-    return (z * h + (1 - z) * g,)
-
-
-UNITS: dict[type[Cell], Callable[..., tuple[Tensor, ...]]] = {Lstm: lstm_step, Gru: gru_step}
-"""The step of each unit."""
 
 
 # Scores: a query h and the positions hs of a memory give e, one number for each position.
@@ -188,11 +151,6 @@ def cross_entropy(
     q_NV = torch.full_like(s_NV, smoothing / s_NV.shape[1])
     q_NV[torch.arange(len(targets_N)), targets_N] += 1 - smoothing
     return -(q_NV * torch.log(softmax(s_NV))).sum()
-
-
-def sigmoid(a: Tensor) -> Tensor:
-    """1 / (1 + exp(-a))."""
-    return 1 / (1 + torch.exp(-a))
 
 
 def softmax(e: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.kernels.cells import AnyCell, Cell, Lstm
+from anaphora.kernels.cells import AnyCell, Cell, Forgetting, Lstm
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Add, Part, Project, Unit
 from anaphora.kernels.program import Program
@@ -44,7 +44,7 @@ class RecurrentConfig(Config):
         Raises:
             ConfigError: it says which of the two to change.
         """
-        if not self.bias and isinstance(self.cell, Lstm) and self.cell.forget_bias:
+        if not self.bias and isinstance(self.cell, Forgetting) and self.cell.forget_bias:
             raise ConfigError(
                 f"a forget bias of {self.cell.forget_bias} needs units with a bias, but bias = false: "
                 f'set bias = true, or cell = {{kind = "{self.cell.kind}", forget_bias = 0}}.'

@@ -5,11 +5,49 @@ from typing import Annotated
 from pydantic import Field
 
 from anaphora.config import by_kind
-from anaphora.kernels.cells.cell import Cell, State
+from anaphora.kernels.cells.cell import Cell, Forgetting, State
+from anaphora.kernels.cells.elman import Elman
 from anaphora.kernels.cells.gru import Gru
 from anaphora.kernels.cells.lstm import Lstm
+from anaphora.kernels.cells.lstm_additive import LstmAdditive
+from anaphora.kernels.cells.lstm_input import LstmInput
+from anaphora.kernels.cells.lstm_no_forget import LstmNoForget
+from anaphora.kernels.cells.lstm_no_output_tanh import LstmNoOutputTanh
+from anaphora.kernels.cells.multiplicative import Multiplicative
+from anaphora.kernels.cells.peephole import Peephole
+from anaphora.kernels.cells.two_gate import LstmForget, TwoGate
 
-AnyCell = Annotated[Lstm | Gru, Field(discriminator="kind"), by_kind]
+AnyCell = Annotated[
+    Lstm
+    | Gru
+    | Elman
+    | LstmAdditive
+    | LstmInput
+    | LstmForget
+    | LstmNoOutputTanh
+    | LstmNoForget
+    | Peephole
+    | TwoGate
+    | Multiplicative,
+    Field(discriminator="kind"),
+    by_kind,
+]
 """A unit as a recipe names it: ``"gru"``, or ``{kind = "gru", reset = "before"}``."""
 
-__all__ = ["AnyCell", "Cell", "Gru", "Lstm", "State"]
+__all__ = [
+    "AnyCell",
+    "Cell",
+    "Elman",
+    "Forgetting",
+    "Gru",
+    "Lstm",
+    "LstmAdditive",
+    "LstmForget",
+    "LstmInput",
+    "LstmNoForget",
+    "LstmNoOutputTanh",
+    "Multiplicative",
+    "Peephole",
+    "State",
+    "TwoGate",
+]

@@ -18,7 +18,14 @@ State = tuple[Tensor, ...]
 
 
 class Cell(Config):
-    """One kind of recurrent unit: its options, and the mathematics of one step."""
+    """One kind of recurrent unit: its options, and the mathematics of one step.
+
+    What ``product`` returns is a tensor of the cell's own, which it may overwrite; what it is given (the input, the
+    states, their gradients) it must leave as it is.
+    """
+
+    kind: str
+    """The unit's name."""
 
     gates: ClassVar[int]
     """G / H: how many blocks of H the projected input has."""
@@ -44,4 +51,15 @@ class Cell(Config):
         """The gradient of the new state gives those of the projected input and of the previous state."""
 
     def start_bias(self, bias_G: Tensor) -> None:
-        """Add to the bias of the projected input what this unit wants to start training with."""
+        """Make of the bias of the projected input, once it is filled, what this unit wants to start training with."""
+
+
+class Forgetting(Cell):
+    """A unit with a forget gate, whose block is the second of its input."""
+
+    forget_bias: float = 1.0
+    """What the bias of the forget gate starts from (1: Jozefowicz et al. 2015; the papers before set 0)."""
+
+    def start_bias(self, bias_G: Tensor) -> None:
+        """The forget gate starts open."""
+        bias_G.chunk(self.gates)[1].add_(self.forget_bias)

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells.cell import Cell
-from anaphora.kernels.pointwise import sigmoid_
+from anaphora.kernels.cells.cell import Forgetting
+from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 from anaphora.kernels.products import PartProducts
 
 
@@ -31,13 +31,11 @@ class _Saved(NamedTuple):
     m: Tensor
 
 
-class Lstm(Cell):
+class Lstm(Forgetting):
     """The LSTM without peepholes."""
 
     kind: Literal["lstm"] = "lstm"
     """The unit's name."""
-    forget_bias: float = 1.0
-    """What the bias of the forget gate starts from (1: Jozefowicz et al. 2015; the papers before set 0)."""
 
     gates: ClassVar[int] = 4
     state: ClassVar[tuple[str, ...]] = LstmState._fields
@@ -47,14 +45,10 @@ class Lstm(Cell):
         """All four gates see the previous output."""
         return (("h", 4),)
 
-    def start_bias(self, bias_G: Tensor) -> None:
-        """The forget gate starts open."""
-        bias_G.chunk(4)[1].add_(self.forget_bias)
-
     def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[LstmState, _Saved]:
         """Steps 1 to 5."""
         h_before, c_before = state
-        gates = product("h", h_before) + x_BG  # 1
+        gates = product("h", h_before).add_(x_BG)  # 1
         i, f, g, o = gates.chunk(4, -1)
         size = g.shape[-1]
         sigmoid_(gates[..., : 2 * size])  # 2: i and f lie side by side
@@ -72,14 +66,13 @@ class Lstm(Cell):
         da = torch.empty_like(gates)
         di, df, dg, do = da.chunk(4, -1)
         torch.mul(dh, m, out=do)  # 5
-        dc = torch.addcmul(dc, dh * o, 1 - m * m)  # 5, 4
+        dc = tanh_back_(dh * o, m).add_(dc)  # 5, 4
         torch.mul(dc, g, out=di)  # 3
         torch.mul(dc, c_before, out=df)
         torch.mul(dc, i, out=dg)
         dc_before = dc * f
-        dg.mul_(1 - g * g)  # 2
+        tanh_back_(dg, g)  # 2
         size = g.shape[-1]
-        for block in (slice(0, 2 * size), slice(3 * size, 4 * size)):
-            gate = gates[..., block]
-            da[..., block].mul_(gate - gate * gate)
+        sigmoid_back_(da[..., : 2 * size], gates[..., : 2 * size])
+        sigmoid_back_(do, o)
         return da, LstmState(product.back("h", da), dc_before)  # 1

@@ -1,0 +1,63 @@
+"""The simple recurrent unit (Elman 1990).
+
+1  a   = x_t + W_h h_{t-1}
+2  h_t = f(a)                       f is tanh, sigm or relu
+"""
+
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.cells.cell import Cell
+from anaphora.kernels.pointwise import sigmoid_
+from anaphora.kernels.products import PartProducts
+
+
+class ElmanState(NamedTuple):
+    """The output, ... x H."""
+
+    h: Tensor
+
+
+class Elman(Cell):
+    """The unit without gates."""
+
+    kind: Literal["elman"] = "elman"
+    """The unit's name."""
+    activation: Literal["tanh", "sigmoid", "relu"] = "tanh"
+    """The function f."""
+
+    gates: ClassVar[int] = 1
+    state: ClassVar[tuple[str, ...]] = ElmanState._fields
+
+    @property
+    def products(self) -> tuple[tuple[str, int], ...]:
+        """W_h sees the previous output."""
+        return (("h", 1),)
+
+    def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[ElmanState, Tensor]:
+        """Steps 1 and 2."""
+        (h_before,) = state
+        a = product("h", h_before).add_(x_BG)  # 1
+        match self.activation:  # 2
+            case "tanh":
+                h = a.tanh_()
+            case "sigmoid":
+                h = sigmoid_(a)
+            case "relu":
+                h = a.relu_()
+        return ElmanState(h), h
+
+    def backward(self, saved: Tensor, dstate: Any, product: PartProducts) -> tuple[Tensor, ElmanState]:
+        """Steps 2 and 1 undone; section 1 of the derivation in ``kernels/README.md``."""
+        (dh,) = dstate
+        h = saved
+        match self.activation:  # 2
+            case "tanh":
+                da = torch.addcmul(dh, dh * h, h, value=-1)
+            case "sigmoid":
+                da = torch.addcmul(h, h, h, value=-1).mul_(dh)
+            case "relu":
+                da = dh * (h > 0)
+        return da, ElmanState(product.back("h", da))  # 1

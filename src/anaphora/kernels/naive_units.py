@@ -1,0 +1,161 @@
+"""The second reading of every unit: one step, written as in its paper and differentiated by autograd.
+
+The projected input a = W x + b, the state before, and the unit's own weights give the state after. ``naive.py`` walks
+these steps over time.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.cells import (
+    Cell,
+    Elman,
+    Gru,
+    Lstm,
+    LstmAdditive,
+    LstmForget,
+    LstmInput,
+    LstmNoForget,
+    LstmNoOutputTanh,
+    Multiplicative,
+    Peephole,
+    TwoGate,
+)
+
+Tensors = Mapping[str, Tensor]
+
+
+def elman_step(cell: Elman, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+    """h_t = f(a + W_h h_{t-1}) (Elman 1990)."""
+    (h,) = before
+    a = a_BG + h @ weights["h"].T
+    match cell.activation:
+        case "tanh":
+            return (torch.tanh(a),)
+        case "sigmoid":
+            return (sigmoid(a),)
+        case "relu":
+            return (a.clamp(min=0),)
+
+
+def lstm_step(cell: Lstm, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+    """Zaremba, Sutskever and Vinyals 2014, section 3, with the gates in the order i, f, g, o."""
+    h, c = before
+    a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
+    i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o)
+    g = torch.tanh(a_g)
+    c = f * c + i * g
+    return o * torch.tanh(c), c
+
+
+def lstm_additive_step(
+    cell: LstmAdditive, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
+) -> tuple[Tensor, ...]:
+    """c_t = c_{t-1} + g and h_t = c_t."""
+    (c,) = before
+    return (c + torch.tanh(a_BG + c @ weights["h"].T),)
+
+
+def lstm_input_step(cell: LstmInput, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+    """c_t = c_{t-1} + i * g and h_t = c_t, with the blocks in the order i, g."""
+    (c,) = before
+    a_i, a_g = (a_BG + c @ weights["h"].T).chunk(2, dim=-1)
+    return (c + sigmoid(a_i) * torch.tanh(a_g),)
+
+
+def two_gate_step(
+    cell: TwoGate | LstmForget, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
+) -> tuple[Tensor, ...]:
+    """h_t = f * h_{t-1} + i * g, with the blocks in the order i, f, g."""
+    (h,) = before
+    a_i, a_f, a_g = (a_BG + h @ weights["h"].T).chunk(3, dim=-1)
+    return (sigmoid(a_f) * h + sigmoid(a_i) * torch.tanh(a_g),)
+
+
+def lstm_no_output_tanh_step(
+    cell: LstmNoOutputTanh, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
+) -> tuple[Tensor, ...]:
+    """The LSTM with h_t = o * c_t."""
+    h, c = before
+    a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
+    c = sigmoid(a_f) * c + sigmoid(a_i) * torch.tanh(a_g)
+    return sigmoid(a_o) * c, c
+
+
+def lstm_no_forget_step(
+    cell: LstmNoForget, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
+) -> tuple[Tensor, ...]:
+    """The LSTM with f = 1, and the other gates in the order i, g, o."""
+    h, c = before
+    a_i, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(3, dim=-1)
+    c = c + sigmoid(a_i) * torch.tanh(a_g)
+    return sigmoid(a_o) * torch.tanh(c), c
+
+
+def peephole_step(cell: Peephole, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+    """Graves 2013, equations 7 to 11, with the gates in the order i, f, g, o."""
+    h, c = before
+    a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
+    if cell.peephole == "full":
+        P_i, P_f = weights["c"].chunk(2)
+        P_o = weights["c_new"]
+    else:
+        P_i, P_f, P_o = (torch.diag(weights[name]) for name in ("c_i", "c_f", "c_o"))
+    i, f = sigmoid(a_i + c @ P_i.T), sigmoid(a_f + c @ P_f.T)
+    c = f * c + i * torch.tanh(a_g)
+    o = sigmoid(a_o + c @ P_o.T)
+    return o * torch.tanh(c), c
+
+
+def multiplicative_step(
+    cell: Multiplicative, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
+) -> tuple[Tensor, ...]:
+    """Sutskever, Martens and Hinton 2011, equations 7 and 8, with W_mx x_t in front of W_hx x_t."""
+    (h,) = before
+    x_m, x_h = a_BG.chunk(2, dim=-1)
+    m = x_m * (h @ weights["h"].T)
+    return (torch.tanh(x_h + m @ weights["m"].T),)
+
+
+def gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+    """Cho et al. 2014, equations 5 to 8, with the gates in the order r, z, g and both axes of the literature."""
+    (h,) = before
+    a_r, a_z, a_g = a_BG.chunk(3, dim=-1)
+    if cell.reset == "before":
+        U_r, U_z = weights["h"].chunk(2)
+        U_g = weights["rh"]
+    else:
+        U_r, U_z, U_g = weights["h"].chunk(3)
+    r = sigmoid(a_r + h @ U_r.T)
+    z = sigmoid(a_z + h @ U_z.T)
+    if cell.reset == "before":
+        g = torch.tanh(a_g + (r * h) @ U_g.T)
+    else:
+        b = weights["bias"] if cell.recurrent_bias else 0
+        g = torch.tanh(a_g + r * (h @ U_g.T + b))
+    if cell.update == "new":
+        return (z * g + (1 - z) * h,)
+    return (z * h + (1 - z) * g,)
+
+
+UNITS: dict[type[Cell], Callable[..., tuple[Tensor, ...]]] = {
+    Elman: elman_step,
+    Lstm: lstm_step,
+    LstmAdditive: lstm_additive_step,
+    LstmInput: lstm_input_step,
+    LstmForget: two_gate_step,
+    LstmNoOutputTanh: lstm_no_output_tanh_step,
+    LstmNoForget: lstm_no_forget_step,
+    Peephole: peephole_step,
+    Gru: gru_step,
+    TwoGate: two_gate_step,
+    Multiplicative: multiplicative_step,
+}
+"""The step of each unit."""
+
+
+def sigmoid(a: Tensor) -> Tensor:
+    """1 / (1 + exp(-a))."""
+    return 1 / (1 + torch.exp(-a))

@@ -1,0 +1,59 @@
+"""Every unit in every place that takes one: encoders, decoders and language models learn with it."""
+
+from typing import Any, get_args
+
+import pytest
+import torch
+from torch import nn
+
+from anaphora.kernels.cells import AnyCell, Forgetting
+from anaphora.models.registry import build
+from anaphora.protocols import Batch, Sequence, Symbols
+
+SYMBOLS = Symbols(11, 0, 1, 2, 3)
+KINDS = {unit.model_fields["kind"].default: unit for unit in get_args(get_args(AnyCell)[0])}
+CELLS: list[dict[str, Any]] = [
+    *({"kind": kind} for kind in KINDS),
+    {"kind": "elman", "activation": "relu"},
+    {"kind": "elman", "activation": "sigmoid"},
+    {"kind": "peephole", "peephole": "full"},
+    {"kind": "gru", "reset": "before", "update": "new"},
+]
+
+
+def networks(cell: dict[str, Any], bias: bool) -> tuple[nn.Module, nn.Module]:
+    if not bias and issubclass(KINDS[cell["kind"]], Forgetting):
+        cell = cell | {"forget_bias": 0.0}
+    layers = {"cell": cell, "bias": bias, "size": 8, "layers": 2}
+    translator = {"embedding": {"size": 6}, "encoder": layers, "decoder": layers}
+    writer = {"embedding": {"size": 6}, "recurrence": layers}
+    return (
+        build("translate", translator, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml"),
+        build("language-model", writer, {"text": SYMBOLS}, "test.toml"),
+    )
+
+
+def batch() -> Batch:
+    ids = torch.randint(4, 11, (3, 9), generator=torch.Generator().manual_seed(2))
+    return Batch(
+        Sequence(ids[:, :8], torch.tensor([8, 5, 7])),
+        Sequence(ids[:, 1:], torch.tensor([8, 5, 7])),
+        torch.arange(3),
+        torch.zeros(3, dtype=torch.bool),
+    )
+
+
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "unbiased"])
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: "-".join(cell.values()))
+def test_every_unit_learns_in_encoders_decoders_and_language_models(cell: dict[str, Any], bias: bool) -> None:
+    for model in networks(cell, bias):
+        model.initialise(seed=3)
+        optimizer, losses = torch.optim.Adam(model.parameters(), 0.01), []
+        for _ in range(6):
+            loss, _ = model(batch())
+            optimizer.zero_grad()
+            (loss.sum / loss.count).backward()
+            assert all(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in model.parameters())
+            optimizer.step()
+            losses.append((loss.sum / loss.count).item())
+        assert losses[-1] < losses[0]
