@@ -143,11 +143,7 @@ def test_a_stack_or_a_dropout_of_impossible_size_is_refused() -> None:
 def test_a_forget_bias_without_biases_is_refused() -> None:
     with pytest.raises(ConfigError, match="bias = true"):
         stack(cell="lstm", bias=False)
+    with pytest.raises(ConfigError, match=r'cell = {kind = "peephole", forget_bias = 0}'):
+        stack(cell="peephole", bias=False)
+    assert stack(cell={"kind": "peephole", "forget_bias": 0.0}, bias=False)
     assert stack(cell=Gru().model_dump(), bias=False)
-
-
-def test_orthogonal_blocks_are_orthogonal() -> None:
-    body = Stack(RecurrentConfig(cell=Gru(), size=6), 5, "stack")
-    body.initialise(Xavier(), generator(1, "initialise"))
-    for block in body.weights.tensors()["layer0.h"].detach().chunk(3):
-        torch.testing.assert_close(block @ block.T, torch.eye(6))

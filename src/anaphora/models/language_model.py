@@ -15,7 +15,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.output import Output, OutputConfig
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import RecurrentConfig, Stack
-from anaphora.nn.weights import AnyStart, Xavier
+from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
 
 
@@ -51,7 +51,7 @@ class LanguageModelConfig(Config):
     """What reads the text."""
     output: OutputConfig = OutputConfig()
     """How the next symbol is predicted."""
-    initialise: AnyStart = Xavier()
+    initialise: AnyStart = Orthogonal()
     """What the weights start from."""
 
 

@@ -17,7 +17,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoder import Encoder, EncoderConfig
 from anaphora.nn.output import Output, OutputConfig
 from anaphora.nn.randomness import generator
-from anaphora.nn.weights import AnyStart, Xavier
+from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
 
 
@@ -41,7 +41,7 @@ class TranslatorConfig(Config):
     """How the decoder looks at the source."""
     output: OutputConfig = OutputConfig()
     """How words are predicted."""
-    initialise: AnyStart = Xavier()
+    initialise: AnyStart = Orthogonal()
     """What the weights start from."""
 
 

@@ -26,7 +26,7 @@ class Matrix(NamedTuple):
 
 
 class Xavier(Config):
-    """Uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010), recurrent blocks orthogonal, biases 0."""
+    """Uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010), block by block; biases and vectors 0."""
 
     kind: Literal["xavier"] = "xavier"
     """The name of this start."""
@@ -37,14 +37,30 @@ class Xavier(Config):
             nn.init.zeros_(weight)
             return
         for block in weight.chunk(matrix.blocks):
-            if matrix.recurrent:
-                nn.init.orthogonal_(block, generator=generator)
-            else:
-                nn.init.xavier_uniform_(block, generator=generator)
+            nn.init.xavier_uniform_(block, generator=generator)
 
     def fill_table(self, weight_VE: Tensor, generator: torch.Generator) -> None:
         """Fill an embedding with numbers of variance 1, what the matrices behind it are made for."""
         nn.init.normal_(weight_VE, generator=generator)
+
+
+class Orthogonal(Config):
+    """Recurrent matrices orthogonal, block by block (Saxe, McClelland and Ganguli 2014); the rest as with xavier."""
+
+    kind: Literal["orthogonal"] = "orthogonal"
+    """The name of this start."""
+
+    def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
+        """Fill a weight block by block."""
+        if not matrix.recurrent:
+            Xavier().fill(weight, matrix, generator)
+            return
+        for block in weight.chunk(matrix.blocks):
+            nn.init.orthogonal_(block, generator=generator)
+
+    def fill_table(self, weight_VE: Tensor, generator: torch.Generator) -> None:
+        """Fill an embedding as xavier does."""
+        Xavier().fill_table(weight_VE, generator)
 
 
 class Uniform(Config):
@@ -64,9 +80,9 @@ class Uniform(Config):
         nn.init.uniform_(weight_VE, -self.range, self.range, generator=generator)
 
 
-Start = Xavier | Uniform
+Start = Orthogonal | Xavier | Uniform
 AnyStart = Annotated[Start, Field(discriminator="kind"), by_kind]
-"""What weights start from, as a recipe names it: ``"xavier"``, or ``{kind = "uniform", range = 0.08}``."""
+"""What weights start from, as a recipe names it: ``"orthogonal"``, or ``{kind = "uniform", range = 0.08}``."""
 
 
 class Weights(nn.Module):
