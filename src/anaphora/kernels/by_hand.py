@@ -17,6 +17,8 @@ def outside_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def outside(ctx: Any, *arguments: Any) -> Any:
         device = next(argument.device.type for argument in arguments if isinstance(argument, Tensor))
+        if not torch.amp.is_autocast_available(device):
+            return function(ctx, *arguments)
         with torch.autocast(device, enabled=False):
             return function(ctx, *arguments)
 

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.errors import ShapeError
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.by_hand import once_differentiable, outside_autocast
-from anaphora.kernels.parts import is_previous, previous
+from anaphora.kernels.checks import check_scan
+from anaphora.kernels.parts import previous
 from anaphora.kernels.products import Products
 from anaphora.kernels.program import Program, Stage, stages
 
@@ -52,29 +52,31 @@ def scan(
         lengths_B: steps of each sentence, 1 to T.
 
     Raises:
-        ShapeError: lengths outside 1 .. T, a missing input or first value, or sizes that do not agree.
+        ShapeError: lengths outside 1 .. T, a missing tensor, or sizes, types or devices that do not agree.
     """
-    steps = _check(program, inputs, first, memory, lengths_B)
-    lengths_B = lengths_B.to("cpu")
+    lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
+    steps = check_scan(program, inputs, first, weights, memory, lengths_B)
+    device = next(iter(inputs.values())).device
     ragged = bool((lengths_B < steps).any())
     order = torch.argsort(lengths_B, descending=True, stable=True)
     unsorted = bool((order[1:] < order[:-1]).any())
+    sorted_B, back, order = lengths_B[order], torch.argsort(order).to(device), order.to(device)
     if ragged:
-        open_TB1 = (torch.arange(steps).unsqueeze(1) < lengths_B).unsqueeze(-1)
+        open_TB1 = (torch.arange(steps, device=device).unsqueeze(1) < lengths_B.to(device)).unsqueeze(-1)
         inputs = {name: block.where(open_TB1, 0) for name, block in inputs.items()}
     if unsorted:
         inputs = {name: block.index_select(1, order) for name, block in inputs.items()}
         first, memory = (
             {name: block.index_select(0, order) for name, block in tensors.items()} for tensors in (first, memory)
         )
-    spec = _Spec(program, steps, lengths_B[order], (tuple(inputs), tuple(first), tuple(weights), tuple(memory)))
+    ends = sorted_B.to(device), torch.arange(len(sorted_B), device=device)
+    spec = _Spec(program, steps, sorted_B, ends, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)))
     results = _Scan.apply(  # type: ignore[no-untyped-call]
         spec, torch.is_grad_enabled(), *inputs.values(), *first.values(), *weights.values(), *memory.values()
     )
     outputs = dict(zip(program.returns, results, strict=False))
     state = dict(zip(program.carried, results[len(outputs) :], strict=True))
     if unsorted:
-        back = torch.argsort(order)
         outputs = {name: block.index_select(1, back) for name, block in outputs.items()}
         state = {name: block.index_select(0, back) for name, block in state.items()}
     if ragged:
@@ -103,7 +105,9 @@ class _Spec:
     program: Program
     steps: int
     lengths: Tensor
-    """Descending."""
+    """Descending, on the processor."""
+    ends: tuple[Tensor, Tensor]
+    """Where a carried signal of T + 1 steps holds the last value of each sentence, on the device of the inputs."""
     names: tuple[tuple[str, ...], ...]
     """Of inputs, first values, weights and memory, in the order of the tensors."""
 
@@ -116,11 +120,6 @@ class _Spec:
     def active(self) -> list[int]:
         """How many sentences are still there at each step, up to the end of the longest."""
         return [int(rows) for rows in torch.bincount(self.lengths - 1).flip(0).cumsum(0).flip(0)]
-
-    @property
-    def ends(self) -> tuple[Tensor, Tensor]:
-        """Where a carried signal of T + 1 steps holds the last value of each sentence."""
-        return self.lengths, torch.arange(len(self.lengths))
 
 
 class _Walked(NamedTuple):
@@ -222,30 +221,3 @@ def _step_back(
         for read, dvalue_1BD in zip(part.reads, dinputs, strict=True):
             if dvalue_1BD is not None:
                 dblocks[read][step, :rows] += dvalue_1BD[0]
-
-
-def _check(program: Program, inputs: Tensors, first: Tensors, memory: Tensors, lengths_B: Tensor) -> int:
-    """T, once everything that the program needs is there and agrees."""
-    written = {signal for part in program.parts for signal in part.writes}
-    wanted = {read for part in program.parts for read in part.reads if not is_previous(read)} - written
-    for what, given, needed in (("input", inputs, wanted), ("first value", first, set(program.carried))):
-        if needed != given.keys():
-            raise ShapeError(
-                f"a scan needs one {what} for each of {sorted(needed)}, but was given {sorted(given)}: "
-                f"add or drop {sorted(needed ^ given.keys())}."
-            )
-    sizes = {block.shape[:2] for block in inputs.values()}
-    rows = {block.shape[0] for block in (*first.values(), *memory.values(), lengths_B)} | {size[1] for size in sizes}
-    if len(sizes) != 1 or len(rows) != 1:
-        raise ShapeError(
-            f"the inputs of a scan should agree in T and B, and everything else in B, but T x B of the inputs are "
-            f"{sorted(map(tuple, sizes))} and the batch sizes {sorted(rows)}: give every tensor the same sentences."
-        )
-    ((steps, _),) = sizes
-    low, high = int(lengths_B.min()), int(lengths_B.max())
-    if low < 1 or high > steps:
-        raise ShapeError(
-            f"lengths should be between 1 and T={steps}, but go from {low} to {high}: "
-            f"drop empty sentences, and cut or pad the input to the longest."
-        )
-    return steps

@@ -142,13 +142,14 @@ class Decoder(nn.Module):
     def prepare(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
         """The memory of a batch: what does not depend on the step."""
         annotations_BSM = encoded.annotations_BSM
+        positions_S = torch.arange(annotations_BSM.shape[1], device=annotations_BSM.device)
         weights = {
             n.removeprefix("attention."): w for n, w in self.weights.tensors().items() if n.startswith("attention.")
         }
         return {
             "attention.keys": self.attention.score.prepare(annotations_BSM, weights),
             "attention.values": annotations_BSM,
-            "attention.closed": torch.arange(annotations_BSM.shape[1]) >= lengths_B.unsqueeze(1),
+            "attention.closed": positions_S >= lengths_B.to(positions_S.device).unsqueeze(1),
         }
 
     def first(self, encoded: Encoded) -> dict[str, Tensor]:

@@ -53,7 +53,7 @@ class Encoder(nn.Module):
     def forward(self, x_BSD: Tensor, lengths_B: Tensor) -> Encoded:
         """Annotations of M = 2 H (or H) numbers for each position."""
         x_SBD, summaries = x_BSD.transpose(0, 1), []
-        turned_SB1 = _turned(x_SBD.shape[0], lengths_B).unsqueeze(-1)
+        turned_SB1 = _turned(x_SBD.shape[0], lengths_B.to(x_SBD.device)).unsqueeze(-1)
         for layer in range(self.config.layers):
             outputs, states = [], []
             for way in self.directions:
@@ -76,6 +76,6 @@ class Encoder(nn.Module):
 
 def _turned(steps: int, lengths_B: Tensor) -> Tensor:
     """Where each position of the sentences read backwards comes from (S x B); padding stays where it is."""
-    positions_S1 = torch.arange(steps).unsqueeze(1)
+    positions_S1 = torch.arange(steps, device=lengths_B.device).unsqueeze(1)
     turned_SB = lengths_B - 1 - positions_S1
     return torch.where(turned_SB >= 0, turned_SB, positions_S1)
