@@ -8,7 +8,10 @@ from types import ModuleType
 import pytest
 import torch
 
-from anaphora.kernels.cells import Cell
+from anaphora.events import Event, Note
+from anaphora.experiment.conduct import say_what_autograd_does
+from anaphora.kernels.cells import Cell, Recorded, State
+from anaphora.kernels.cells.recorded import Operands
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import Xavier
 
@@ -16,12 +19,21 @@ PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 
 
 @pytest.fixture
-def cell(monkeypatch: pytest.MonkeyPatch) -> Cell:
-    [code] = re.findall(r"```python\n(\"\"\".*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    text = PAGE.read_text(encoding="utf-8")
+    [derived] = re.findall(r"```python\n(\"\"\".*?)```", text, re.DOTALL)
+    [sketched] = re.findall(r"```python\n(class Sketch.*?)```", text, re.DOTALL)
     module = ModuleType("contributed")
     monkeypatch.setitem(sys.modules, "contributed", module)
-    exec(compile(code, PAGE.name, "exec"), module.__dict__)
-    made = module.Tanh()
+    module.__dict__.update(Recorded=Recorded, State=State, Operands=Operands)
+    for code in derived, sketched:
+        exec(compile(code, PAGE.name, "exec"), module.__dict__)
+    return module
+
+
+@pytest.fixture
+def cell(page: ModuleType) -> Cell:
+    made = page.Tanh()
     assert isinstance(made, Cell)
     return made
 
@@ -52,3 +64,18 @@ def test_the_example_cell_is_the_one_of_torch(cell: Cell) -> None:
         theirs.bias_hh_l0.zero_()
     x_TBD = torch.randn(6, 2, 5, generator=torch.Generator().manual_seed(2))
     torch.testing.assert_close(stack(x_TBD, torch.tensor([6, 6])).outputs["h"], theirs(x_TBD)[0])
+
+
+def test_the_sketched_cell_is_the_derived_one_and_is_reported(page: ModuleType) -> None:
+    x_TBD = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(1))
+    results, said = {}, list[Event]()
+    for made in page.Tanh(), page.Sketch():
+        stack = Stack(RecurrentConfig().model_copy(update={"cell": made, "layers": 2, "size": 7}), 5, "example")
+        stack.initialise(Xavier(), torch.Generator().manual_seed(1))
+        h = stack(x_TBD, torch.tensor([4, 2, 3])).outputs["h"]
+        h.square().sum().backward()
+        results[made.kind] = [h.detach(), *(weight.grad for weight in stack.parameters())]
+        say_what_autograd_does(stack, said.append)
+    torch.testing.assert_close(results["sketch"], results["tanh"])
+    sentence = "Unit 'sketch' has no derived gradient, so autograd records each of its steps: it trains slowly."
+    assert said == [Note(sentence)]

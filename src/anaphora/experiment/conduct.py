@@ -13,6 +13,8 @@ from anaphora.experiment.language_model import LanguageModelWork
 from anaphora.experiment.schema import Experiment, TranslationExperiment, parse
 from anaphora.experiment.translation import TranslationWork
 from anaphora.experiment.work import Work
+from anaphora.kernels.cells import Recorded
+from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.loading import build_model, load_coders
 from anaphora.text.coder import TextCoder
@@ -45,6 +47,7 @@ def _begin(experiment: Experiment, path: Path, report: Report) -> Outcome:
     work = work_of(experiment, report)
     coders = work.learn_vocabulary(report)
     model = _model(experiment, coders, "The experiment")
+    say_what_autograd_does(model, report)
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
     try:
         batches, validate = work.prepare(coders, path / "encoded", report)
@@ -62,6 +65,7 @@ def _resume(experiment: Experiment, path: Path, report: Report) -> Outcome:
     _check_same(run, begun, experiment, report)
     coders = load_coders(run)
     model = _model(begun, coders, str(path / "experiment.toml"))
+    say_what_autograd_does(model, report)
     with run.lock():
         batches, validate = work.prepare(coders, path / "encoded", report)
         return loop.train(model, batches, experiment.training, run, validate, report)
@@ -79,6 +83,14 @@ def _model(experiment: Experiment, coders: Mapping[str, TextCoder], where: str) 
     model = build_model(experiment.tables(), coders, where)
     cast(Any, model).initialise(experiment.training.seed)
     return model
+
+
+def say_what_autograd_does(model: torch.nn.Module, report: Report) -> None:
+    """Report the units of ``model`` that train slowly, since nobody has derived their gradient."""
+    configs = [module.config for module in model.modules() if hasattr(module, "config")]
+    cells = [config.cell for config in configs if isinstance(config, RecurrentConfig)]
+    for kind in sorted({cell.kind for cell in cells if isinstance(cell, Recorded)}):
+        report(Note(f"Unit '{kind}' has no derived gradient, so autograd records each of its steps: it trains slowly."))
 
 
 def _check_free(path: Path) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.naive_normalised import NORMALISED_UNITS, normalised
-from anaphora.kernels.naive_units import UNITS
+from anaphora.kernels.naive_units import unit_step
 from anaphora.kernels.scores import Concat, Dot, General, Score
 
 Tensors = Mapping[str, Tensor]
@@ -186,7 +186,7 @@ def _unit(
 ) -> tuple[Tensor, ...]:
     """One step of a unit; to drop a number of its recurrent state is to drop a column of its recurrent matrices."""
     normalises = any(name.endswith("_gain") for name in weights)
-    unit = (NORMALISED_UNITS if normalises else UNITS)[type(cell)]
+    unit = NORMALISED_UNITS[type(cell)] if normalises else unit_step
     if mask_BH is None:
         return unit(cell, a_BG, before, weights)
     recurrent = [name for name, _ in cell.products]

@@ -21,6 +21,7 @@ from anaphora.kernels.cells import (
     LstmNoOutputTanh,
     Multiplicative,
     Peephole,
+    Recorded,
     TwoGate,
 )
 
@@ -153,7 +154,27 @@ UNITS: dict[type[Cell], Callable[..., tuple[Tensor, ...]]] = {
     TwoGate: two_gate_step,
     Multiplicative: multiplicative_step,
 }
-"""The step of each unit."""
+"""The step of each unit that has a derived gradient."""
+
+
+def unit_step(cell: Cell, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+    """One step of any unit; one without a derived gradient is its own naive reading."""
+    if isinstance(cell, Recorded):
+        return cell.step(a_BG, before, _Weights(weights))
+    return UNITS[type(cell)](cell, a_BG, before, weights)
+
+
+class _Weights:
+    """The weights of a unit as it asks for them."""
+
+    def __init__(self, weights: Tensors) -> None:
+        self._weights = weights
+
+    def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
+        return a_XBK @ self._weights[name].T
+
+    def vector(self, name: str) -> Tensor:
+        return self._weights[name]
 
 
 def sigmoid(a: Tensor) -> Tensor:

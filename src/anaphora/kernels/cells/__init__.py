@@ -15,6 +15,7 @@ from anaphora.kernels.cells.lstm_no_forget import LstmNoForget
 from anaphora.kernels.cells.lstm_no_output_tanh import LstmNoOutputTanh
 from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.cells.peephole import Peephole
+from anaphora.kernels.cells.recorded import Recorded
 from anaphora.kernels.cells.two_gate import LstmForget, TwoGate
 
 AnyCell = Annotated[
@@ -48,6 +49,7 @@ __all__ = [
     "LstmNoOutputTanh",
     "Multiplicative",
     "Peephole",
+    "Recorded",
     "State",
     "TwoGate",
 ]
