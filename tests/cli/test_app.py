@@ -1,9 +1,7 @@
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -69,32 +67,6 @@ def test_a_reader_that_goes_away_is_no_fault() -> None:
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert done.stdout.strip() in ("0", "141")  # 0 when all was written before the reader went
-
-
-@pytest.mark.slow
-def test_an_interrupted_command_leaves_in_one_line(toy_pairs: Path, tiny_translator: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    arguments = ["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]
-    process = subprocess.Popen(
-        [*COMMAND, *arguments, "--set", "training.epochs=1000000", "--set", "training.patience=0"],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while not (run / "latest").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert said.splitlines()[-2:] == [
-        f"The last checkpoint is kept; go on with: anaphora train --resume --run {run}",
-        "anaphora: interrupted.",
-    ]
-    assert "Traceback" not in said
 
 
 def test_a_translator_is_trained_used_and_scored_from_the_command_line(

@@ -183,7 +183,7 @@ def test_a_training_that_is_told_to_stop_saves_itself_and_resumes_to_the_same_bi
     whole = Session(toy, tmp_path / "whole")
     whole.train()
     asked: list[int] = []
-    session.stop = lambda: asked.append(1) or len(asked) == 7  # type: ignore[func-returns-value]
+    session.stop = lambda: asked.append(1) or len(asked) == 8  # type: ignore[func-returns-value]
     outcome = session.train()
     assert (outcome.reason, outcome.update) == ("stopped", 7)
     assert session.run.checkpoints()[-1] == 7

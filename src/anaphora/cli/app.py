@@ -16,7 +16,7 @@ from anaphora.cli import average, check, evaluate, fetch, generate, info, quicks
 from anaphora.cli.talk import complain
 from anaphora.errors import AnaphoraError
 
-INTERRUPTED = 130
+ENDED_BY = {130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
 
 # typer keeps the parser that it is built on to itself; this is what that parser raises for a wrong command line
@@ -73,6 +73,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # whoever read our output has gone; nothing may be written any more, not even by the interpreter's exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    if code == INTERRUPTED:
-        complain("interrupted.")
+    if code in ENDED_BY:
+        complain(ENDED_BY[code])
     return code if isinstance(code, int) else 0

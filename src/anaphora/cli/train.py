@@ -8,24 +8,32 @@ import typer
 from anaphora.cli.opening import recipe_text
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
+from anaphora.cli.signals import Signals, obeyed
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
-    from anaphora.experiment.schema import Experiment
+    from anaphora.events import Report
+    from anaphora.experiment.schema import Experiment, StartConfig
     from anaphora.training.loop import Outcome
 
 EXAMPLES = (
     "anaphora train multi30k-en-de --run runs/en-de",
     "anaphora train multi30k-en-de --data my-folder --source en --target cs --time 30m",
     "anaphora train character-lm --data book.txt --set recurrence.size=256",
+    "anaphora train --data book.txt --run runs/book",
+    "anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine",
     "anaphora train --resume --run runs/en-de",
 )
 
 
 def run(
     recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE|FILE.toml", help="A recipe's name, or a TOML file of your own.")
+        str,
+        typer.Argument(
+            metavar="RECIPE|FILE.toml",
+            help="A recipe's name, or a TOML file of your own. [default: chosen by the data]",
+        ),
     ] = "",
     data: Annotated[
         list[Path] | None,
@@ -43,40 +51,84 @@ def run(
     time: Annotated[str, typer.Option(metavar="30m", help="Stop after so long: 30m, 1h30m, 90s.")] = "",
     threads: Annotated[int | None, typer.Option(min=0, help="Threads of a product; 0 lets torch choose.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run folder where it stands.")] = False,
+    parent: Annotated[
+        Path | None, typer.Option("--from", metavar="RUN", help="Start a new run from the weights of an older one.")
+    ] = None,
+    vocabulary: Annotated[
+        str, typer.Option(metavar="keep|extend", help="With --from: what becomes of the older run's vocabulary.")
+    ] = "keep",
 ) -> None:
     """Train a recipe on its corpus or on your own text, into a run folder."""
-    changes = list(settings or [])
-    if time:
-        changes.append(f"training.minutes={minutes(time)}")
-    if threads is not None:
-        changes.append(f"training.threads={threads}")
-    folder = run_folder or Path("runs") / Path(recipe).name.removesuffix(".toml")
-    text, where = _toml(recipe, folder, resume)
+    if resume and parent:
+        raise ConfigError("--resume goes on with a run and --from begins a new one: keep one of them.")
+    if not recipe and (resume or parent) and run_folder is None:
+        raise ConfigError("--run DIR is needed here: the folder to go on with, or the new one to make.")
+    changes = _changes(settings or [], time, threads)
+    folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or "auto")
 
     from anaphora.experiment.conduct import train
     from anaphora.experiment.schema import read_experiment
 
-    experiment = read_experiment(text, where, changes, data=data or [], source=source, target=target)
+    start = _start(parent, vocabulary)
     try:
-        with listening() as report:
-            outcome = train(experiment, folder, report, resume=resume)
-    except KeyboardInterrupt:
+        with listening() as report, obeyed() as signals:
+            text, where = _toml(recipe, (folder if resume else parent), data or [], source, target, report)
+            experiment = read_experiment(
+                text, where, changes, data=data or [], source=source, target=target, start=start
+            )
+            outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
+    except (KeyboardInterrupt, typer.Exit):
         if (folder / "latest").exists():
-            say(f"The last checkpoint is kept; go on with: anaphora train --resume --run {folder}")
+            say(f"The last checkpoint is kept; {_how_to_go_on(folder)}")
         raise
+    if outcome.reason == "stopped":
+        _leave(outcome, folder, signals)
     say(_ending(outcome, folder, experiment))
     typer.echo(folder)
 
 
-def _toml(recipe: str, folder: Path, resume: bool) -> tuple[str, str]:
-    """The text of the experiment, and where it came from: a recipe, a file, or the run that goes on."""
-    if not recipe:
-        if not resume or folder == Path("runs"):
-            raise ConfigError("A recipe's name or a .toml file is needed; anaphora recipes lists the recipes.")
+def _changes(settings: list[str], time: str, threads: int | None) -> list[str]:
+    """What the command line changes of an experiment, as settings."""
+    timed = [f"training.minutes={minutes(time)}"] if time else []
+    threaded = [] if threads is None else [f"training.threads={threads}"]
+    return [*settings, *timed, *threaded]
+
+
+def _toml(
+    recipe: str, run: Path | None, data: list[Path], source: str, target: str, report: "Report"
+) -> tuple[str, str]:
+    """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
+    if not recipe and run is not None:
         from anaphora.experiment.conduct import experiment_of
 
-        return experiment_of(folder).to_toml(), str(folder / "experiment.toml")
+        return experiment_of(run).to_toml(), str(run / "experiment.toml")
+    if recipe in ("", "auto"):
+        from anaphora.experiment.auto import automatic
+
+        return automatic(data, source, target, report), "auto.toml"
     return recipe_text(recipe)
+
+
+def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":
+    """What ``--from`` and ``--vocabulary`` say of the start of a new run; nothing without ``--from``."""
+    if parent is None:
+        if vocabulary != "keep":
+            raise ConfigError("--vocabulary belongs to --from RUN, which is missing.")
+        return None
+    from anaphora.experiment.schema import StartConfig
+
+    return StartConfig.parse({"run": str(parent.absolute()), "vocabulary": vocabulary}, "--from")
+
+
+def _leave(outcome: "Outcome", folder: Path, signals: Signals) -> None:
+    """Say how to go on with a training that was told to stop, and leave with the exit code of what told it."""
+    if (folder / "latest").exists():
+        say(f"Stopped after update {outcome.update:,}; {_how_to_go_on(folder)}")
+    raise typer.Exit(signals.exit_code)
+
+
+def _how_to_go_on(folder: Path) -> str:
+    return f"go on with: anaphora train --resume --run {folder}"
 
 
 def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
@@ -85,6 +137,7 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
         "epochs": "all epochs are done",
         "patience": "validation has stopped improving",
         "minutes": "the time is up",
+        "stopped": "it was told to stop",
     }[outcome.reason]
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
     verb = f"translate {folder} FILE" if experiment.task == "translate" else f"generate {folder} --prompt TEXT"

@@ -7,34 +7,39 @@ from typing import Any, cast
 
 import torch
 
-from anaphora.errors import RunError
+from anaphora.errors import ConfigError, RunError
 from anaphora.events import Note, Report, silent
+from anaphora.experiment.inheritance import Parent
 from anaphora.experiment.language_model import LanguageModelWork
+from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
 from anaphora.experiment.schema import Experiment, TranslationExperiment, parse
 from anaphora.experiment.translation import TranslationWork
 from anaphora.experiment.work import Work
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
+from anaphora.run.folder import check_free
 from anaphora.run.loading import build_model, load_coders
 from anaphora.text.coder import TextCoder
 from anaphora.training import loop
-from anaphora.training.loop import Outcome
+from anaphora.training.loop import Outcome, Stop, never
 
 _BOUNDS = ("training.epochs", "training.minutes", "training.patience", "training.threads", "training.keep")
 """What may change when a run goes on: where it stops, and how many threads carry it there."""
 
 
-def train(experiment: Experiment, path: Path, report: Report = silent, *, resume: bool = False) -> Outcome:
+def train(
+    experiment: Experiment, path: Path, report: Report = silent, *, resume: bool = False, stop: Stop = never
+) -> Outcome:
     """Conduct ``experiment`` in the run folder ``path``, a new one, or with ``resume`` one that was begun before.
 
-    All that a person may have got wrong is found before the folder is made. Raises ConfigError, DataError, RunError
-    (the folder exists; or to resume, is none or was begun with something else, which the message lists), and
-    DivergedError.
+    ``stop`` is asked between updates whether training should save itself and end. All that a person may have got
+    wrong is found before the folder is made. Raises ConfigError, DataError, RunError (the folder exists; or to resume,
+    is none or was begun with something else, which the message lists), and DivergedError.
     """
     if experiment.training.threads:
         torch.set_num_threads(experiment.training.threads)
-    return _resume(experiment, path, report) if resume else _begin(experiment, path, report)
+    return _resume(experiment, path, report, stop) if resume else _begin(experiment, path, report, stop)
 
 
 def experiment_of(path: Path) -> Experiment:
@@ -42,33 +47,71 @@ def experiment_of(path: Path) -> Experiment:
     return parse(Run.open(path).experiment, str(path / "experiment.toml"))
 
 
-def _begin(experiment: Experiment, path: Path, report: Report) -> Outcome:
-    _check_free(path)
+def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
+    check_free(path)  # before hours are spent on it
+    parent = _parent(experiment)
     work = work_of(experiment, report)
-    coders = work.learn_vocabulary(report)
+    coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     model = _model(experiment, coders, "The experiment")
+    if parent:
+        parent.give(model, coders, report)
+    experiment = _sized(experiment, model, coders, work, report)
     say_what_autograd_does(model, report)
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
     try:
-        batches, validate = work.prepare(coders, path / "encoded", report)
+        batches, validate = work.prepare(coders, path / "encoded", experiment.training.batch_tokens, report)
     except BaseException:
         # nothing half-written stays behind a fault in the data
         shutil.rmtree(path, ignore_errors=True)
         raise
-    return loop.train(model, batches, experiment.training, run, validate, report)
+    return loop.train(model, batches, experiment.training, run, validate, report, stop)
 
 
-def _resume(experiment: Experiment, path: Path, report: Report) -> Outcome:
+def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
     begun = experiment_of(path)
+    experiment = _as_chosen(experiment, begun)
     work = work_of(experiment, report)
     run = Run.open(path, work.fingerprints)
     _check_same(run, begun, experiment, report)
     coders = load_coders(run)
     model = _model(begun, coders, str(path / "experiment.toml"))
+    parent = None if run.checkpoints() else _parent(begun)
+    if parent:  # the run was stopped before its first checkpoint
+        parent.give(model, coders, report)
     say_what_autograd_does(model, report)
     with run.lock():
-        batches, validate = work.prepare(coders, path / "encoded", report)
-        return loop.train(model, batches, experiment.training, run, validate, report)
+        batches, validate = work.prepare(coders, path / "encoded", begun.training.batch_tokens, report)
+        return loop.train(model, batches, experiment.training, run, validate, report, stop)
+
+
+def _parent(experiment: Experiment) -> Parent | None:
+    return None if experiment.start.run == "none" else Parent(experiment)
+
+
+def _sized(
+    experiment: Experiment, model: torch.nn.Module, coders: Mapping[str, TextCoder], work: Work, report: Report
+) -> Experiment:
+    """The experiment with a batch that fits into memory, where it leaves that open."""
+    if experiment.training.batch_tokens:
+        return experiment
+    if not work.longest:
+        raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.longest.")
+    free = free_bytes()
+    tokens = fitting_tokens(model, {coder.symbols.size for coder in coders.values()}, work.longest, free)
+    why = "the usual number" if tokens == USUAL else "what is estimated to fit"
+    report(Note(f"A batch takes {tokens:,} tokens: {why}; {free / 2**30:.1f} GiB of memory are free."))
+    return _with_batch(experiment, tokens)
+
+
+def _with_batch(experiment: Experiment, tokens: int) -> Experiment:
+    training = experiment.training.model_copy(update={"batch_tokens": tokens})
+    return experiment.model_copy(update={"training": training})
+
+
+def _as_chosen(now: Experiment, begun: Experiment) -> Experiment:
+    """What is asked for now, with what was chosen or given once when the run was begun."""
+    now = now.model_copy(update={"start": begun.start})
+    return now if now.training.batch_tokens else _with_batch(now, begun.training.batch_tokens)
 
 
 def work_of(experiment: Experiment, report: Report) -> Work:
@@ -91,15 +134,6 @@ def say_what_autograd_does(model: torch.nn.Module, report: Report) -> None:
     cells = [config.cell for config in configs if isinstance(config, RecurrentConfig)]
     for kind in sorted({cell.kind for cell in cells if isinstance(cell, Recorded)}):
         report(Note(f"Unit '{kind}' has no derived gradient, so autograd records each of its steps: it trains slowly."))
-
-
-def _check_free(path: Path) -> None:
-    """Refuse a folder that exists before hours are spent on it; ``Run.create`` refuses it again."""
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise RunError(
-            f"A new run needs a folder of its own, but {path} exists and is not empty; "
-            f"choose another with --run, remove it, or go on with it by --resume."
-        )
 
 
 def _check_same(run: Run, begun: Experiment, now: Experiment, report: Report) -> None:

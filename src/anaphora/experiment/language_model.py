@@ -39,12 +39,20 @@ class LanguageModelWork:
         languages = {"text": experiment.data.language}
         return units.fit(experiment.text, {"text": self._parts.train.lines}, report, languages=languages)
 
-    def prepare(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> tuple[Batches, Validate]:
-        """Windows over as many streams as ``training.batch_tokens`` has room for, and the cost of validation text."""
+    @property
+    def longest(self) -> int:
+        """Predictions of a window."""
+        return self._experiment.data.steps
+
+    def prepare(
+        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
+    ) -> tuple[Batches, Validate]:
+        """Windows over as many streams as ``batch_tokens`` have room for, and the cost of validation text."""
         steps = self._experiment.data.steps
         train = text_store(self._parts.train, coders["text"], folder / "train", report=report)
         valid = text_store(self._parts.valid, coders["text"], folder / "valid", report=report)
-        rows = max(1, self._experiment.training.batch_tokens // steps)
+        # a text shorter than a batch fills fewer streams, each with a window at least
+        rows = max(1, min(batch_tokens, len(train.ids) - 1) // steps)
         # a short text keeps a few windows a stream, so that the state has something to carry
         valid_rows = max(1, min(rows, len(valid.ids) // (4 * steps)))
         windows = TextWindows(valid, rows=valid_rows, steps=steps)

@@ -56,6 +56,15 @@ class TextData(DataConfig):
     """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
 
 
+class StartConfig(Config):
+    """The run whose weights a new one starts from."""
+
+    run: str = "none"
+    """Its folder; "none" starts from weights drawn anew."""
+    vocabulary: Literal["keep", "extend"] = "keep"
+    """Whether its vocabulary is kept, or extended by the units of the new text that it has not."""
+
+
 class ExperimentBase(Config):
     """What every experiment has."""
 
@@ -65,6 +74,8 @@ class ExperimentBase(Config):
     """What a text is cut into."""
     training: TrainingConfig = TrainingConfig()
     """How the network is trained."""
+    start: StartConfig = StartConfig()
+    """What training starts from."""
 
     def to_toml(self) -> str:
         """The whole experiment, defaults included; reading it gives an equal one."""
@@ -130,15 +141,18 @@ def read_experiment(
     data: Sequence[Path] = (),
     source: str = "",
     target: str = "",
+    start: StartConfig | None = None,
 ) -> Experiment:
     """The experiment in a TOML ``text`` that came from ``where``, with ``settings`` such as ``training.epochs=5``.
 
     ``data`` takes the place of the whole ``[data]`` table but its languages, which ``source`` and ``target`` replace.
-    Settings come last. Raises ConfigError with one sentence.
+    ``start`` takes the place of the ``[start]`` table. Settings come last. Raises ConfigError with one sentence.
     """
     table = read_table(text, where)
     if data:
         table["data"] = _own_files(table.get("data"), data)
+    if start is not None:
+        table["start"] = start.model_dump()
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
     return parse(override(table, [*languages, *settings]), where)
 

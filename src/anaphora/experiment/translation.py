@@ -42,28 +42,34 @@ class TranslationWork:
         sides = {"source": train.sources, "target": train.targets}
         return units.fit(self._experiment.text, sides, report, languages=languages)
 
-    def prepare(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> tuple[Batches, Validate]:
+    @property
+    def longest(self) -> int:
+        """Units of the longest side of a training pair."""
+        return self._experiment.data.longest
+
+    def prepare(
+        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
+    ) -> tuple[Batches, Validate]:
         """Batches by token budget, and the loss of the validation part (and BLEU where it decides)."""
-        training, longest = self._experiment.training, self._experiment.data.longest
         source, target = coders["source"], coders["target"]
-        train = pair_store(self._parts.train, source, target, folder / "train", longest=longest, report=report)
+        train = pair_store(self._parts.train, source, target, folder / "train", longest=self.longest, report=report)
         valid = pair_store(self._parts.valid, source, target, folder / "valid", report=report)
         batches = PairBatches(
             train,
             source.symbols,
             target.symbols,
-            batch_tokens=training.batch_tokens,
-            seed=training.seed,
+            batch_tokens=batch_tokens,
+            seed=self._experiment.training.seed,
             cuts=(units.cut_of(self._experiment.text, source), units.cut_of(self._experiment.text, target)),
         )
-        return batches, self._validation(valid, coders)
+        return batches, self._validation(valid, coders, batch_tokens)
 
-    def _validation(self, valid: PairStore, coders: Mapping[str, TextCoder]) -> Validate:
+    def _validation(self, valid: PairStore, coders: Mapping[str, TextCoder], batch_tokens: int) -> Validate:
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,
             coders["source"].symbols,
-            batch_tokens=self._experiment.training.batch_tokens,
+            batch_tokens=batch_tokens,
             targets=valid.targets,
             target=coders["target"].symbols,
         )

@@ -25,8 +25,14 @@ class Work(Protocol):
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
         """The coders of every side, from the training part."""
 
-    def prepare(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> tuple[Batches, Validate]:
-        """Training batches and the validation, from text encoded in ``folder`` (again only if it changed)."""
+    @property
+    def longest(self) -> int:
+        """Units of the longest row there may be in a batch; 0 when nothing bounds them."""
+
+    def prepare(
+        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
+    ) -> tuple[Batches, Validate]:
+        """Batches of so many tokens and the validation, from text encoded in ``folder`` (again only if it changed)."""
 
 
 def data_paths(data: DataConfig) -> list[Path]:

@@ -76,11 +76,7 @@ class Run:
 
         Raises RunError when the folder exists and is not empty, or cannot be made.
         """
-        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise RunError(
-                f"A new run needs a folder of its own, but {path} exists and is not empty; "
-                f"choose another, remove it, or resume it."
-            )
+        check_free(path)
         table = {"format": manifest.FORMAT} | {name: value for name, value in experiment.items() if name != "format"}
         try:
             _make(path, tomli_w.dumps(table).encode(), coders)
@@ -293,6 +289,15 @@ class Run:
             files.replace_durably(self.path / name, text.encode())
         except OSError as error:
             raise RunError(f"{self.path / name} cannot be written: {error.strerror}.") from None
+
+
+def check_free(path: Path) -> None:
+    """Raise RunError when a new run cannot be made at ``path``, since something is there."""
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise RunError(
+            f"A new run needs a folder of its own, but {path} exists and is not empty; "
+            f"choose another with --run, remove it, or go on with it by --resume."
+        )
 
 
 def _check_is_run(path: Path) -> None:

@@ -18,8 +18,8 @@ class TrainingConfig(Config):
     """What turns gradients into steps."""
     schedule: AnySchedule = Plateau()
     """How the learning rate changes as training goes."""
-    batch_tokens: int = Field(4000, ge=1)
-    """Upper bound of a batch: its rows times its longest row, in tokens."""
+    batch_tokens: int = Field(4000, ge=0)
+    """Upper bound of a batch: its rows times its longest row, in tokens; 0 takes 4,000, or what fits into memory."""
     reduction: Reduction = "mean_per_token"
     """How the losses of a batch become the one number that is minimised."""
     clip_norm: float = Field(1.0, ge=0)

@@ -31,7 +31,7 @@ Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Figures of a model in evaluation mode, by name; called without gradients."""
 
 Stop = Callable[[], bool]
-"""Asked after every update whether training should save itself and end."""
+"""Asked before the first update and after every one whether training should save itself and end."""
 
 Reason = Literal["epochs", "patience", "minutes", "stopped"]
 
@@ -113,7 +113,8 @@ class _Training:
         if best.update and best.update == self._state.cursor.update and self._run.best() != best.update:
             self._mark_best()
         self._model.train()
-        reason = self._bound()
+        # asked before the first update too: from here on there is something to save
+        reason = self._bound() or ("stopped" if self._stop() else None)
         while not reason:
             try:
                 reason = self._advance()

@@ -1,0 +1,58 @@
+"""Ctrl-C and SIGTERM while training: the first lets it save itself, the second leaves at once."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import typer
+
+_OBEYED = (signal.SIGINT, signal.SIGTERM)
+
+
+class Signals:
+    """What the process was told, for the loop to ask."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self._caught = 0
+        self._asked = False
+
+    def stop(self) -> bool:
+        """Whether training should save itself and end; until this is asked first, there is nothing to save."""
+        self._asked = True
+        return bool(self._caught)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code that a shell expects of a process ended by the signal."""
+        return 128 + self._caught
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Take note of the first signal; leave at the second, or when there is nothing to save."""
+        if self._asked and not self._caught:
+            self._caught = number
+            # not print: the signal may have come in the middle of one
+            os.write(sys.stderr.fileno(), b"Saving after this update, then leaving; once more leaves at once.\n")
+        elif number == signal.SIGINT:
+            raise KeyboardInterrupt
+        else:
+            raise typer.Exit(128 + number)
+
+
+@contextmanager
+def obeyed() -> Iterator[Signals]:
+    """Within it, signals are handled so; outside the main thread, where none arrive, nothing is changed."""
+    signals = Signals()
+    if threading.current_thread() is not threading.main_thread():
+        yield signals
+        return
+    before = {number: signal.signal(number, signals.handle) for number in _OBEYED}
+    try:
+        yield signals
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,142 @@
+"""The experiment for those who name none: sized by the data, and said.
+
+Pairs of sentences become a translator, running text a character language model. What is what: a file is pairs where its
+kind can only hold pairs; a folder is running text where it holds ``train.txt``. Sizes go by the tables below: a network
+with more numbers than its text can fill learns its text by heart, so little text gets small layers, much dropout and
+many epochs. The settings not in them are those of the recipes ``multi30k-en-de`` and ``character-lm``.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import tomli_w
+
+from anaphora.data.finding import Names, find_pairs, find_texts
+from anaphora.data.sources import text_parts, translation_parts
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Note, Report, silent
+
+
+class Tier(NamedTuple):
+    """The translator for at most so many pairs."""
+
+    pairs: int
+    units: int
+    embedding: int
+    encoder: int
+    decoder: int
+    dropout: float
+    epochs: int
+
+
+TIERS = (
+    Tier(5_000, units=1_000, embedding=96, encoder=96, decoder=128, dropout=0.3, epochs=40),
+    Tier(100_000, units=5_000, embedding=256, encoder=256, decoder=320, dropout=0.3, epochs=20),
+    Tier(1_000_000, units=10_000, embedding=256, encoder=384, decoder=512, dropout=0.2, epochs=8),
+    Tier(1 << 62, units=16_000, embedding=384, encoder=512, decoder=768, dropout=0.1, epochs=3),
+)
+"""From the smallest to the largest."""
+
+
+class TextTier(NamedTuple):
+    """The language model for at most so many characters."""
+
+    characters: int
+    size: int
+    dropout: float
+    epochs: int
+
+
+TEXT_TIERS = (
+    TextTier(200_000, size=192, dropout=0.3, epochs=30),
+    TextTier(5_000_000, size=512, dropout=0.1, epochs=10),
+    TextTier(1 << 62, size=768, dropout=0.1, epochs=4),
+)
+"""From the smallest to the largest."""
+
+
+def automatic(data: Sequence[Path], source: str = "", target: str = "", report: Report = silent) -> str:
+    """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.
+
+    Raises ConfigError when no data is given, DataError for data that cannot be read.
+    """
+    if not data:
+        raise ConfigError(
+            "Without a recipe, --data FOLDER|FILE says what to train on; anaphora recipes lists the recipes."
+        )
+    if not (source or target) and all(_is_running_text(path) for path in data):
+        characters = sum(len(line) + 1 for line in text_parts(data).train)
+        size = next(tier for tier in TEXT_TIERS if characters <= tier.characters)
+        report(
+            Note(
+                f"No recipe was named: for {characters:,} characters of running text, a character language model of "
+                f"{size.size} units, {size.epochs} epochs."
+            )
+        )
+        return tomli_w.dumps(_language_model(size))
+    # with the sides' usual names where none are given, as an experiment has them
+    pairs = translation_parts(data, source or "en", target or "de").train.count
+    tier = next(tier for tier in TIERS if pairs <= tier.pairs)
+    report(
+        Note(
+            f"No recipe was named: for {pairs:,} pairs, a translator with {tier.units:,} subwords, word vectors of "
+            f"{tier.embedding}, encoder 2 x {tier.encoder}, decoder {tier.decoder}, dropout {tier.dropout:g}, "
+            f"{tier.epochs} epochs."
+        )
+    )
+    return tomli_w.dumps(_translator(tier))
+
+
+def _is_running_text(path: Path) -> bool:
+    names = Names("train", "val", "test")
+    try:
+        if path.is_dir():
+            find_texts([path], names)
+            return True
+        find_pairs([path], ("source", "target"), names, silent)
+    except DataError:
+        return not path.is_dir()
+    return False
+
+
+def _translator(tier: Tier) -> dict[str, object]:
+    return {
+        "task": "translate",
+        "text": {"units": "bpe", "size": tier.units, "joint": True},
+        "embedding": {"size": tier.embedding, "shared": True, "scaled": True, "dropout": tier.dropout},
+        "encoder": {"cell": "lstm", "size": tier.encoder, "bidirectional": True, "dropout": tier.dropout},
+        "decoder": {
+            "cell": "lstm",
+            "size": tier.decoder,
+            "input_feeding": False,
+            "readout": tier.embedding,
+            "dropout": tier.dropout,
+        },
+        "attention": {"score": "general"},
+        "output": {"tied": True, "label_smoothing": 0.1},
+        "training": {
+            "optimizer": {"kind": "adam", "rate": 0.0012},
+            "schedule": {"kind": "decay", "half_life": tier.epochs / 4},
+            "batch_tokens": 0,
+            "epochs": tier.epochs,
+            "patience": 6,
+        },
+        "evaluation": {"beam": 5, "length_penalty": 1.0},
+    }
+
+
+def _language_model(tier: TextTier) -> dict[str, object]:
+    return {
+        "task": "language-model",
+        "text": {"units": "character"},
+        "embedding": {"size": 64},
+        "recurrence": {"cell": "lstm", "layers": 1, "size": tier.size, "dropout": tier.dropout},
+        "training": {
+            "optimizer": {"kind": "adam", "rate": 0.002},
+            "schedule": {"kind": "plateau", "patience": 1},
+            "batch_tokens": 0,
+            "epochs": tier.epochs,
+            "patience": 3,
+        },
+    }

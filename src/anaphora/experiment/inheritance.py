@@ -1,0 +1,93 @@
+"""A new run that starts from the weights and vocabulary of an older one (``[start]``, ``train --from``)."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.events import Note, Report
+from anaphora.experiment.schema import Experiment, parse
+from anaphora.run import Run
+from anaphora.run.loading import load_coders
+from anaphora.run.weights import tensors_of
+from anaphora.text.coder import TextCoder
+from anaphora.text.extending import extended
+
+Coders = Mapping[str, TextCoder]
+
+
+class Parent:
+    """The run that an experiment starts from."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        """Open the run that ``experiment.start`` names.
+
+        Raises RunError when it is none, ConfigError when it is of another task or cuts its text otherwise.
+        """
+        self._path = Path(experiment.start.run)
+        self._run = Run.open(self._path)
+        self._mode = experiment.start.vocabulary
+        begun = parse(self._run.experiment, str(self._path / "experiment.toml"))
+        if begun.task != experiment.task:
+            raise ConfigError(
+                f"A run starts from one of the same task, but {self._path} is '{begun.task}' and this is "
+                f"'{experiment.task}': name another run, or leave out the recipe."
+            )
+        if begun.text != experiment.text:
+            raise ConfigError(
+                f"A run that starts from {self._path} takes over its vocabulary, but [text] was {begun.text!r} there "
+                f"and is {experiment.text!r}: leave out the recipe, or give it the same [text]."
+            )
+        self._text = begun.text
+        self._old = load_coders(self._run)
+
+    def coders(self, learn: Callable[[], Coders]) -> dict[str, TextCoder]:
+        """The parent's vocabularies, extended by what ``learn`` finds in the new text where that is asked for."""
+        if self._mode == "keep":
+            return self._old
+        new, made = learn(), dict[int, TextCoder]()
+        for side, old in self._old.items():  # sides that share a vocabulary go on sharing it
+            if id(old) not in made:
+                made[id(old)] = extended(self._text, old, new[side])
+        return {side: made[id(old)] for side, old in self._old.items()}
+
+    def give(self, model: torch.nn.Module, coders: Coders, report: Report) -> None:
+        """Copy the weights of the parent's best checkpoint into ``model``, rows of old units to their new places.
+
+        Raises ConfigError listing what does not fit.
+        """
+        checkpoint = self._run.load("best", report)
+        grown = {(old.symbols.size, coders[side].symbols.size) for side, old in self._old.items()}
+        own, fresh, unfit = tensors_of(model), list[str](), list[str]()
+        for name, tensor in own.items():
+            old = checkpoint.model.get(name)
+            if old is None:
+                fresh.append(name)
+                continue
+            if old.shape == tensor.shape:
+                tensor.copy_(old)
+            elif old.shape[1:] == tensor.shape[1:] and (len(old), len(tensor)) in grown:
+                tensor[: len(old)] = old  # units are only ever appended
+            else:
+                unfit.append(_difference(name, old, tensor))
+        if unfit:
+            raise ConfigError(
+                f"The network does not fit the weights of {self._path}: {'; '.join(unfit)}. Give it the sizes of that "
+                f"run (anaphora info {self._path}), or leave out the recipe to take them over."
+            )
+        report(Note(self._told(checkpoint.path.name, len(own) - len(fresh), len(own), fresh, coders)))
+
+    def _told(self, step: str, kept: int, total: int, fresh: list[str], coders: Coders) -> str:
+        sides = "; ".join(
+            f"{side} vocabulary: {old.symbols.size:,} of {coders[side].symbols.size:,} units kept, "
+            f"{coders[side].symbols.size - old.symbols.size:,} new"
+            for side, old in self._old.items()
+        )
+        anew = f" New are {', '.join(fresh)}." if fresh else ""
+        return f"Starting from {step} of {self._path}: {kept} of {total} matrices and vectors kept.{anew} {sides}."
+
+
+def _difference(name: str, old: torch.Tensor, new: torch.Tensor) -> str:
+    then, now = (" x ".join(map(str, tensor.shape)) for tensor in (old, new))
+    return f"{name} is {then} there and {now} here"

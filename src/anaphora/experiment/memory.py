@@ -1,0 +1,74 @@
+"""How large a batch may be: what a token of it takes in training, against the memory that is free.
+
+The estimate counts what the forward pass keeps and the backward pass makes beside it: for every matrix but the tables
+of the vocabulary, its output and its input, and for every target position a vector over all source positions for each
+attention. It is meant to be too large rather than too small.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import torch
+
+USUAL = 4000
+"""Tokens of a batch where memory has room for more: larger ones learn no faster for the work they take."""
+
+_SHARE = 0.5
+_COPIES = 6
+_PER_NUMBER = 16
+
+
+def fitting_tokens(model: torch.nn.Module, vocabularies: Collection[int], longest: int, free: int) -> int:
+    """Tokens of a batch for which half of ``free`` bytes suffice, at most ``USUAL`` and at least one longest row.
+
+    ``vocabularies`` are the numbers of units, ``longest`` those of the longest row.
+    """
+    weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+    room = _SHARE * free - _COPIES * weights  # weights, gradient, two means of Adam, a checkpoint being written
+    return max(longest, min(USUAL, int(room / bytes_per_token(model, vocabularies, longest))))
+
+
+def bytes_per_token(model: torch.nn.Module, vocabularies: Collection[int], longest: int) -> int:
+    """What one more token in a batch takes, at most, while an update is made."""
+    numbers = longest
+    for weight in model.parameters():
+        if weight.ndim == 2:
+            rows, columns = weight.shape
+            numbers += columns if rows in vocabularies else rows + columns
+            numbers += columns * longest if rows == 1 else 0  # the concat score's: used at every source position
+    return _PER_NUMBER * numbers
+
+
+def free_bytes(root: Path = Path("/")) -> int:
+    """Memory that this process may still take: what the system has, or what is left of its container's limit."""
+    meminfo = (root / "proc/meminfo").read_text().split()
+    free = int(meminfo[meminfo.index("MemAvailable:") + 1]) * 1024
+    for limit, used in _limits(root):
+        free = min(free, max(0, limit - used))
+    return free
+
+
+def _limits(root: Path) -> list[tuple[int, int]]:
+    """Limit and use in bytes of every control group that the process is in, of either version."""
+    found = []
+    names = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
+    try:
+        groups = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    for group in groups:
+        _, controllers, path = group.split(":", 2)
+        kind = "memory" if "memory" in controllers.split(",") else controllers
+        if kind not in names:
+            continue
+        base = root / "sys/fs/cgroup" / kind
+        inside = base / path.lstrip("/")
+        # within a container its own group is often mounted as the root, whatever its path is called outside
+        for folder in {base, inside, *(parent for parent in inside.parents if parent.is_relative_to(base))}:
+            try:
+                limit, used = ((folder / name).read_text().strip() for name in names[kind])
+            except OSError:
+                continue
+            if limit != "max":
+                found.append((int(limit), int(used)))
+    return found

@@ -1,0 +1,118 @@
+"""Training that is told to stop, in real processes: saved, left with the right exit code, and gone on with exactly."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "anaphora", "train"]
+Begin = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def begin(toy_pairs: Path, tiny_translator: Path) -> Begin:
+    def start(run: Path, *settings: str) -> "subprocess.Popen[str]":
+        arguments = [
+            tiny_translator,
+            "--data",
+            toy_pairs,
+            "--target",
+            "fr",
+            "--run",
+            run,
+            "--set",
+            "training.patience=0",
+        ]
+        for setting in settings:
+            arguments += ["--set", setting]
+        return subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )
+
+    return start
+
+
+def wait_for(file: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert file.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_training_told_to_stop_saves_itself_and_goes_on_to_the_same_bits(
+    begin: Begin, tmp_path: Path, number: int, code: int, word: str
+) -> None:
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    with begin(run, "training.epochs=400", "training.validate_every=1000") as process:
+        wait_for(run / "metrics.jsonl")
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    stopped = (run / "latest").read_text().strip().removeprefix("step-")
+    lines = said.splitlines()
+    assert lines[-2:] == [
+        f"Stopped after update {int(stopped):,}; go on with: anaphora train --resume --run {run}",
+        f"anaphora: {word}.",
+    ]
+    assert "Traceback" not in said
+    assert len((run / "metrics.jsonl").read_text().splitlines()) == int(stopped)
+    subprocess.run([*COMMAND, "--resume", "--run", str(run)], check=True, capture_output=True)
+    with begin(whole, "training.epochs=400", "training.validate_every=1000") as process:
+        process.communicate(timeout=120)
+    last = (whole / "latest").read_text().strip()
+    assert (run / "latest").read_text().strip() == last
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        files = [folder / "checkpoints" / last / name for folder in (run, whole)]
+        assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.slow
+def test_before_there_is_anything_to_save_one_signal_is_enough_and_nothing_stays(begin: Begin, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with begin(run) as process:
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT)  # the latter while Python itself still starts
+    assert not (run / "latest").exists()
+
+
+def test_the_second_signal_leaves_at_once() -> None:
+    script = (
+        "import os, signal, time\n"
+        "from anaphora.cli.signals import obeyed\n"
+        "with obeyed() as signals:\n"
+        "    assert not signals.stop()\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    assert signals.stop() and signals.exit_code == 130\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    print('still here')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGINT
+    assert "once more leaves at once" in done.stderr and "still here" not in done.stdout
+
+
+def test_handlers_are_put_back() -> None:
+    script = (
+        "import signal\n"
+        "from anaphora.cli.signals import obeyed\n"
+        "before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]\n"
+        "with obeyed():\n"
+        "    assert signal.getsignal(signal.SIGTERM) != before[1]\n"
+        "assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Event, Note
+from anaphora.experiment.auto import TEXT_TIERS, TIERS, automatic
+from anaphora.experiment.conduct import train
+from anaphora.experiment.schema import LanguageModelExperiment, TranslationExperiment, read_experiment
+from anaphora.models import registry
+from anaphora.protocols import Symbols
+
+
+def test_pairs_become_a_translator_and_that_is_said(toy_pairs: Path) -> None:
+    said: list[Event] = []
+    text = automatic([toy_pairs], "en", "fr", said.append)
+    experiment = read_experiment(text, "auto.toml", data=[toy_pairs], source="en", target="fr")
+    assert isinstance(experiment, TranslationExperiment)
+    assert experiment.decoder.size == TIERS[0].decoder and experiment.training.epochs == TIERS[0].epochs
+    (note,) = said
+    assert isinstance(note, Note) and "for 12 pairs, a translator" in note.text
+
+
+def test_a_file_of_pairs_needs_no_languages(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(30)))
+    assert 'task = "translate"' in automatic([path])
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_running_text_becomes_a_language_model_and_that_is_said(toy_book: Path, folder: bool) -> None:
+    if folder:
+        toy_book.rename(toy_book.with_name("train.txt"))
+    said: list[Event] = []
+    data = [toy_book.parent if folder else toy_book]
+    experiment = read_experiment(automatic(data, report=said.append), "auto.toml", data=data)
+    assert isinstance(experiment, LanguageModelExperiment)
+    assert experiment.recurrence.size == TEXT_TIERS[0].size
+    (note,) = said
+    assert isinstance(note, Note) and "a character language model" in note.text
+
+
+def test_what_was_chosen_can_be_changed_and_trained(toy_book: Path, tmp_path: Path) -> None:
+    settings = ["training.epochs=1", "recurrence.size=8"]
+    experiment = read_experiment(automatic([toy_book]), "auto.toml", settings, data=[toy_book])
+    said: list[Event] = []
+    assert train(experiment, tmp_path / "run", said.append).reason == "epochs"
+    assert any(isinstance(event, Note) and event.text.startswith("A batch takes 4,000 tokens") for event in said)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_tier_is_a_network_that_can_be_built(
+    tier: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(30)))
+    monkeypatch.setattr("anaphora.experiment.auto.TIERS", [tier])
+    experiment = read_experiment(automatic([path]), "auto.toml")
+    symbols = Symbols(50, 0, 1, 2, 3)
+    registry.build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "auto.toml")
+
+
+def test_tiers_grow_with_the_data() -> None:
+    assert [tier.decoder for tier in TIERS] == sorted({tier.decoder for tier in TIERS})
+    assert [tier.pairs for tier in TIERS] == sorted({tier.pairs for tier in TIERS})
+    assert [tier.characters for tier in TEXT_TIERS] == sorted({tier.characters for tier in TEXT_TIERS})
+
+
+def test_no_data_and_missing_data_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="Without a recipe, --data"):
+        automatic([])
+    with pytest.raises(DataError, match="missing"):
+        automatic([tmp_path / "missing"])

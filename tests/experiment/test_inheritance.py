@@ -1,0 +1,120 @@
+"""A run that starts from another: what is kept, what grows, and what does not fit."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from anaphora.errors import ConfigError, RunError
+from anaphora.events import Event, Note
+from anaphora.experiment.conduct import train
+from anaphora.experiment.schema import Experiment, StartConfig, parse, read_experiment
+from anaphora.run import Run
+from anaphora.run.loading import load_coders
+
+EPOCHS = "training.epochs=1"
+STILL = "training.optimizer.rate=1e-30"
+"""A rate that moves no weight."""
+
+
+@pytest.fixture
+def parent(translator: Experiment, tmp_path: Path) -> Path:
+    """A run of the toy corpus."""
+    train(translator, tmp_path / "parent")
+    return tmp_path / "parent"
+
+
+@pytest.fixture
+def new_pairs(tmp_path: Path) -> Path:
+    """Pairs with letters that the toy corpus has not."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    words = [a + b for a in "xyzabc" for b in "defgh"]
+    for part, chosen in (("train", words[:20]), ("val", words[20:])):
+        (folder / f"{part}.en").write_text("".join(f"{word}\n" for word in chosen))
+        (folder / f"{part}.fr").write_text("".join(f"{word[::-1]}\n" for word in chosen))
+    return folder
+
+
+def child(parent: Path, data: list[Path], vocabulary: str, *settings: str) -> Experiment:
+    start = StartConfig.parse({"run": str(parent), "vocabulary": vocabulary}, "test")
+    text = (parent / "experiment.toml").read_text()
+    return read_experiment(text, "child", settings, data=data, source="en", target="fr", start=start)
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return dict(Run.open(run).load("best").model)
+
+
+def test_a_kept_vocabulary_leaves_every_weight_as_it_was(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
+    said: list[Event] = []
+    train(child(parent, [new_pairs], "keep", EPOCHS, STILL), tmp_path / "child", said.append)
+    before, after = weights(parent), weights(tmp_path / "child")
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    (told,) = [event.text for event in said if isinstance(event, Note) and event.text.startswith("Starting from")]
+    assert f"{len(before)} of {len(before)} matrices and vectors kept." in told and "0 new" in told
+
+
+def test_an_extended_vocabulary_keeps_the_rows_of_old_units_and_draws_new_ones(
+    parent: Path, new_pairs: Path, tmp_path: Path
+) -> None:
+    said: list[Event] = []
+    train(child(parent, [new_pairs], "extend", EPOCHS, STILL), tmp_path / "child", said.append)
+    before, after = weights(parent), weights(tmp_path / "child")
+    old, new = (load_coders(Run.open(run))["source"] for run in (parent, tmp_path / "child"))
+    assert new.symbols.size == old.symbols.size + 3  # x, y, z
+    grown = [name for name in before if before[name].shape != after[name].shape]
+    assert len(grown) >= 3  # both embeddings and the output
+    for name, tensor in before.items():
+        assert torch.equal(after[name][: len(tensor)], tensor)
+    assert all(bool(after[name][-3:].any()) for name in grown if name.endswith("embedding.weight"))
+    assert any(
+        isinstance(event, Note) and "source vocabulary" in event.text and "3 new" in event.text for event in said
+    )
+
+
+def test_old_and_new_data_can_be_put_together(parent: Path, toy_pairs: Path, new_pairs: Path, tmp_path: Path) -> None:
+    train(child(parent, [toy_pairs, new_pairs], "extend", EPOCHS), tmp_path / "child")
+    coder = load_coders(Run.open(tmp_path / "child"))["source"]
+    assert coder.decode(coder.encode("xad")) == "xad"
+
+
+def test_a_child_killed_before_its_first_checkpoint_resumes_from_its_parent(
+    parent: Path, new_pairs: Path, tmp_path: Path
+) -> None:
+    experiment = child(parent, [new_pairs], "extend", EPOCHS)
+    train(experiment, tmp_path / "whole")
+    train(experiment, tmp_path / "parts")
+    shutil.rmtree(tmp_path / "parts" / "checkpoints")
+    for name in ("latest", "best", "metrics.jsonl"):
+        (tmp_path / "parts" / name).unlink()
+    train(experiment, tmp_path / "parts", resume=True)
+    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+
+
+def test_a_child_needs_its_parent_no_more_once_it_is_begun(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
+    train(child(parent, [new_pairs], "keep", EPOCHS), tmp_path / "child")
+    experiment = child(parent, [new_pairs], "keep", "training.epochs=2")
+    shutil.rmtree(parent)
+    assert train(experiment, tmp_path / "child", resume=True).reason == "epochs"
+
+
+def test_sizes_that_do_not_fit_are_listed_and_nothing_is_made(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"does not fit.*embedding.weight is \d+ x 8 there and \d+ x 12 here"):
+        train(child(parent, [new_pairs], "keep", "embedding.size=12"), tmp_path / "child")
+    assert not (tmp_path / "child").exists()
+
+
+def test_another_text_table_or_task_or_no_run_is_refused(
+    parent: Path, new_pairs: Path, language_model: Experiment, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=r"takes over its vocabulary, but \[text\] was"):
+        train(child(parent, [new_pairs], "keep", "text.lowercase=true"), tmp_path / "child")
+    start = {"start": {"run": str(parent), "vocabulary": "keep"}}
+    with pytest.raises(ConfigError, match="same task"):
+        train(parse(language_model.tables() | start, "test"), tmp_path / "child")
+    with pytest.raises(RunError, match="nothing is there"):
+        train(child(parent, [new_pairs], "keep", f"start.run={tmp_path / 'missing'}"), tmp_path / "child")

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from anaphora.experiment.memory import USUAL, bytes_per_token, fitting_tokens, free_bytes
+
+GIB = 1 << 30
+
+
+def system(root: Path, available: int, groups: str = "", limits: dict[str, tuple[str, str]] | None = None) -> Path:
+    """A file system that says so many bytes are free, and what the limits of these control groups are."""
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/meminfo").write_text(f"MemTotal: 99999999 kB\nMemFree: 1 kB\nMemAvailable: {available // 1024} kB\n")
+    (root / "proc/self/cgroup").write_text(groups)
+    for folder, (limit, used) in (limits or {}).items():
+        place = root / "sys/fs/cgroup" / folder
+        place.mkdir(parents=True, exist_ok=True)
+        old = folder.startswith("memory")
+        (place / ("memory.limit_in_bytes" if old else "memory.max")).write_text(f"{limit}\n")
+        (place / ("memory.usage_in_bytes" if old else "memory.current")).write_text(f"{used}\n")
+    return root
+
+
+def test_without_a_container_the_system_decides(tmp_path: Path) -> None:
+    assert free_bytes(system(tmp_path, 8 * GIB)) == 8 * GIB
+    assert free_bytes() > 0
+
+
+@pytest.mark.parametrize(
+    ("groups", "limits", "free"),
+    [
+        ("0::/\n", {"": (str(2 * GIB), str(GIB))}, GIB),
+        ("0::/\n", {"": ("max", "7")}, 8 * GIB),
+        ("0::/a/b\n", {"a": (str(3 * GIB), str(GIB)), "a/b": ("max", str(GIB))}, 2 * GIB),
+        ("0::/away/from/here\n", {"": (str(2 * GIB), str(GIB))}, GIB),  # mounted as the root of its own
+        ("5:cpu,memory:/x\n1:name=systemd:/x\n", {"memory/x": (str(3 * GIB), str(GIB))}, 2 * GIB),
+        ("0::/\n", {"": (str(GIB), str(2 * GIB))}, 0),
+    ],
+)
+def test_the_limit_of_a_container_counts(
+    groups: str, limits: dict[str, tuple[str, str]], free: int, tmp_path: Path
+) -> None:
+    assert free_bytes(system(tmp_path, 8 * GIB, groups, limits)) == free
+
+
+def test_a_batch_takes_the_usual_number_or_what_half_of_the_free_memory_holds() -> None:
+    model = torch.nn.Sequential(torch.nn.Embedding(50, 20), torch.nn.Linear(20, 30))
+    each = bytes_per_token(model, [50], longest=40)
+    assert each == 16 * (40 + 20 + 20 + 30)
+    weights = 4 * (50 * 20 + 20 * 30 + 30)
+    room = 2 * (6 * weights + 1000 * each)
+    assert fitting_tokens(model, [50], 40, room) == 1000
+    assert fitting_tokens(model, [50], 40, 100 * room) == USUAL
+    assert fitting_tokens(model, [50], 40, 0) == 40  # the longest row must go in

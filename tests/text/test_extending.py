@@ -1,0 +1,60 @@
+import pytest
+
+from anaphora.errors import ConfigError
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import TextCoder
+from anaphora.text.extending import extended
+from anaphora.text.subwords import SubwordCoder
+from anaphora.text.units import AnyUnits, Bpe, Character, Unigram, Word
+
+OLD = ["the old man walks and walks", "a man talks to the dog"]
+CONFIG: dict[str, AnyUnits] = {"bpe": Bpe(), "character": Character()}
+NEW = ["Гарри the wizard wands walks", "the wizard dog 中文"]
+
+
+def learnt(kind: str, lines: list[str]) -> TextCoder:
+    if kind == "character":
+        return CharacterCoder.learn(lines, lowercase=False, least=1)
+    return SubwordCoder.learn(lines * 20, size=340, lowercase=False, byte_fallback=True)
+
+
+@pytest.mark.parametrize("kind", ["character", "bpe"])
+def test_old_units_keep_their_ids_and_every_new_unit_is_appended_once(kind: str) -> None:
+    old, new = learnt(kind, OLD), learnt(kind, NEW)
+    both = extended(CONFIG[kind], old, new)
+    pieces = both.pieces(range(both.symbols.size))
+    assert pieces[: old.symbols.size] == old.pieces(range(old.symbols.size))
+    assert set(pieces) == set(pieces[: old.symbols.size]) | set(new.pieces(range(new.symbols.size)))
+    assert len(set(pieces)) == len(pieces) > old.symbols.size
+
+
+@pytest.mark.parametrize("kind", ["character", "bpe"])
+def test_new_text_takes_new_units_and_comes_back_as_it_was(kind: str) -> None:
+    old, both = learnt(kind, OLD), extended(CONFIG[kind], learnt(kind, OLD), learnt(kind, NEW))
+    for line in NEW:
+        ids = both.encode(line)
+        assert both.decode(ids) == line
+        assert max(ids) >= old.symbols.size and len(ids) <= len(old.encode(line))
+
+
+@pytest.mark.parametrize("kind", ["character", "bpe"])
+def test_an_extended_vocabulary_survives_being_written_and_read(kind: str) -> None:
+    both = extended(CONFIG[kind], learnt(kind, OLD), learnt(kind, NEW))
+    reread: TextCoder = (
+        CharacterCoder.deserialise(both.serialise(), lowercase=False)
+        if kind == "character"
+        else SubwordCoder(both.serialise(), lowercase=False)
+    )
+    assert [reread.encode(line) for line in OLD + NEW] == [both.encode(line) for line in OLD + NEW]
+
+
+@pytest.mark.parametrize("kind", ["character", "bpe"])
+def test_a_text_without_new_units_changes_nothing(kind: str) -> None:
+    old = learnt(kind, OLD)
+    assert extended(CONFIG[kind], old, old) is old
+
+
+@pytest.mark.parametrize("config", [Unigram(), Word()], ids=lambda config: config.units)
+def test_units_that_cannot_be_appended_are_refused(config: AnyUnits) -> None:
+    with pytest.raises(ConfigError, match=f"needs units 'bpe' or 'character', but they are '{config.units}'"):
+        extended(config, learnt("bpe", OLD), learnt("bpe", NEW))
