@@ -37,7 +37,7 @@ test: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow"
 
 slow: $(INSTALLED_DEV)
-	$(BIN)/pytest -m slow
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
 
 lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check
