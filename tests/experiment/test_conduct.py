@@ -57,7 +57,17 @@ def test_a_run_that_goes_on_ends_where_one_left_alone_ends(
         weights(tmp_path / "whole")["checkpoints/step-" + last(tmp_path / "whole")]
         == weights(tmp_path / "parts")["checkpoints/step-" + last(tmp_path / "parts")]
     )
-    assert Note("training.epochs is 2 from here on; the run was begun with 1.") in said
+    assert Note("training.epochs is 2 from here on; it was 1 before.") in said
+
+
+def test_new_bounds_are_those_of_the_run_from_then_on(translator: Experiment, tmp_path: Path) -> None:
+    one, run = changed(translator, "training", epochs=1), tmp_path / "run"
+    train(one, run)
+    train(translator, run, resume=True, stop=lambda: True)
+    assert experiment_of(run) == translator
+    events = list[Event]()
+    train(experiment_of(run), run, events.append, resume=True)
+    assert not [event for event in events if isinstance(event, Note)]
 
 
 def with_units(experiment: Experiment, **options: object) -> Experiment:
@@ -211,3 +221,60 @@ def test_options_that_do_not_go_together_leave_nothing_behind(
 def test_two_places_for_one_corpus_are_refused(translator: Experiment, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"keep one of them"):
         train(changed(translator, "data", corpus="multi30k"), tmp_path / "run")
+
+
+@pytest.mark.parametrize("kind", ["translator", "language_model"])
+def test_a_training_set_smaller_than_a_batch_is_one_batch(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    experiment = changed(request.getfixturevalue(kind), "training", batch_tokens=100_000)
+    assert train(experiment, tmp_path / "run").reason == "epochs"
+    assert anaphora.load(tmp_path / "run")
+    lines = [line for line in Run.open(tmp_path / "run").metrics.lines() if "loss" in line]
+    assert kind == "language_model" or len(lines) == 2
+
+
+def test_a_text_shorter_than_a_window_is_learnt_too(language_model: Experiment, toy_book: Path, tmp_path: Path) -> None:
+    toy_book.write_text("ab\ncd\n")
+    train(changed(language_model, "data", steps=50), tmp_path / "run")
+    assert anaphora.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize("kind", ["translator", "language_model"])
+def test_too_little_to_hold_anything_out_is_said_in_a_sentence(
+    kind: str, request: pytest.FixtureRequest, toy_pairs: Path, toy_book: Path, tmp_path: Path
+) -> None:
+    for file in toy_pairs.iterdir():
+        file.unlink() if not file.name.startswith("train") else file.write_text("abc\n")
+    toy_book.write_text("one line\n")
+    with pytest.raises(DataError, match="held out"):
+        train(request.getfixturevalue(kind), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_second_trainer_is_kept_out_from_the_first_update_on(translator: Experiment, tmp_path: Path) -> None:
+    refused = []
+
+    def stop() -> bool:
+        before = sorted((tmp_path / "run").rglob("*"))
+        with pytest.raises(RunError, match=r"is in use by process \d+"):
+            train(translator, tmp_path / "run", resume=True)
+        refused.append(before == sorted((tmp_path / "run").rglob("*")))
+        return len(refused) == 2
+
+    assert train(translator, tmp_path / "run", stop=stop).reason == "stopped"
+    assert refused == [True, True]
+
+
+def test_what_was_interrupted_before_it_learnt_anything_leaves_nothing(translator: Experiment, tmp_path: Path) -> None:
+    def stop() -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(translator, tmp_path / "run", stop=stop)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_training(translator: Experiment) -> None:
+    with pytest.raises(RunError, match=r"The run folder /proc/run cannot be made"):
+        train(translator, Path("/proc/run"))

@@ -81,25 +81,17 @@ def test_old_and_new_data_can_be_put_together(parent: Path, toy_pairs: Path, new
     assert coder.decode(coder.encode("xad")) == "xad"
 
 
-def test_a_child_killed_before_its_first_checkpoint_resumes_from_its_parent(
+def test_a_child_that_is_begun_goes_on_to_the_same_bits_without_its_parent(
     parent: Path, new_pairs: Path, tmp_path: Path
 ) -> None:
     experiment = child(parent, [new_pairs], "extend", EPOCHS)
     train(experiment, tmp_path / "whole")
-    train(experiment, tmp_path / "parts")
-    shutil.rmtree(tmp_path / "parts" / "checkpoints")
-    for name in ("latest", "best", "metrics.jsonl"):
-        (tmp_path / "parts" / name).unlink()
-    train(experiment, tmp_path / "parts", resume=True)
+    train(experiment, tmp_path / "parts", stop=lambda: True)
+    assert Run.open(tmp_path / "parts").checkpoints() == [0]
+    shutil.rmtree(parent)
+    assert train(experiment, tmp_path / "parts", resume=True).reason == "epochs"
     whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
-
-
-def test_a_child_needs_its_parent_no_more_once_it_is_begun(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
-    train(child(parent, [new_pairs], "keep", EPOCHS), tmp_path / "child")
-    experiment = child(parent, [new_pairs], "keep", "training.epochs=2")
-    shutil.rmtree(parent)
-    assert train(experiment, tmp_path / "child", resume=True).reason == "epochs"
 
 
 def test_sizes_that_do_not_fit_are_listed_and_nothing_is_made(parent: Path, new_pairs: Path, tmp_path: Path) -> None:

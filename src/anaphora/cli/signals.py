@@ -45,12 +45,17 @@ class Signals:
 
 @contextmanager
 def obeyed() -> Iterator[Signals]:
-    """Within it, signals are handled so; outside the main thread, where none arrive, nothing is changed."""
+    """Within it, signals are handled so.
+
+    Those that the process was told to ignore (nohup) stay ignored; outside the main thread, where none arrive, nothing
+    is changed.
+    """
     signals = Signals()
     if threading.current_thread() is not threading.main_thread():
         yield signals
         return
-    before = {number: signal.signal(number, signals.handle) for number in _OBEYED}
+    heard = [number for number in _OBEYED if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, signals.handle) for number in heard}
     try:
         yield signals
     finally:

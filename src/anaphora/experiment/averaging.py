@@ -48,7 +48,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         # an average was trained with what its checkpoints were trained with
         run.fingerprints |= {name: found for name, found in before.fingerprints.items() if name.startswith("data/")}
         work, coders = work_of(experiment, report), load_coders(run)
-        _, validate = work.prepare(coders, path / "encoded", experiment.training.batch_tokens, report)
+        validate = work.validation(coders, run, experiment.training, report)
         model = build_model(run.experiment, coders, str(path / "experiment.toml")).eval()
         figures = []
         with torch.no_grad():

@@ -19,13 +19,11 @@ from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.folder import check_free
+from anaphora.run.identity import BOUNDS
 from anaphora.run.loading import build_model, load_coders
 from anaphora.text.coder import TextCoder
-from anaphora.training import loop
 from anaphora.training.loop import Outcome, Stop, never
-
-_BOUNDS = ("training.epochs", "training.minutes", "training.patience", "training.threads", "training.keep")
-"""What may change when a run goes on: where it stops, and how many threads carry it there."""
+from anaphora.training.state import TrainingState
 
 
 def train(
@@ -58,13 +56,17 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     experiment = _sized(experiment, model, coders, work, report)
     say_what_autograd_does(model, report)
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
-    try:
-        batches, validate = work.prepare(coders, path / "encoded", experiment.training.batch_tokens, report)
-    except BaseException:
-        # nothing half-written stays behind a fault in the data
-        shutil.rmtree(path, ignore_errors=True)
-        raise
-    return loop.train(model, batches, experiment.training, run, validate, report, stop)
+    with run.lock():
+        try:
+            if parent:
+                # so that going on never needs the parent again, which may change or go
+                TrainingState(model, experiment.training).save(run)
+            return work.learn(model, coders, run, experiment.training, report, stop)
+        except BaseException:
+            # nothing half-written stays behind a fault in the data
+            if not run.metrics.lines():
+                shutil.rmtree(path, ignore_errors=True)
+            raise
 
 
 def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
@@ -72,16 +74,12 @@ def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> O
     experiment = _as_chosen(experiment, begun)
     work = work_of(experiment, report)
     run = Run.open(path, work.fingerprints)
-    _check_same(run, begun, experiment, report)
-    coders = load_coders(run)
-    model = _model(begun, coders, str(path / "experiment.toml"))
-    parent = None if run.checkpoints() else _parent(begun)
-    if parent:  # the run was stopped before its first checkpoint
-        parent.give(model, coders, report)
-    say_what_autograd_does(model, report)
     with run.lock():
-        batches, validate = work.prepare(coders, path / "encoded", begun.training.batch_tokens, report)
-        return loop.train(model, batches, experiment.training, run, validate, report, stop)
+        _go_on_as(run, begun, experiment, report)
+        coders = load_coders(run)
+        model = _model(begun, coders, str(path / "experiment.toml"))
+        say_what_autograd_does(model, report)
+        return work.learn(model, coders, run, experiment.training, report, stop)
 
 
 def _parent(experiment: Experiment) -> Parent | None:
@@ -136,25 +134,27 @@ def say_what_autograd_does(model: torch.nn.Module, report: Report) -> None:
         report(Note(f"Unit '{kind}' has no derived gradient, so autograd records each of its steps: it trains slowly."))
 
 
-def _check_same(run: Run, begun: Experiment, now: Experiment, report: Report) -> None:
-    """Refuse to go on with another experiment, vocabulary or data than the run was begun with."""
+def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> None:
+    """Let a run go on with new bounds; refuse another experiment, vocabulary or data than it was begun with."""
     before, after = dict(_flat(begun.tables())), dict(_flat(now.tables()))
     changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
     differences = [
         f"{key} was {before.get(key, 'absent')} and is {after.get(key, 'absent')}"
         for key in sorted(changed)
-        if key not in _BOUNDS
+        if key not in BOUNDS
     ]
-    if run.checkpoints():
-        files = run.changed(run.load("latest", report))
-        differences += [f"{name} has changed" for name in files]
+    latest = run.load("latest", report) if run.checkpoints() else None
+    if latest:
+        differences += [f"{name} has changed" for name in run.changed(latest)]
     if differences:
         raise RunError(
             f"{run.path} cannot go on, since it was begun otherwise: {'; '.join(differences)}. "
             f"Resume it as it was, or train into a folder of its own."
         )
     for key in sorted(changed):
-        report(Note(f"{key} is {after[key]} from here on; the run was begun with {before[key]}."))
+        report(Note(f"{key} is {after[key]} from here on; it was {before[key]} before."))
+    if changed:
+        run.set_bounds(now.tables(), latest)
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

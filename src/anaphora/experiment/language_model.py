@@ -14,10 +14,12 @@ from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.experiment.schema import LanguageModelExperiment
 from anaphora.experiment.work import data_paths, mean_loss
-from anaphora.protocols import Batches
+from anaphora.run import Run
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
-from anaphora.training.loop import Validate
+from anaphora.training import loop
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, Stop, Validate
 
 
 class LanguageModelWork:
@@ -44,23 +46,42 @@ class LanguageModelWork:
         """Predictions of a window."""
         return self._experiment.data.steps
 
-    def prepare(
-        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
-    ) -> tuple[Batches, Validate]:
-        """Windows over as many streams as ``batch_tokens`` have room for, and the cost of validation text."""
+    def learn(
+        self,
+        model: torch.nn.Module,
+        coders: Mapping[str, TextCoder],
+        run: Run,
+        training: TrainingConfig,
+        report: Report,
+        stop: Stop,
+    ) -> Outcome:
+        """By gradients, batch after batch."""
+        batches = self._batches(coders, run.path / "encoded" / "train", training.batch_tokens, report)
+        validate = self.validation(coders, run, training, report)
+        return loop.train(model, batches, training, run, validate, report, stop)
+
+    def _batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> TextWindows:
+        """Windows over as many streams as ``batch_tokens`` have room for."""
         steps = self._experiment.data.steps
-        train = text_store(self._parts.train, coders["text"], folder / "train", report=report)
-        valid = text_store(self._parts.valid, coders["text"], folder / "valid", report=report)
+        train = text_store(self._parts.train, coders["text"], folder, report=report)
         # a text shorter than a batch fills fewer streams, each with a window at least
         rows = max(1, min(batch_tokens, len(train.ids) - 1) // steps)
+        return TextWindows(train, rows=rows, steps=steps)
+
+    def validation(
+        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """What it costs to predict the validation text."""
+        steps = self._experiment.data.steps
+        valid = text_store(self._parts.valid, coders["text"], run.path / "encoded" / "valid", report=report)
         # a short text keeps a few windows a stream, so that the state has something to carry
-        valid_rows = max(1, min(rows, len(valid.ids) // (4 * steps)))
-        windows = TextWindows(valid, rows=valid_rows, steps=steps)
+        rows = max(1, min(training.batch_tokens, len(valid.ids) // 4) // steps)
+        windows = TextWindows(valid, rows=rows, steps=steps)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             return _figures(mean_loss(model, windows.epoch(1)), valid)
 
-        return TextWindows(train, rows=rows, steps=steps), validate
+        return validate
 
 
 def language_model_parts(experiment: LanguageModelExperiment, report: Report) -> Parts[TextCorpus]:

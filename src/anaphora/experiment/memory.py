@@ -5,6 +5,7 @@ of the vocabulary, its output and its input, and for every target position a vec
 attention. It is meant to be too large rather than too small.
 """
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -41,8 +42,11 @@ def bytes_per_token(model: torch.nn.Module, vocabularies: Collection[int], longe
 
 def free_bytes(root: Path = Path("/")) -> int:
     """Memory that this process may still take: what the system has, or what is left of its container's limit."""
-    meminfo = (root / "proc/meminfo").read_text().split()
-    free = int(meminfo[meminfo.index("MemAvailable:") + 1]) * 1024
+    try:
+        meminfo = (root / "proc/meminfo").read_text().split()
+        free = int(meminfo[meminfo.index("MemAvailable:") + 1]) * 1024
+    except (OSError, ValueError):  # macOS does not say what is free, only how much there is
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     for limit, used in _limits(root):
         free = min(free, max(0, limit - used))
     return free

@@ -9,17 +9,19 @@ import torch
 from anaphora.data.corpora import PairCorpus, Parts
 from anaphora.data.pairs import PairBatches, search_batches
 from anaphora.data.sources import translation_parts
-from anaphora.data.store import PairStore, pair_store
+from anaphora.data.store import pair_store
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.experiment.schema import TranslationExperiment
 from anaphora.experiment.work import data_paths, mean_loss
 from anaphora.pipeline import Network, Translator
-from anaphora.protocols import Batches
+from anaphora.run import Run
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
-from anaphora.training.loop import Validate
+from anaphora.training import loop
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, Stop, Validate
 
 
 class TranslationWork:
@@ -47,14 +49,25 @@ class TranslationWork:
         """Units of the longest side of a training pair."""
         return self._experiment.data.longest
 
-    def prepare(
-        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
-    ) -> tuple[Batches, Validate]:
-        """Batches by token budget, and the loss of the validation part (and BLEU where it decides)."""
+    def learn(
+        self,
+        model: torch.nn.Module,
+        coders: Mapping[str, TextCoder],
+        run: Run,
+        training: TrainingConfig,
+        report: Report,
+        stop: Stop,
+    ) -> Outcome:
+        """By gradients, batch after batch."""
+        batches = self._batches(coders, run.path / "encoded" / "train", training.batch_tokens, report)
+        validate = self.validation(coders, run, training, report)
+        return loop.train(model, batches, training, run, validate, report, stop)
+
+    def _batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:
+        """Batches by token budget."""
         source, target = coders["source"], coders["target"]
-        train = pair_store(self._parts.train, source, target, folder / "train", longest=self.longest, report=report)
-        valid = pair_store(self._parts.valid, source, target, folder / "valid", report=report)
-        batches = PairBatches(
+        train = pair_store(self._parts.train, source, target, folder, longest=self.longest, report=report)
+        return PairBatches(
             train,
             source.symbols,
             target.symbols,
@@ -62,14 +75,18 @@ class TranslationWork:
             seed=self._experiment.training.seed,
             cuts=(units.cut_of(self._experiment.text, source), units.cut_of(self._experiment.text, target)),
         )
-        return batches, self._validation(valid, coders, batch_tokens)
 
-    def _validation(self, valid: PairStore, coders: Mapping[str, TextCoder], batch_tokens: int) -> Validate:
+    def validation(
+        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """The loss of the validation part, and BLEU where it decides."""
+        sides = coders["source"], coders["target"]
+        valid = pair_store(self._parts.valid, *sides, run.path / "encoded" / "valid", report=report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,
             coders["source"].symbols,
-            batch_tokens=batch_tokens,
+            batch_tokens=training.batch_tokens,
             targets=valid.targets,
             target=coders["target"].symbols,
         )

@@ -10,9 +10,11 @@ from anaphora.data.fetch import corpus_folder
 from anaphora.errors import ConfigError
 from anaphora.events import Report
 from anaphora.experiment.schema import DataConfig
-from anaphora.protocols import Batch, Batches, Carry
+from anaphora.protocols import Batch, Carry
+from anaphora.run import Run
 from anaphora.text.coder import TextCoder
-from anaphora.training.loop import Validate
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, Stop, Validate
 
 
 class Work(Protocol):
@@ -29,10 +31,26 @@ class Work(Protocol):
     def longest(self) -> int:
         """Units of the longest row there may be in a batch; 0 when nothing bounds them."""
 
-    def prepare(
-        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
-    ) -> tuple[Batches, Validate]:
-        """Batches of so many tokens and the validation, from text encoded in ``folder`` (again only if it changed)."""
+    def validation(
+        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """What measures a model on the validation part, encoded in the run's folder unless it was before."""
+
+    def learn(
+        self,
+        model: torch.nn.Module,
+        coders: Mapping[str, TextCoder],
+        run: Run,
+        training: TrainingConfig,
+        report: Report,
+        stop: Stop,
+    ) -> Outcome:
+        """Fit ``model`` to the training part, from where ``run`` stands to the end or until ``stop`` says so.
+
+        What is known by then is in ``run``: its log, and its checkpoints with the best of them marked. The text is
+        encoded in the run's folder ``encoded``, again only if it changed. ``training`` is the experiment's, with what
+        it leaves open decided.
+        """
 
 
 def data_paths(data: DataConfig) -> list[Path]:

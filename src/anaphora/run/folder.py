@@ -33,6 +33,7 @@ from anaphora.run.card import render
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.evaluations import EvaluationLog
 from anaphora.run.files import DamagedError
+from anaphora.run.identity import identity, with_bounds
 from anaphora.run.lock import FolderLock
 from anaphora.run.metrics import MetricsLog
 from anaphora.run.upgrade import upgraded
@@ -48,15 +49,19 @@ _EXPERIMENT = "experiment.toml"
 class Run:
     """One run folder, opened. ``Run.create`` makes one, ``Run.open`` reads one."""
 
-    def __init__(self, path: Path, experiment: dict[str, Any], number: int, fingerprints: dict[str, str]) -> None:
+    def __init__(
+        self, path: Path, experiment: dict[str, Any], number: int, fingerprints: dict[str, str], digest: str
+    ) -> None:
         """Use ``create`` or ``open``."""
         self.path = path
+        self._digest = digest  # of the bytes of experiment.toml, by which older checkpoints know it
         self.experiment = experiment
         """What ``create`` was given, without the format number; of an older format, as the present one says it."""
         self.format = number
         """The format of the folder as it lies there."""
         self.fingerprints = fingerprints
-        """SHA-256 by name of ``experiment.toml``, every ``vocabulary/...`` and the ``data/...`` of this training."""
+        """SHA-256 by name of ``experiment.toml`` less its bounds, every ``vocabulary/...`` and the ``data/...`` of
+        this training."""
         self.kept = 2
         """How many of the newest checkpoints stay, beside the best and the average; training sets it."""
         self.metrics = MetricsLog(path / "metrics.jsonl")
@@ -100,15 +105,15 @@ class Run:
             raise RunError(f"{path / _EXPERIMENT} is damaged: {error}; restore it from a copy.") from None
         number = experiment.pop("format", None)
         manifest.check_format(number, path / _EXPERIMENT)
+        fingerprints = {_EXPERIMENT: identity(experiment)}
         experiment = upgraded(experiment, number)
         vocabulary = path / "vocabulary"
         if not vocabulary.is_dir():
             raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
-        fingerprints = {_EXPERIMENT: files.sha256(content)}
         for file in sorted(vocabulary.iterdir()):
             fingerprints[f"vocabulary/{file.name}"] = files.sha256(files.read(file))
         fingerprints |= {f"data/{part}": digest for part, digest in (data or {}).items()}
-        return cls(path, experiment, number, fingerprints)
+        return cls(path, experiment, number, fingerprints, files.sha256(content))
 
     def lock(self) -> AbstractContextManager[None]:
         """Keep other trainers out of the folder; RunError names the process that is in it already."""
@@ -244,7 +249,20 @@ class Run:
     def changed(self, since: Checkpoint) -> list[str]:
         """Names of what differs between the ``fingerprints`` of the run as it was opened and those of a checkpoint."""
         names = sorted(since.fingerprints.keys() | self.fingerprints.keys())
-        return [name for name in names if since.fingerprints.get(name) != self.fingerprints.get(name)]
+        same = {*self.fingerprints.items(), (_EXPERIMENT, self._digest)}
+        return [name for name in names if (name, since.fingerprints.get(name)) not in same]
+
+    def set_bounds(self, experiment: Mapping[str, Any], since: Checkpoint | None) -> None:
+        """Write the bounds that ``experiment`` has into ``experiment.toml``; errors as for ``Run.save``.
+
+        Where the checkpoint ``since`` is of a version that knew the file by its bytes, it stays as it is.
+        """
+        if since is not None and since.fingerprints.get(_EXPERIMENT) != self.fingerprints[_EXPERIMENT]:
+            return
+        table = tomllib.loads(files.read(self.path / _EXPERIMENT).decode("utf-8"))
+        with self.lock():
+            self._replace(_EXPERIMENT, tomli_w.dumps(with_bounds(table, experiment)))
+        self.experiment = with_bounds(self.experiment, experiment)
 
     def _trained_with(self) -> Mapping[str, str]:
         """The fingerprints of this run, those of the data from the best checkpoint where they were not given."""
@@ -263,7 +281,7 @@ class Run:
     def _tell(self, found: Checkpoint, faults: list[str], report: Report) -> None:
         if faults:
             report(Note(f"{' '.join(faults)} Using {found.path} instead.", warning=True))
-        if found.fingerprints.get(_EXPERIMENT) != self.fingerprints[_EXPERIMENT]:
+        if found.fingerprints.get(_EXPERIMENT) not in (self.fingerprints[_EXPERIMENT], self._digest):
             report(Note(f"{self.path / _EXPERIMENT} was changed after {found.path.name} was saved.", warning=True))
 
     def _settle(self) -> None:
