@@ -1,8 +1,10 @@
 """Whatever happens to one file of a run: it is named, or what is read is what was written."""
 
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from anaphora.errors import AnaphoraError
 from anaphora.events import Event
 from anaphora.run import Run
+from anaphora.run.identity import identity
 from anaphora.run.loading import load_coders, load_model
 
 STORED = Path(__file__).parents[1] / "runs" / "format-1"
@@ -77,6 +80,10 @@ def test_a_changed_file_of_a_checkpoint_is_named_and_the_one_before_it_used(
         assert found.update == newest - 1 and str(file) in str(events[0])
 
 
+def tables(content: bytes) -> dict[str, Any]:
+    return tomllib.loads(content.decode())
+
+
 @pytest.mark.parametrize("name", ["experiment.toml", "vocabulary/vocabulary.json", "vocabulary/joint", "best"])
 @given(change=changes())
 def test_a_changed_file_of_the_run_is_named_or_read_as_it_was(stored: Run, name: str, change: Change) -> None:
@@ -95,6 +102,8 @@ def test_a_changed_file_of_the_run_is_named_or_read_as_it_was(stored: Run, name:
     assert model is not None
     if name == "best":
         return  # any checkpoint that it names is whole; where it names none, the newest is used
+    if name == "experiment.toml" and identity(tables(changed)) == identity(tables(content)):
+        return  # white space, or a bound, which people may change
     assert changed == content or any(file.name in str(event) for event in events)
 
 

@@ -1,4 +1,3 @@
-import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -211,29 +210,6 @@ def test_a_changed_experiment_is_pointed_out(run: Run) -> None:
     events: list[Event] = []
     assert Run.open(run.path).load("latest", events.append).update == 40
     assert "experiment.toml was changed after step-40" in str(events[0])
-
-
-def test_bounds_may_change_without_a_word_and_are_written_beside_all_else(run: Run) -> None:
-    latest, events, before = run.load("latest"), list[Event](), run.experiment
-    run.set_bounds({"task": "other", "training": {"epochs": 4, "minutes": 7.5, "betas": []}}, latest)
-    reopened = Run.open(run.path)
-    for opened in (run, reopened):
-        assert opened.experiment == before | {"training": before["training"] | {"epochs": 4, "minutes": 7.5}}
-    assert reopened.format == run.format
-    assert reopened.load("latest", events.append).update == 40 and not events
-    assert run.changed(latest) == Run.open(run.path, {"train": "ab12"}).changed(latest) == []
-
-
-def test_a_checkpoint_that_knows_its_experiment_by_the_bytes_of_the_file_keeps_it(run: Run, save: Save) -> None:
-    content, events = (run.path / "experiment.toml").read_bytes(), list[Event]()
-    run.fingerprints["experiment.toml"] = hashlib.sha256(content).hexdigest()
-    save(run, 50)
-    reopened = Run.open(run.path, {"train": "ab12"})
-    older = reopened.load("latest", events.append)
-    assert older.update == 50 and not events
-    assert reopened.changed(older) == []
-    reopened.set_bounds({"training": {"epochs": 4}}, older)
-    assert (run.path / "experiment.toml").read_bytes() == content
 
 
 def test_what_changed_since_a_checkpoint_is_listed(run: Run) -> None:

@@ -18,6 +18,7 @@ from anaphora.experiment.work import Work
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
+from anaphora.run.bounds import set_bounds
 from anaphora.run.folder import check_free
 from anaphora.run.identity import BOUNDS
 from anaphora.run.loading import build_model, load_coders
@@ -154,7 +155,7 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
     for key in sorted(changed):
         report(Note(f"{key} is {after[key]} from here on; it was {before[key]} before."))
     if changed:
-        run.set_bounds(now.tables(), latest)
+        set_bounds(run, now.tables(), latest)
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

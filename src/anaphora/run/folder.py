@@ -33,7 +33,7 @@ from anaphora.run.card import render
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.evaluations import EvaluationLog
 from anaphora.run.files import DamagedError
-from anaphora.run.identity import identity, with_bounds
+from anaphora.run.identity import identity
 from anaphora.run.lock import FolderLock
 from anaphora.run.metrics import MetricsLog
 from anaphora.run.upgrade import upgraded
@@ -43,7 +43,7 @@ from anaphora.text.coder import TextCoder
 Which = Literal["best", "latest"] | CheckpointName
 """A checkpoint: the best by validation, the newest, the average of several, or that of an update."""
 
-_EXPERIMENT = "experiment.toml"
+EXPERIMENT = "experiment.toml"
 
 
 class Run:
@@ -98,14 +98,14 @@ class Run:
         Raises RunError when it is missing, empty, none, damaged (naming the file) or of a newer format.
         """
         _check_is_run(path)
-        content = files.read(path / _EXPERIMENT)
+        content = files.read(path / EXPERIMENT)
         try:
             experiment = tomllib.loads(content.decode("utf-8"))
         except (ValueError, RecursionError) as error:
-            raise RunError(f"{path / _EXPERIMENT} is damaged: {error}; restore it from a copy.") from None
+            raise RunError(f"{path / EXPERIMENT} is damaged: {error}; restore it from a copy.") from None
         number = experiment.pop("format", None)
-        manifest.check_format(number, path / _EXPERIMENT)
-        fingerprints = {_EXPERIMENT: identity(experiment)}
+        manifest.check_format(number, path / EXPERIMENT)
+        fingerprints = {EXPERIMENT: identity(experiment)}
         experiment = upgraded(experiment, number)
         vocabulary = path / "vocabulary"
         if not vocabulary.is_dir():
@@ -249,20 +249,8 @@ class Run:
     def changed(self, since: Checkpoint) -> list[str]:
         """Names of what differs between the ``fingerprints`` of the run as it was opened and those of a checkpoint."""
         names = sorted(since.fingerprints.keys() | self.fingerprints.keys())
-        same = {*self.fingerprints.items(), (_EXPERIMENT, self._digest)}
+        same = {*self.fingerprints.items(), (EXPERIMENT, self._digest)}
         return [name for name in names if (name, since.fingerprints.get(name)) not in same]
-
-    def set_bounds(self, experiment: Mapping[str, Any], since: Checkpoint | None) -> None:
-        """Write the bounds that ``experiment`` has into ``experiment.toml``; errors as for ``Run.save``.
-
-        Where the checkpoint ``since`` is of a version that knew the file by its bytes, it stays as it is.
-        """
-        if since is not None and since.fingerprints.get(_EXPERIMENT) != self.fingerprints[_EXPERIMENT]:
-            return
-        table = tomllib.loads(files.read(self.path / _EXPERIMENT).decode("utf-8"))
-        with self.lock():
-            self._replace(_EXPERIMENT, tomli_w.dumps(with_bounds(table, experiment)))
-        self.experiment = with_bounds(self.experiment, experiment)
 
     def _trained_with(self) -> Mapping[str, str]:
         """The fingerprints of this run, those of the data from the best checkpoint where they were not given."""
@@ -281,8 +269,8 @@ class Run:
     def _tell(self, found: Checkpoint, faults: list[str], report: Report) -> None:
         if faults:
             report(Note(f"{' '.join(faults)} Using {found.path} instead.", warning=True))
-        if found.fingerprints.get(_EXPERIMENT) not in (self.fingerprints[_EXPERIMENT], self._digest):
-            report(Note(f"{self.path / _EXPERIMENT} was changed after {found.path.name} was saved.", warning=True))
+        if found.fingerprints.get(EXPERIMENT) not in (self.fingerprints[EXPERIMENT], self._digest):
+            report(Note(f"{self.path / EXPERIMENT} was changed after {found.path.name} was saved.", warning=True))
 
     def _settle(self) -> None:
         """Let ``latest`` name the newest checkpoint, then remove all but the newest ``kept`` and the best."""
@@ -325,8 +313,8 @@ def _check_is_run(path: Path) -> None:
         raise RunError(f"A run should be a folder, but {path} is a file.")
     if not any(path.iterdir()):
         raise RunError(f"{path} should be a run folder, but is empty.")
-    if not (path / _EXPERIMENT).exists():
-        raise RunError(f"{path} should be a run folder, but has no {_EXPERIMENT}.")
+    if not (path / EXPERIMENT).exists():
+        raise RunError(f"{path} should be a run folder, but has no {EXPERIMENT}.")
 
 
 def _make(path: Path, experiment: bytes, coders: Mapping[str, TextCoder]) -> None:
@@ -340,10 +328,10 @@ def _make(path: Path, experiment: bytes, coders: Mapping[str, TextCoder]) -> Non
         for file in (unfinished / "vocabulary").iterdir():
             files.sync(file)
         files.sync(unfinished / "vocabulary")
-        files.write_durably(unfinished / _EXPERIMENT, experiment)
+        files.write_durably(unfinished / EXPERIMENT, experiment)
         files.sync(unfinished)
         if exists:
-            for name in ("checkpoints", "vocabulary", _EXPERIMENT):
+            for name in ("checkpoints", "vocabulary", EXPERIMENT):
                 os.rename(unfinished / name, path / name)
             files.sync(path)
         else:

@@ -1,0 +1,31 @@
+"""New bounds for a run that goes on, written where a person looks for them."""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+import tomli_w
+
+from anaphora.errors import RunError
+from anaphora.run import files
+from anaphora.run.checkpoint import Checkpoint
+from anaphora.run.folder import EXPERIMENT, Run
+from anaphora.run.identity import with_bounds
+
+
+def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None) -> None:
+    """Write the bounds of the tables ``experiment`` into ``experiment.toml``, which is the old or the new one.
+
+    Where the checkpoint ``since`` is of a version that knew the file by its bytes, it stays as it is. Raises RunError
+    when the folder is in use or cannot be written to.
+    """
+    if since is not None and since.fingerprints.get(EXPERIMENT) != run.fingerprints[EXPERIMENT]:
+        return
+    file = run.path / EXPERIMENT
+    with run.lock():
+        table = with_bounds(tomllib.loads(files.read(file).decode("utf-8")), experiment)
+        try:
+            files.replace_durably(file, tomli_w.dumps(table).encode())
+        except OSError as error:
+            raise RunError(f"{file} cannot be written: {error.strerror}.") from None
+    run.experiment = with_bounds(run.experiment, experiment)
