@@ -133,6 +133,6 @@ def test_a_deep_model_with_everything_on_it_learns(cell: str, truncation: Any) -
     assert model(window(ids, False))[0].sum.item() < 0.8 * before
 
 
-def test_an_unknown_task_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="language-model"):
-        network_config("langage-model")
+def test_an_unknown_task_names_its_file_and_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"mine\.toml: .*langage.*language-model"):
+        network_config("langage-model", "mine.toml")

@@ -14,14 +14,14 @@ from anaphora.protocols import Symbols
 _CONFIGS: dict[str, type[Config]] = {"translate": TranslatorConfig, "language-model": LanguageModelConfig}
 
 
-def network_config(task: str) -> type[Config]:
-    """The class that holds the network tables of a task.
+def network_config(task: str, where: str) -> type[Config]:
+    """The class that holds the network tables of a task, which was named in the file ``where``.
 
     Raises:
         ConfigError: no such task.
     """
     if task not in _CONFIGS:
-        raise ConfigError(f"task '{task}' is unknown.{nearest(task, _CONFIGS)} Known tasks: {', '.join(_CONFIGS)}.")
+        raise ConfigError(f"{where}: task '{task}' is unknown.{nearest(task, _CONFIGS)} Known tasks: {', '.join(_CONFIGS)}.")
     return _CONFIGS[task]
 
 
@@ -37,7 +37,7 @@ def build(task: str, tables: Mapping[str, Any], symbols: Mapping[str, Symbols], 
     Raises:
         ConfigError: an option is unknown, of the wrong type, or does not go with the others.
     """
-    kind = network_config(task)
+    kind = network_config(task, where)
     config = kind.parse({name: tables[name] for name in kind.model_fields if name in tables}, where)
     if isinstance(config, TranslatorConfig):
         return Translator(config, symbols["source"], symbols["target"])
