@@ -134,5 +134,5 @@ def test_a_deep_model_with_everything_on_it_learns(cell: str, truncation: Any) -
 
 
 def test_an_unknown_task_names_its_file_and_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r"mine\.toml: .*langage.*language-model"):
+    with pytest.raises(ConfigError, match=r"mine\.toml: .*Known tasks: .*language-model"):
         network_config("langage-model", "mine.toml")

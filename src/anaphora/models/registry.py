@@ -21,7 +21,8 @@ def network_config(task: str, where: str) -> type[Config]:
         ConfigError: no such task.
     """
     if task not in _CONFIGS:
-        raise ConfigError(f"{where}: task '{task}' is unknown.{nearest(task, _CONFIGS)} Known tasks: {', '.join(_CONFIGS)}.")
+        known = ", ".join(_CONFIGS)
+        raise ConfigError(f"{where}: task '{task}' is unknown.{nearest(task, _CONFIGS)} Known tasks: {known}.")
     return _CONFIGS[task]
 
 
