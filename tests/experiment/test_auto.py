@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from anaphora import recipes
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Note
 from anaphora.experiment.auto import TEXT_TIERS, TIERS, automatic
@@ -58,6 +59,19 @@ def test_every_tier_is_a_network_that_can_be_built(
     experiment = read_experiment(automatic([path]), "auto.toml")
     symbols = Symbols(50, 0, 1, 2, 3)
     registry.build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "auto.toml")
+
+
+def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
+    chosen = read_experiment(automatic([toy_pairs], "en", "fr"), "auto.toml")
+    recipe = read_experiment(recipes.read("multi30k-en-de"), "multi30k-en-de.toml")
+    assert isinstance(chosen, TranslationExperiment) and isinstance(recipe, TranslationExperiment)
+    assert chosen.training.optimizer == recipe.training.optimizer
+    assert chosen.decoder.input_feeding == recipe.decoder.input_feeding
+    assert (chosen.attention, chosen.output, chosen.decoder.cell) == (
+        recipe.attention,
+        recipe.output,
+        recipe.decoder.cell,
+    )
 
 
 def test_tiers_grow_with_the_data() -> None:

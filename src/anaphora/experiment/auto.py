@@ -28,13 +28,15 @@ class Tier(NamedTuple):
     decoder: int
     dropout: float
     epochs: int
+    batch: int
+    """Tokens of a batch, small where a text gives few updates an epoch; 0 takes what fits into memory."""
 
 
 TIERS = (
-    Tier(5_000, units=1_000, embedding=96, encoder=96, decoder=128, dropout=0.3, epochs=40),
-    Tier(100_000, units=5_000, embedding=256, encoder=256, decoder=320, dropout=0.3, epochs=20),
-    Tier(1_000_000, units=10_000, embedding=256, encoder=384, decoder=512, dropout=0.2, epochs=8),
-    Tier(1 << 62, units=16_000, embedding=384, encoder=512, decoder=768, dropout=0.1, epochs=3),
+    Tier(5_000, units=1_000, embedding=96, encoder=96, decoder=128, dropout=0.3, epochs=40, batch=500),
+    Tier(100_000, units=5_000, embedding=256, encoder=256, decoder=320, dropout=0.3, epochs=20, batch=1_000),
+    Tier(1_000_000, units=10_000, embedding=256, encoder=384, decoder=512, dropout=0.2, epochs=8, batch=2_000),
+    Tier(1 << 62, units=16_000, embedding=384, encoder=512, decoder=768, dropout=0.1, epochs=3, batch=0),
 )
 """From the smallest to the largest."""
 
@@ -109,16 +111,16 @@ def _translator(tier: Tier) -> dict[str, object]:
         "decoder": {
             "cell": "lstm",
             "size": tier.decoder,
-            "input_feeding": False,
+            "input_feeding": True,
             "readout": tier.embedding,
             "dropout": tier.dropout,
         },
         "attention": {"score": "general"},
         "output": {"tied": True, "label_smoothing": 0.1},
         "training": {
-            "optimizer": {"kind": "adam", "rate": 0.0012},
+            "optimizer": {"kind": "adam", "rate": 0.001},
             "schedule": {"kind": "decay", "half_life": tier.epochs / 4},
-            "batch_tokens": 0,
+            "batch_tokens": tier.batch,
             "epochs": tier.epochs,
             "patience": 6,
         },

@@ -45,8 +45,8 @@ def draws(seed: int, update: int, rank: int = 0) -> Iterator[None]:
 def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor) -> Tensor:
     """A mask that drops a share ``rate`` and scales up the rest, with the type and device of ``like``.
 
-    The share is rounded to 1/65536: 16 bits a number are drawn four at a time, which is five times faster than a
-    draw for each, and the rest is scaled by what the rounded share asks for, so that the mean stays 1.
+    The share is rounded to 1/65536: 16 bits a number are drawn four at a time, which is faster than a draw
+    for each, and the rest is scaled by what the rounded share asks for, so that the mean stays 1.
 
     Raises:
         RuntimeError: a model in training mode is run outside ``draws``.

@@ -1,7 +1,7 @@
 """Memory that is freed stays with the process, so that the next update need not ask for it again.
 
 The C library gives large blocks back to the system as soon as they are freed. An update frees and asks for hundreds
-of megabytes, and every page that comes back costs a fault: a tenth of the time of training on a processor.
+of megabytes, and every page that comes back costs a fault.
 """
 
 import ctypes
