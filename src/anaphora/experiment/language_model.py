@@ -13,16 +13,15 @@ from anaphora.data.windows import TextWindows
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.experiment.schema import LanguageModelExperiment
-from anaphora.experiment.work import data_paths, mean_loss
+from anaphora.experiment.work import Work, data_paths, mean_loss
 from anaphora.run import Run
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
-from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import Outcome, Stop, Validate
+from anaphora.training.loop import Validate
 
 
-class LanguageModelWork:
+class LanguageModelWork(Work):
     """A language model's experiment, its data found: see ``work.Work``."""
 
     def __init__(self, experiment: LanguageModelExperiment, report: Report) -> None:
@@ -46,21 +45,7 @@ class LanguageModelWork:
         """Predictions of a window."""
         return self._experiment.data.steps
 
-    def learn(
-        self,
-        model: torch.nn.Module,
-        coders: Mapping[str, TextCoder],
-        run: Run,
-        training: TrainingConfig,
-        report: Report,
-        stop: Stop,
-    ) -> Outcome:
-        """By gradients, batch after batch."""
-        batches = self._batches(coders, run.path / "encoded" / "train", training.batch_tokens, report)
-        validate = self.validation(coders, run, training, report)
-        return loop.train(model, batches, training, run, validate, report, stop)
-
-    def _batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> TextWindows:
+    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> TextWindows:
         """Windows over as many streams as ``batch_tokens`` have room for."""
         steps = self._experiment.data.steps
         train = text_store(self._parts.train, coders["text"], folder, report=report)

@@ -14,17 +14,16 @@ from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.experiment.schema import TranslationExperiment
-from anaphora.experiment.work import data_paths, mean_loss
+from anaphora.experiment.work import Work, data_paths, mean_loss
 from anaphora.pipeline import Network, Translator
 from anaphora.run import Run
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
-from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import Outcome, Stop, Validate
+from anaphora.training.loop import Validate
 
 
-class TranslationWork:
+class TranslationWork(Work):
     """A translator's experiment, its data found: see ``work.Work``."""
 
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
@@ -49,21 +48,7 @@ class TranslationWork:
         """Units of the longest side of a training pair."""
         return self._experiment.data.longest
 
-    def learn(
-        self,
-        model: torch.nn.Module,
-        coders: Mapping[str, TextCoder],
-        run: Run,
-        training: TrainingConfig,
-        report: Report,
-        stop: Stop,
-    ) -> Outcome:
-        """By gradients, batch after batch."""
-        batches = self._batches(coders, run.path / "encoded" / "train", training.batch_tokens, report)
-        validate = self.validation(coders, run, training, report)
-        return loop.train(model, batches, training, run, validate, report, stop)
-
-    def _batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:
+    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:
         """Batches by token budget."""
         source, target = coders["source"], coders["target"]
         train = pair_store(self._parts.train, source, target, folder, longest=self.longest, report=report)

@@ -1,8 +1,8 @@
 """What conducting an experiment needs of its task: the one seam between translators and language models."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import torch
 
@@ -10,27 +10,36 @@ from anaphora.data.fetch import corpus_folder
 from anaphora.errors import ConfigError
 from anaphora.events import Report
 from anaphora.experiment.schema import DataConfig
-from anaphora.protocols import Batch, Carry
+from anaphora.protocols import Batch, Batches, Carry
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder
+from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop, Validate
 
 
-class Work(Protocol):
+class Work(ABC):
     """An experiment whose data has been found, counted and checked."""
 
     @property
+    @abstractmethod
     def fingerprints(self) -> Mapping[str, str]:
         """SHA-256 of the data by part."""
 
+    @abstractmethod
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
         """The coders of every side, from the training part."""
 
     @property
+    @abstractmethod
     def longest(self) -> int:
         """Units of the longest row there may be in a batch; 0 when nothing bounds them."""
 
+    @abstractmethod
+    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> Batches:
+        """The training part in batches, encoded in ``folder`` unless it was before."""
+
+    @abstractmethod
     def validation(
         self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
@@ -51,6 +60,9 @@ class Work(Protocol):
         encoded in the run's folder ``encoded``, again only if it changed. ``training`` is the experiment's, with what
         it leaves open decided.
         """
+        batches = self.batches(coders, run.path / "encoded" / "train", training.batch_tokens, report)
+        validate = self.validation(coders, run, training, report)
+        return loop.train(model, batches, training, run, validate, report, stop)
 
 
 def data_paths(data: DataConfig) -> list[Path]:
