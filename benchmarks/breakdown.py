@@ -19,20 +19,20 @@ from anaphora.training.allocator import keep_freed_memory
 from benchmarks import ours
 from benchmarks.material import SentenceBatches, coder_of
 from benchmarks.work import Setting
-from benchmarks.works.translator_lstm_512 import EXPERIMENT, UNITS, UPDATES
+from benchmarks.works.translators import LSTM_512
 
 
 def breakdown(setting: Setting) -> dict[str, float]:
     """Seconds of an update by part, ``rest`` last, on the model and the batches of ``translator-lstm-512``."""
-    symbols, batches = coder_of(UNITS).symbols, SentenceBatches(UNITS).epoch(1)
-    model, experiment = ours.build(EXPERIMENT, {"source": symbols, "target": symbols}, setting)
+    symbols, batches = coder_of(LSTM_512.units).symbols, SentenceBatches(LSTM_512.units).epoch(1)
+    model, experiment = ours.build(LSTM_512.experiment, {"source": symbols, "target": symbols}, setting)
     assert isinstance(model, Translator)
     model.train()
     keep_freed_memory()
     arithmetic = arithmetic_for(experiment.training.precision)
     training, weights = experiment.training, list(model.parameters())
     optimizer = training.optimizer.build(weights)
-    updates = setting.repetitions(UPDATES)
+    updates = setting.repetitions(LSTM_512.updates)
     clock = _Clock()
     begin = 0.0
     for number in range(ours.WARM_UP + updates):

@@ -49,7 +49,7 @@ class Work:
     """One comparison."""
 
     name: str
-    """What ``make bench WORK=...`` calls it."""
+    """What ``make bench BENCH="NAME"`` calls it."""
     measures: str
     """What is measured, in a sentence."""
     unit: str

@@ -1,4 +1,4 @@
-"""The works, a file each, in the order in which they are measured."""
+"""The works in the order in which they are measured."""
 
 from benchmarks.work import Work
 from benchmarks.works import (
@@ -6,13 +6,12 @@ from benchmarks.works import (
     language_model,
     recurrent_scan,
     training_step,
-    translator_gru_256,
-    translator_lstm_512,
+    translators,
 )
 
 WORKS: tuple[Work, ...] = (
-    translator_lstm_512.WORK,
-    translator_gru_256.WORK,
+    translators.LSTM_512.work(),
+    translators.GRU_256.work(),
     language_model.WORK,
     recurrent_scan.WORK,
     training_step.WORK,

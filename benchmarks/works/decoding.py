@@ -18,7 +18,7 @@ from anaphora.search.beam import beam as beam_search
 from benchmarks import joeynmt, ours
 from benchmarks.material import coder_of, prepare_pairs, test_sources
 from benchmarks.work import Sample, Setting, Work, peak_mib
-from benchmarks.works.translator_lstm_512 import EXPERIMENT, UNITS
+from benchmarks.works.translators import LSTM_512
 
 SENTENCES = 500
 LENGTH = 14
@@ -58,10 +58,10 @@ class Endless:
 
 def decode(beam: int, setting: Setting) -> Sample:
     """Our side: from text to text."""
-    coder = coder_of(UNITS)
-    model, _ = ours.build(EXPERIMENT, {"source": coder.symbols, "target": coder.symbols}, setting)
+    coder = coder_of(LSTM_512.units)
+    model, _ = ours.build(LSTM_512.experiment, LSTM_512.sides(), setting)
     assert isinstance(model, Translator)
-    texts = test_sources(UNITS)[: _sentences(setting)]
+    texts = test_sources(LSTM_512.units)[: _sentences(setting)]
     stepper = Endless(model.stepper())
     begin = time.perf_counter()
     sources = Ragged.of(coder.encode(text) for text in texts)
@@ -80,7 +80,9 @@ def decode(beam: int, setting: Setting) -> Sample:
 
 def decode_peer(beam: int, setting: Setting) -> Sample:
     """JoeyNMT's."""
-    return joeynmt.decode("joeynmt-lstm-512", UNITS, setting, sentences=_sentences(setting), length=LENGTH, beam=beam)
+    return joeynmt.decode(
+        "joeynmt-lstm-512", LSTM_512.units, setting, sentences=_sentences(setting), length=LENGTH, beam=beam
+    )
 
 
 def _sentences(setting: Setting) -> int:
@@ -95,7 +97,7 @@ def _work(name: str, beam: int) -> Work:
         unit="sentences",
         peer="JoeyNMT 2.3.0, the same model",
         bar=0.0,
-        prepare=partial(prepare_pairs, UNITS),
+        prepare=partial(prepare_pairs, LSTM_512.units),
         ours=partial(decode, beam),
         theirs=partial(decode_peer, beam),
     )

@@ -14,9 +14,9 @@ from torch import Tensor
 from anaphora.models.translator import Translator
 from benchmarks import ours
 from benchmarks.flops import training_flops
-from benchmarks.material import SentenceBatches, coder_of, prepare_pairs
+from benchmarks.material import SentenceBatches, prepare_pairs
 from benchmarks.work import Sample, Setting, Work, peak_mib
-from benchmarks.works.translator_lstm_512 import EXPERIMENT, UNITS, UPDATES
+from benchmarks.works.translators import LSTM_512
 
 SIZE = 2048
 REPETITIONS = 12
@@ -24,14 +24,13 @@ REPETITIONS = 12
 
 def train(setting: Setting) -> Sample:
     """The products of the same updates as in the work ``translator-lstm-512``."""
-    symbols, batches = coder_of(UNITS).symbols, SentenceBatches(UNITS)
-    sides = {"source": symbols, "target": symbols}
-    updates = setting.repetitions(UPDATES)
-    model, _ = ours.build(EXPERIMENT, sides, setting)
+    sides, batches = LSTM_512.sides(), SentenceBatches(LSTM_512.units)
+    updates = setting.repetitions(LSTM_512.updates)
+    model, _ = ours.build(LSTM_512.experiment, sides, setting)
     assert isinstance(model, Translator)
     timed = batches.epoch(1)[ours.WARM_UP : ours.WARM_UP + updates]
     flops = sum(training_flops(model, batch) for batch in timed)
-    trained = ours.train_for(updates, EXPERIMENT, sides, batches, setting)
+    trained = ours.train_for(updates, LSTM_512.experiment, sides, batches, setting)
     return Sample(flops / 1e9, trained.seconds, {}, trained.peak_mib)
 
 
@@ -69,7 +68,7 @@ WORK = Work(
     unit="GFLOP",
     peer="a 2048-cubed product, the faster of MKL and packed oneDNN",
     bar=0.6,
-    prepare=partial(prepare_pairs, UNITS),
+    prepare=partial(prepare_pairs, LSTM_512.units),
     ours=train,
     theirs=multiply,
 )
