@@ -39,7 +39,7 @@ CHOICES: dict[str, list[Any]] = {
     "cell": list(CELLS),
     "score": list(SCORES),
     "scaled": [False, True],
-    "topology": [("current", "output"), ("previous", "state")],
+    "topology": [("current", "output"), ("previous", "state"), ("current", "state")],
     "input_feeding": [True, False],
     "layers": [1, 3],
     "residual": [False, True],
@@ -51,6 +51,7 @@ CHOICES: dict[str, list[Any]] = {
     "start": ["project", "zero"],
     "words": [0.0, 0.1, {"kind": "variational", "rate": 0.1, "words": 0.1}],
     "readout": [0, 8],
+    "readout_word": [False, True],
 }
 
 
@@ -102,7 +103,7 @@ def make(row: dict[str, Any]) -> Translator:
         | {"cell": cell, "bidirectional": row["bidirectional"], "size": 12 if row["bidirectional"] else 24},
         "decoder": shared
         | {"cell": cell, "size": 24, "readout": row["readout"]}
-        | {name: row[name] for name in ("input_feeding", "start")},
+        | {name: row[name] for name in ("input_feeding", "start", "readout_word")},
         "attention": {
             "score": {"kind": row["score"], "scaled": row["scaled"]},
             "query": row["topology"][0],
@@ -212,7 +213,7 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
     expected = naive.decoder(
         config.cell,
         attention.score,
-        attention.query,
+        "halfway" if attention.halfway else attention.query,
         leaves["x"],
         leaves["memory"],
         lengths_B,
@@ -252,6 +253,7 @@ def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
     config = decoder.config
     widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
     units = {f"layer{n}": config.size for n in range(config.layers)}
+    units |= {"ask": config.size} if decoder.attention.halfway else {}
     inputs, memory = config.dropout.draw("decoder", widths, units, x_TBD)
     every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
     every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}

@@ -103,12 +103,13 @@ def _shapes(
     program: Program, first: Tensors, weights: Tensors, widths: dict[str, int]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Name and shape of every weight of projections and units, as far as the ``widths`` of signals are known."""
-    into_units = {
-        signal: part.cell.gates * first[part.writes[0]].shape[-1]
-        for part in program.parts
-        if isinstance(part, Unit)
-        for signal in part.inputs
-    }
+    sizes = {name: state.shape[-1] for name, state in first.items()}
+    into_units: dict[str, int] = {}
+    for part in program.parts:
+        if isinstance(part, Unit):
+            size = sizes[signal_of(part.reads[len(part.inputs)])]
+            sizes |= dict.fromkeys(part.writes, size)
+            into_units |= dict.fromkeys(part.inputs, part.cell.gates * size)
     for part in program.parts:
         if isinstance(part, Project):
             matrix = weights.get(f"{part.name}.weight")
@@ -119,7 +120,7 @@ def _shapes(
             if part.bias:
                 yield f"{part.name}.bias", (rows,)
         elif isinstance(part, Unit):
-            size = first[part.writes[0]].shape[-1]
+            size = sizes[part.writes[0]]
             for short, blocks in part.cell.products:
                 yield f"{part.name}.{short}", (blocks * size, size)
             for short in part.cell.vectors:

@@ -100,7 +100,7 @@ def stack(
 def decoder(
     cell: Cell,
     score: Score,
-    query: Literal["previous", "current"],
+    query: Literal["previous", "halfway", "current"],
     x_TBD: Tensor,
     memory_BSM: Tensor,
     lengths_B: Tensor,
@@ -113,7 +113,9 @@ def decoder(
     """The attentional decoder; writes ``o`` and the attention ``weights``.
 
     ``query`` "current": Luong et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context
-    as one more input of the bottom unit. With ``feed.weight`` among the weights, o_{t-1} is another (input feeding).
+    as one more input of the bottom unit; "halfway": Sennrich et al. 2017, section 3.2, the conditional GRU, with the
+    first half of the bottom step under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is another
+    input (input feeding); with ``combine_word.weight`` the embedding is a term of o_t.
     ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent
     states, ``mask`` for o. With residual connections the sum above the top layer is what asks now and is read out.
     """
@@ -130,11 +132,18 @@ def decoder(
         if query == "previous":
             c_BM, a_BS = attend(state[top])
             inputs.append(c_BM)
+        if query == "halfway":
+            asking = _first_half(cell, inputs, state, weights, at_t)
+            c_BM, a_BS = attend(asking[0])
+            state = {**state, **dict(zip((f"layer0.{field}" for field in cell.state), asking, strict=True))}
+            inputs = [c_BM]
         new, h_BH = _layers(cell, inputs, state, weights, at_t, residual)
         if query == "current":
             c_BM, a_BS = attend(h_BH)
-        W_u = torch.cat([weights["combine_context.weight"], weights["combine_state.weight"]], dim=1)
-        u = torch.cat([c_BM, h_BH], dim=-1)
+        terms = {"combine_context": c_BM, "combine_state": h_BH, "combine_word": x_TBD[t]}
+        read = [part for part in terms if f"{part}.weight" in weights]
+        W_u = torch.cat([weights[f"{part}.weight"] for part in read], dim=1)
+        u = torch.cat([terms[part] for part in read], dim=-1)
         o_BR = torch.tanh(u @ W_u.T + weights.get("combine_context.bias", 0)) * at_t.get("mask", 1)
         return {"o": o_BR, "weights": a_BS}, new | ({"o": o_BR} if "o" in state else {})
 
@@ -162,14 +171,18 @@ def softmax(e: Tensor) -> Tensor:
 def _layers(
     cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors, residual: bool
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """One step of every layer; the bottom one sees all ``inputs`` side by side, [y_t; o_{t-1}; c_t]."""
-    columns = [weights["input0.weight"]]
-    columns += [weights[f"{part}.weight"] for part in ("feed", "context") if f"{part}.weight" in weights]
-    W, x = torch.cat(columns, dim=1), torch.cat(inputs, dim=-1)
+    """One step of every layer; the bottom one sees all ``inputs`` side by side, [y_t; o_{t-1}; c_t].
+
+    Where ``_first_half`` was before, c_t alone.
+    """
+    halfway = "ask.h" in weights
+    bottom = ("context",) if halfway else ("input0", "feed", "context")
+    W = torch.cat([weights[f"{part}.weight"] for part in bottom if f"{part}.weight" in weights], dim=1)
+    x = torch.cat(inputs, dim=-1)
     new: dict[str, Tensor] = {}
     for layer in range(_height(weights)):
         W = weights[f"input{layer}.weight"] if layer else W
-        a_BG = x @ W.T + weights.get(f"input{layer}.bias", 0)
+        a_BG = x @ W.T + weights.get("context.bias" if halfway and not layer else f"input{layer}.bias", 0)
         if f"norm{layer}.gain" in weights:
             a_BG = normalised(a_BG, weights[f"norm{layer}.gain"]) + weights.get(f"norm{layer}.bias", 0)
         names = [f"layer{layer}.{field}" for field in cell.state]
@@ -179,6 +192,18 @@ def _layers(
         h = after[0] * masks.get(f"mask{layer}", 1)
         x = h + x if residual and layer else h
     return new, x
+
+
+def _first_half(
+    cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors
+) -> tuple[Tensor, ...]:
+    """The bottom layer's step as far as the question: it sees [y_t; o_{t-1}]."""
+    W = torch.cat([weights[f"{part}.weight"] for part in ("input0", "feed") if f"{part}.weight" in weights], dim=1)
+    a_BG = torch.cat(inputs, dim=-1) @ W.T + weights.get("input0.bias", 0)
+    if "norm_ask.gain" in weights:
+        a_BG = normalised(a_BG, weights["norm_ask.gain"]) + weights.get("norm_ask.bias", 0)
+    before = tuple(state[f"layer0.{field}"] for field in cell.state)
+    return _unit(cell, a_BG, before, _of("ask", weights), masks.get("ask"))
 
 
 def _unit(

@@ -6,6 +6,7 @@ the time loop, all steps for a part that the loop need not wait for, the hypothe
 
     Luong et al. 2015      Cell, Attend(query h), Project, Project, Activate(tanh)
     Bahdanau et al. 2015   Attend(query previous h), Project, Cell, ..
+    Sennrich et al. 2017   Cell, Attend(query h), Project, Cell(before h), ..
     a stack of layers      Project, Cell, Project, Cell, ..
 
 ``forward`` returns what it wrote and what ``backward`` needs; ``backward`` takes the gradient of each written signal
@@ -102,8 +103,10 @@ class Project:
 class Unit:
     """A recurrent unit; its projected input is the sum of the signals named in ``inputs``.
 
-    It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``. ``masked`` and ``normalised``
-    say what stands between the unit and its recurrent matrices: see ``UnitProducts``.
+    It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``. It goes on from its own state
+    one step back, or from the state that ``before`` names: two units then take the two halves of one transition
+    (Pascanu et al. 2014). ``masked`` and ``normalised`` say what stands between the unit and its recurrent matrices:
+    see ``UnitProducts``.
     """
 
     name: str
@@ -111,11 +114,12 @@ class Unit:
     inputs: tuple[str, ...]
     masked: bool = False
     normalised: bool = False
+    before: tuple[str, ...] = ()
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Its inputs, and its own state one step back."""
-        return self.inputs + tuple(previous(field) for field in self.writes)
+        """Its inputs, and the state it goes on from."""
+        return self.inputs + (self.before or tuple(previous(field) for field in self.writes))
 
     @property
     def writes(self) -> tuple[str, ...]:

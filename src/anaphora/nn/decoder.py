@@ -1,12 +1,14 @@
-"""The attentional decoder in both topologies of the papers, as a program of step parts.
+"""The attentional decoder in the topologies of the papers, as a program of step parts.
 
     query "current", context "output"   the unit first, then attention with its new state, then both are combined
                                         (Luong, Pham and Manning 2015)
     query "previous", context "state"   attention with the state before, and the context enters the unit
                                         (Bahdanau, Cho and Bengio 2015)
+    query "current", context "state"    the bottom layer's step in two halves: the first half's state asks, and the
+                                        context enters the second (the conditional GRU, Sennrich et al. 2017)
 
-In both, o_t = dropout(tanh(W_c c_t + W_h h_t)) is what the output layer sees. With input feeding, o_{t-1} enters the
-bottom layer beside the embedding (o_0 = 0).
+In all, o_t = dropout(tanh(W_c c_t + W_h h_t)) is what the output layer sees; with ``readout_word`` the embedding of
+the word before is a third term. With input feeding, o_{t-1} enters the bottom layer beside the embedding (o_0 = 0).
 
 With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which asks
 in the second topology, is that of the top layer's unit itself.
@@ -27,7 +29,7 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.scores import AnyScore, General
 from anaphora.nn.encoder import Encoded
-from anaphora.nn.stack import Layers, RecurrentConfig, projection_matrices
+from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
 
 
@@ -42,6 +44,8 @@ class DecoderConfig(RecurrentConfig):
     """Whether o_{t-1} enters the bottom layer (Luong et al. 2015, section 3.3)."""
     readout: int = Field(0, ge=0)
     """Width of o_t; 0: as wide as a layer."""
+    readout_word: bool = False
+    """Whether the embedding of the word before enters o_t (Bahdanau et al. 2015, appendix A.2.2)."""
 
     @property
     def readout_size(self) -> int:
@@ -57,11 +61,17 @@ class AttentionConfig(Config):
     span: Literal["global"] = "global"
     """Which positions are looked at."""
     query: Literal["previous", "current"] = "current"
-    """Which state of the top layer asks: the one before this step, or the new one."""
+    """Which state asks: the top layer's before this step, or a new one: the top layer's, or, where the context goes
+    into the state, the one that the bottom layer has halfway."""
     context: Literal["state", "output"] = "output"
     """Where the context goes: into the bottom layer's unit (and the output), or into the output alone."""
     size: int = Field(0, ge=0)
     """Width of the scoring layer of score "concat"; 0: as wide as the decoder."""
+
+    @property
+    def halfway(self) -> bool:
+        """Whether the bottom layer's step has two halves, with attention between them."""
+        return self.query == "current" and self.context == "state"
 
 
 class Decoder(nn.Module):
@@ -76,14 +86,16 @@ class Decoder(nn.Module):
             ConfigError: the options do not go together.
         """
         super().__init__()
-        if (attention.query, attention.context) not in (("current", "output"), ("previous", "state")):
+        if attention.query == "previous" and attention.context == "output":
             raise ConfigError(
-                f"attention.query '{attention.query}' does not go with attention.context '{attention.context}': "
-                f'use "current" with "output" (Luong et al. 2015), or "previous" with "state" (Bahdanau et al. 2015).'
+                'attention.query "previous" does not go with attention.context "output": use "current" with "output" '
+                '(Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or "current" with "state" '
+                "(Sennrich et al. 2017)."
             )
         self.config, self.attention, self.summary_fields = config, attention, summaries
         self._hidden = attention.size or config.size
-        self._layers = Layers(config)
+        self._answer = Project("context", "context", "attended", attention.halfway and config.input_bias)
+        self._layers = Layers(config, Question(self._attend("ask.h"), self._answer) if attention.halfway else None)
         self.weights = Weights(self._matrices(width, memory))
         self._plain, self._training = self._program(training=False), self._program(training=True)
 
@@ -98,39 +110,43 @@ class Decoder(nn.Module):
         if config.input_feeding:
             matrices |= projection_matrices("feed", rows, readout, False, gates)
         if self.attention.context == "state":
-            matrices |= projection_matrices("context", rows, memory, False, gates)
+            matrices |= projection_matrices("context", rows, memory, self._answer.bias, gates)
         for name, shape in self.attention.score.weights(config.size, memory, self._hidden).items():
             matrices[f"attention.{name}"] = Matrix(shape[0], shape[1])
         matrices |= projection_matrices("combine_context", readout, memory, config.bias)
-        return matrices | projection_matrices("combine_state", readout, config.size, False)
+        matrices |= projection_matrices("combine_state", readout, config.size, False)
+        return matrices | (projection_matrices("combine_word", readout, width, False) if config.readout_word else {})
 
     def _program(self, training: bool) -> Program:
         """One step; ``training`` with dropout between the layers and on o_t."""
         config, into_unit = self.config, self.attention.context == "state"
-        before, beside = self._before_layers(into_unit)
+        before, beside = self._before_layers(into_unit and not self.attention.halfway)
         layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
         dropped = training and config.dropout.rate > 0
         after: list[Part] = [] if into_unit else [self._attend(top)]
-        after += [
+        terms = [
             Project("combine_context", "context", "of_context", config.bias),
             Project("combine_state", top, "of_state", False),
-            Activate("combine", ("of_context", "of_state"), "combined" if dropped else "o"),
         ]
+        if config.readout_word:
+            terms.append(Project("combine_word", "x", "of_word", False))
+        combined = Activate("combine", tuple(term.target for term in terms), "combined" if dropped else "o")
+        after += [*terms, combined]
         if dropped:
             after.append(config.dropout.part("dropout", "combined", "o"))
         return Program((*before, *layers, *after), ("o", "weights"))
 
-    def _before_layers(self, into_unit: bool) -> tuple[list[Part], tuple[str, ...]]:
+    def _before_layers(self, attends: bool) -> tuple[list[Part], tuple[str, ...]]:
         """What is known before the layers take their step, and what of it enters the bottom one."""
         parts: list[Part] = []
         beside: list[str] = []
         if self.config.input_feeding:
             parts.append(Project("feed", previous("o"), "fed", False))
             beside.append("fed")
-        if into_unit:
+        if attends:
             state = f"layer{self.config.layers - 1}.h"
-            parts += [self._attend(previous(state)), Project("context", "context", "attended", False)]
-            beside.append("attended")
+            parts += [self._attend(previous(state)), self._answer]
+            beside.append(self._answer.target)
         return parts, tuple(beside)
 
     def _attend(self, query: str) -> Attend:
@@ -182,8 +198,7 @@ class Decoder(nn.Module):
         if self.training:
             program, weights = self._training, self.weights.dropped("decoder", config.weight_dropout)
             widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
-            units = {f"layer{n}": config.size for n in range(config.layers)}
-            masks = config.dropout.draw("decoder", widths, units, x_TBD)
+            masks = config.dropout.draw("decoder", widths, self._layers.units, x_TBD)
             inputs, memory = inputs | masks.inputs, {**memory, **masks.memory}
         outputs = scan(program, inputs, first, weights, memory, lengths_B).outputs
         return outputs["o"], outputs["weights"]

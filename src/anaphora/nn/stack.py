@@ -1,6 +1,7 @@
 """A stack of recurrent layers walked from left to right: the body of encoders and of language models."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import torch
 from pydantic import Field
@@ -10,7 +11,7 @@ from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import AnyCell, Cell, Forgetting, Lstm
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Add, Part, Project, Unit
+from anaphora.kernels.parts import Add, Attend, Part, Project, Unit, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import Scanned, advance
 from anaphora.kernels.truncation import scan_windows
@@ -38,6 +39,11 @@ class RecurrentConfig(Config):
     bias: bool = True
     """Whether units have a bias."""
 
+    @property
+    def input_bias(self) -> bool:
+        """Whether the projection before a unit has a bias; with normalisation, that has it."""
+        return self.bias and not self.layer_norm
+
     def check_bias(self) -> None:
         """Refuse a forget bias where there is no bias to hold it.
 
@@ -63,6 +69,15 @@ def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: 
     return matrices | ({f"{name}.bias": Matrix(rows)} if bias else {})
 
 
+class Question(NamedTuple):
+    """What stands between the two halves of a step: the first half's state asks, the answer enters the second."""
+
+    attend: Attend
+    """Reads ``ask.h``."""
+    answer: Project
+    """The context on its way into the second half."""
+
+
 class Layers:
     """The recurrent layers of a stack or of a decoder, as matrices and step parts.
 
@@ -76,29 +91,46 @@ class Layers:
     Dropout acts before the sum, so that what a lower layer said is not dropped again and again on its way up. All
     blocks of a product are normalised together, each recurrent product by itself (Ba et al. 2016, appendix; there the
     memory of an LSTM is normalised as well on its way out, here it is not).
+
+    With a question, the bottom layer takes its step in two halves, each a unit of its own (the conditional unit of
+    Sennrich et al. 2017, with any unit in the place of their GRU):
+
+        s'_t = ask(a^0, h^0_{t-1})
+        h^0_t = unit(W c(s'_t) + b, s'_t)
     """
 
-    def __init__(self, config: RecurrentConfig) -> None:
+    def __init__(self, config: RecurrentConfig, question: Question | None = None) -> None:
         """Checks what the options say together."""
         config.check_bias()
-        self.config = config
+        self.config, self.question = config, question
 
     def matrices(self, width: int) -> dict[str, Matrix]:
         """The weights of all layers; ``width`` of what the bottom one reads."""
-        config, cell = self.config, self.config.cell
-        rows = cell.gates * config.size
+        config, gates = self.config, self.config.cell.gates
+        rows = gates * config.size
         matrices: dict[str, Matrix] = {}
         for layer in range(config.layers):
             columns = width if layer == 0 else config.size
-            own_bias = config.bias and not config.layer_norm
-            matrices |= projection_matrices(f"input{layer}", rows, columns, own_bias, cell.gates)
-            matrices |= unit_matrices(f"layer{layer}", cell, config.size)
-            if config.layer_norm:
-                matrices[f"norm{layer}.gain"] = Matrix(rows, gain=True)
-                matrices |= {f"norm{layer}.bias": Matrix(rows)} if config.bias else {}
-                for short, blocks in cell.products:
-                    matrices[f"layer{layer}.{short}_gain"] = Matrix(blocks * config.size, gain=True)
+            matrices |= projection_matrices(f"input{layer}", rows, columns, config.input_bias, gates)
+            matrices |= self._of_unit(f"layer{layer}", f"norm{layer}")
+        return matrices | (self._of_unit("ask", "norm_ask") if self.question else {})
+
+    def _of_unit(self, name: str, norm: str) -> dict[str, Matrix]:
+        config, cell = self.config, self.config.cell
+        matrices = unit_matrices(name, cell, config.size)
+        if config.layer_norm:
+            rows = cell.gates * config.size
+            matrices[f"{norm}.gain"] = Matrix(rows, gain=True)
+            matrices |= {f"{norm}.bias": Matrix(rows)} if config.bias else {}
+            for short, blocks in cell.products:
+                matrices[f"{name}.{short}_gain"] = Matrix(blocks * config.size, gain=True)
         return matrices
+
+    @property
+    def units(self) -> dict[str, int]:
+        """The width of every unit's state, by the unit's name."""
+        names = [*(("ask",) if self.question else ()), *(f"layer{layer}" for layer in range(self.config.layers))]
+        return dict.fromkeys(names, self.config.size)
 
     def parts(self, beside: tuple[str, ...], training: bool, masked: int) -> tuple[list[Part], str]:
         """The parts of a step, and the signal that leaves the top; the bottom layer reads ``x``.
@@ -113,13 +145,15 @@ class Layers:
         source = "x"
         for layer in range(config.layers):
             below = source
-            parts.append(Project(f"input{layer}", below, f"a{layer}", config.bias and not config.layer_norm))
-            inputs = (f"a{layer}", *(beside if layer == 0 else ()))
-            if config.layer_norm:
-                parts.append(Normalise(f"norm{layer}", inputs, f"n{layer}", config.bias))
-                inputs = (f"n{layer}",)
-            forgets = training and dropout.of_state > 0
-            parts.append(Unit(f"layer{layer}", config.cell, inputs, forgets, config.layer_norm))
+            parts.append(Project(f"input{layer}", below, f"a{layer}", config.input_bias))
+            inputs: tuple[str, ...] = (f"a{layer}", *(beside if layer == 0 else ()))
+            before: tuple[str, ...] = ()
+            if self.question and layer == 0:
+                fields = config.cell.state
+                own = tuple(previous(f"layer0.{field}") for field in fields)
+                parts += [*self._unit("ask", "norm_ask", inputs, own, training), *self.question]
+                inputs, before = (self.question.answer.target,), tuple(f"ask.{field}" for field in fields)
+            parts += self._unit(f"layer{layer}", f"norm{layer}", inputs, before, training)
             source = f"layer{layer}.h"
             if training and dropout.rate and layer < masked:
                 parts.append(dropout.part(f"dropout{layer}", source, f"dropped{layer}"))
@@ -129,14 +163,30 @@ class Layers:
                 source = f"sum{layer}"
         return parts, source
 
+    def _unit(
+        self, name: str, norm: str, inputs: tuple[str, ...], before: tuple[str, ...], training: bool
+    ) -> list[Part]:
+        """A unit, behind the normalisation of what it reads."""
+        config = self.config
+        parts: list[Part] = []
+        if config.layer_norm:
+            parts.append(Normalise(norm, inputs, f"{norm}.n", config.bias))
+            inputs = (f"{norm}.n",)
+        forgets = training and config.dropout.of_state > 0
+        return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before)]
+
     def initialise(self, weights: Weights, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
         weights.initialise(start, generator)
-        if self.config.bias:
-            part = "norm" if self.config.layer_norm else "input"
-            with torch.no_grad():
-                for layer in range(self.config.layers):
-                    self.config.cell.start_bias(weights.tensors()[f"{part}{layer}.bias"])
+        if not self.config.bias:
+            return
+        part = "norm" if self.config.layer_norm else "input"
+        biased = [f"{part}{layer}" for layer in range(self.config.layers)]
+        if self.question:
+            biased.append("norm_ask" if self.config.layer_norm else self.question.answer.name)
+        with torch.no_grad():
+            for name in biased:
+                self.config.cell.start_bias(weights.tensors()[f"{name}.bias"])
 
 
 class Stack(nn.Module):
@@ -180,8 +230,8 @@ class Stack(nn.Module):
         program, weights, inputs, memory = self._plain, self.weights.tensors(), {"x": x_TBD}, {}
         if self.training:
             program, weights = self._training, self.weights.dropped(self.name, config.weight_dropout)
-            widths, units = ({f"{part}{n}": config.size for n in range(config.layers)} for part in ("dropout", "layer"))
-            masks = config.dropout.draw(self.name, widths, units, x_TBD)
+            widths = {f"dropout{layer}": config.size for layer in range(config.layers)}
+            masks = config.dropout.draw(self.name, widths, self._layers.units, x_TBD)
             inputs, memory = inputs | masks.inputs, masks.memory
         back = x_TBD.shape[0] if back is None else back
         scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back)
