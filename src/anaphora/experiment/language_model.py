@@ -64,7 +64,7 @@ class LanguageModelWork(Work):
         windows = TextWindows(valid, rows=rows, steps=steps)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            return _figures(mean_loss(model, windows.epoch(1)), valid)
+            return figures_of(mean_loss(model, windows.epoch(1)), valid)
 
         return validate
 
@@ -75,6 +75,7 @@ def language_model_parts(experiment: LanguageModelExperiment, report: Report) ->
     return text_parts(data_paths(data), train=data.train, valid=data.valid, test=data.test, report=report)
 
 
-def _figures(loss: float, store: TextStore) -> Mapping[str, float]:
+def figures_of(loss: float, store: TextStore) -> Mapping[str, float]:
+    """What a mean loss in nats a prediction says of an encoded text."""
     bits = loss * (len(store.ids) - 1) / math.log(2)
     return {"loss": loss, "perplexity": perplexity(loss, 1), "bits_per_character": bits / store.characters}

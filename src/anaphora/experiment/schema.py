@@ -16,8 +16,9 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.language_model import LanguageModelConfig
+from anaphora.models.ngram import NgramConfig
 from anaphora.models.translator import TranslatorConfig
-from anaphora.text.units import Bpe, Character, TextConfig, Unigram
+from anaphora.text.units import Bpe, Character, TextConfig, Unigram, Word
 from anaphora.training.config import TrainingConfig
 
 
@@ -101,11 +102,13 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bleu": "higher"})
 
 
-class LanguageModelExperiment(LanguageModelConfig, ExperimentBase):
-    """A language model."""
+class LanguageModelExperiment(ExperimentBase):
+    """What every language model has."""
 
     task: Literal["language-model"]
     """What is learnt."""
+    model: str
+    """The kind of model."""
     data: TextData = TextData()
     """Where running text comes from."""
     text: TextConfig = Character()
@@ -124,12 +127,37 @@ class LanguageModelExperiment(LanguageModelConfig, ExperimentBase):
         return self
 
 
-AnyExperiment = TypeVar("AnyExperiment", bound=ExperimentBase)
-Experiment = TranslationExperiment | LanguageModelExperiment
+class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
+    """A language model that reads with a recurrent network."""
 
-_TASKS: Mapping[str, type[Experiment]] = {
-    "translate": TranslationExperiment,
-    "language-model": LanguageModelExperiment,
+    model: Literal["recurrent"] = "recurrent"
+    """The kind of model."""
+
+
+class NgramExperiment(LanguageModelExperiment):
+    """A language model that was counted; of ``[training]`` it has use for the seed alone."""
+
+    model: Literal["ngram"]
+    """The kind of model."""
+    text: TextConfig = Word()
+    """What a text is cut into."""
+    ngram: NgramConfig = NgramConfig()
+    """What is counted."""
+
+    @model_validator(mode="after")
+    def _counted_anew(self) -> Self:
+        if self.start.run != "none":
+            raise ValueError("a count model starts from no other run: count the old text and the new one together.")
+        return self
+
+
+AnyExperiment = TypeVar("AnyExperiment", bound=ExperimentBase)
+Experiment = TranslationExperiment | RecurrentExperiment | NgramExperiment
+
+_TASKS = ("translate", "language-model")
+_LANGUAGE_MODELS: Mapping[str, type[RecurrentExperiment | NgramExperiment]] = {
+    "recurrent": RecurrentExperiment,
+    "ngram": NgramExperiment,
 }
 
 
@@ -164,7 +192,12 @@ def parse(table: Mapping[str, Any], where: str) -> Experiment:
         raise ConfigError(f"{where}: task is missing. Known: {', '.join(sorted(_TASKS))}.")
     if task not in _TASKS:
         raise ConfigError(f"{where}: {unknown('task', task, _TASKS)}")
-    return _TASKS[task].parse(table, where)
+    if task == "translate":
+        return TranslationExperiment.parse(table, where)
+    kind = table.get("model", "recurrent")
+    if kind not in _LANGUAGE_MODELS:
+        raise ConfigError(f"{where}: {unknown('model', str(kind), _LANGUAGE_MODELS)}")
+    return _LANGUAGE_MODELS[kind].parse(table, where)
 
 
 def _decided_by(experiment: AnyExperiment, figures: Mapping[str, str]) -> AnyExperiment:

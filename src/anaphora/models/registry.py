@@ -8,6 +8,7 @@ from torch import nn
 from anaphora.config import Config, nearest
 from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
+from anaphora.models.ngram import NgramConfig, NgramModel
 from anaphora.models.translator import Translator, TranslatorConfig
 from anaphora.protocols import Symbols
 
@@ -27,7 +28,7 @@ def network_config(task: str, where: str) -> type[Config]:
 
 
 def build(task: str, tables: Mapping[str, Any], symbols: Mapping[str, Symbols], where: str) -> nn.Module:
-    """The network that an experiment describes, with weights of zero.
+    """The network or count model that an experiment describes, with weights of zero.
 
     Args:
         task: "translate" or "language-model".
@@ -39,6 +40,8 @@ def build(task: str, tables: Mapping[str, Any], symbols: Mapping[str, Symbols], 
         ConfigError: an option is unknown, of the wrong type, or does not go with the others.
     """
     kind = network_config(task, where)
+    if tables.get("model") == "ngram":
+        return NgramModel(NgramConfig.parse(tables.get("ngram", {}), where), symbols["text"])
     config = kind.parse({name: tables[name] for name in kind.model_fields if name in tables}, where)
     if isinstance(config, TranslatorConfig):
         return Translator(config, symbols["source"], symbols["target"])

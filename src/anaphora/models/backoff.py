@@ -1,0 +1,111 @@
+"""A back-off n-gram table: every n-gram with its probability and its back-off weight, looked up many at a time.
+
+An n-gram is named by a place: the row it has among those of its order, sorted by their units. A place one order higher
+is found by one binary search, for (place of the first n - 1 units) * V + last unit; the places of all n-grams that end
+at a unit follow from those that end at the unit before. So a whole batch is looked up in one search an order.
+
+    ln p(w | u) = ln p(u w)                            where the table has u w
+                = ln gamma(u) + ln p(w | u')           elsewhere, u' being u without its first unit
+                                                       and gamma(u) = 1 where the table has no u
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Order(NamedTuple):
+    """The n-grams of one order, sorted by their units."""
+
+    keys_N: Tensor
+    """int64: (place of the first n - 1 units) * V + last unit, ascending. Order 1 has every symbol, so its place is
+    its id."""
+    log_probs_N: Tensor
+    """ln p(last unit | the units before it)."""
+    log_gammas_N: Tensor
+    """ln of the weight with which each, as a context, backs off."""
+
+
+class BackoffTable:
+    """The orders of a model, from 1 up."""
+
+    def __init__(self, orders: Sequence[Order], end: int) -> None:
+        """``end`` is the unit behind which nothing before it counts: ``</s>``, which stands for ``<s>`` there."""
+        self._orders = orders
+        self._end = end
+        self.size = len(orders[0].keys_N)
+        """V."""
+
+    @property
+    def contexts(self) -> int:
+        """How many units of what came before count; 1 for a model of order 1, which looks at none of them."""
+        return max(1, len(self._orders) - 1)
+
+    def nothing(self, rows: int) -> Tensor:
+        """The context of ``rows`` rows before anything was read: rows x contexts, places by order, -1 for none."""
+        return torch.full((rows, self.contexts), -1, device=self._orders[0].keys_N.device)
+
+    def read(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
+        """The context behind one more unit."""
+        grams_RC = self._grams(context_RC, ids_R)[:, : self.contexts]
+        # what stands before a line is forgotten
+        grams_RC[:, 1:] = grams_RC[:, 1:].masked_fill((ids_R == self._end).unsqueeze(1), -1)
+        return grams_RC
+
+    def log_probs_of(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
+        """ln p of one unit in each context, float64."""
+        return self._backed_off(context_RC, self._grams(context_RC, ids_R))
+
+    def contexts_along(self, context_BC: Tensor, ids_BT: Tensor) -> Tensor:
+        """The context behind every unit of rows of text, B x T x contexts; ``context_BC`` is that before the first."""
+        places = [ids_BT]
+        for order in range(2, self.contexts + 1):
+            before_BT = torch.cat([context_BC[:, order - 2, None], places[-1][:, :-1]], dim=1)
+            found_BT = self._find(order, before_BT, ids_BT)
+            places.append(found_BT.masked_fill(ids_BT == self._end, -1))
+        return torch.stack(places, dim=2)
+
+    def log_probs(self, context_RC: Tensor) -> Tensor:
+        """ln p of every unit in each context, R x V, float64."""
+        log_probs_RV = self._orders[0].log_probs_N.double().expand(len(context_RC), -1).clone()
+        for order in range(2, len(self._orders) + 1):
+            context_R = context_RC[:, order - 2]
+            known_R = (context_R >= 0).nonzero().squeeze(1)
+            place_R = context_R[known_R]
+            log_probs_RV[known_R] += self._orders[order - 2].log_gammas_N[place_R].double().unsqueeze(1)
+            keys_N = self._orders[order - 1].keys_N
+            begin_R = torch.searchsorted(keys_N, place_R * self.size)
+            count_R = torch.searchsorted(keys_N, (place_R + 1) * self.size) - begin_R
+            row_M = torch.repeat_interleave(known_R, count_R)
+            first_M = torch.repeat_interleave(begin_R - (count_R.cumsum(0) - count_R), count_R)
+            place_M = first_M + torch.arange(len(row_M), device=row_M.device)
+            log_probs_RV[row_M, keys_N[place_M] % self.size] = self._orders[order - 1].log_probs_N[place_M].double()
+        return log_probs_RV
+
+    def _grams(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
+        """The places of the n-grams that end in ``ids_R``, R x orders."""
+        higher = [self._find(order, context_RC[:, order - 2], ids_R) for order in range(2, len(self._orders) + 1)]
+        return torch.stack([ids_R, *higher], dim=1)
+
+    def _backed_off(self, context_RC: Tensor, grams_RN: Tensor) -> Tensor:
+        """ln p of n-grams by their places, backing off where there is none."""
+        log_probs_R = self._orders[0].log_probs_N[grams_RN[:, 0]].double()
+        for order in range(2, len(self._orders) + 1):
+            gram_R, context_R = grams_RN[:, order - 1], context_RC[:, order - 2]
+            gamma_R = self._orders[order - 2].log_gammas_N[context_R.clamp(min=0)].double()
+            log_probs_R = torch.where(context_R >= 0, log_probs_R + gamma_R, log_probs_R)
+            found = self._orders[order - 1].log_probs_N
+            if len(found):
+                log_probs_R = torch.where(gram_R >= 0, found[gram_R.clamp(min=0)].double(), log_probs_R)
+        return log_probs_R
+
+    def _find(self, order: int, context: Tensor, ids: Tensor) -> Tensor:
+        """The places of n-grams of ``order`` by the place of their context and their last unit; -1 for none."""
+        keys_N = self._orders[order - 1].keys_N
+        if not len(keys_N):
+            return torch.full_like(ids, -1)
+        key = context * self.size + ids
+        place = torch.searchsorted(keys_N, key).clamp(max=len(keys_N) - 1)
+        return torch.where((keys_N[place] == key) & (context >= 0), place, -1)

@@ -1,0 +1,70 @@
+"""Counting n-grams: the fast count is the plain one, whatever the order and the block."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.data.ngrams import count
+from anaphora.data.store import TextStore
+
+END, SIZE = 3, 8
+TEXTS = st.lists(st.integers(END, SIZE - 1), min_size=1, max_size=40)
+
+Gram = tuple[int, ...]
+
+
+def store(units: list[int]) -> TextStore:
+    return TextStore(np.array([END, *units], dtype=np.uint16), lines=1, characters=1, bytes=1)
+
+
+def windows(units: list[int], order: int) -> list[Gram]:
+    """Every unit behind the ones that count: at most order - 1, back to the line's begin."""
+    ids, found = [END, *units], []
+    for place in range(1, len(ids)):
+        first = place - 1
+        while first > max(0, place - order + 1) and ids[first] != END:
+            first -= 1
+        found.append(tuple(ids[first : place + 1] if order > 1 else ids[place : place + 1]))
+    return found
+
+
+def plain(units: list[int], order: int) -> list[dict[Gram, int]]:
+    """By order: raw counts of the highest and of what begins a line, different units before it of all others."""
+    raw = [Counter(w[-n:] for w in windows(units, order) if len(w) >= n) for n in range(1, order + 1)]
+    counts = []
+    for n, of_order in enumerate(raw, 1):
+        if n == order:
+            counts.append(dict(of_order))
+            continue
+        before = Counter(gram[1:] for gram in raw[n])
+        counts.append({g: c if n > 1 and g[0] == END else before[g] for g, c in of_order.items()})
+    return counts
+
+
+@given(TEXTS, st.integers(1, 6), st.integers(1, 50))
+def test_counts_are_those_of_plain_counting_in_blocks_of_any_size(units: list[int], order: int, block: int) -> None:
+    grams = count(store(units), order=order, size=SIZE, end=END, block=block)
+    found = [{tuple(row): n for row, n in zip(g.units.tolist(), g.counts.tolist(), strict=True) if n} for g in grams]
+    assert found == plain(units, order)
+
+
+@given(TEXTS, st.integers(2, 5))
+def test_ngrams_are_sorted_and_know_their_context_and_their_suffix(units: list[int], order: int) -> None:
+    grams = count(store(units), order=order, size=SIZE, end=END)
+    assert grams[0].units.tolist() == [[unit] for unit in range(SIZE)]
+    for lower, higher in pairwise(grams):
+        rows = higher.units.tolist()
+        assert rows == sorted(rows)
+        assert lower.units[higher.contexts].tolist() == [row[:-1] for row in rows]
+        assert lower.units[higher.suffixes].tolist() == [row[1:] for row in rows]
+
+
+def test_ids_that_fill_two_bytes_are_told_apart() -> None:
+    size = 1 << 16
+    wide = TextStore(np.array([END, size - 1, size - 2, size - 1, END]), 1, 1, 1)
+    large = count(wide, order=5, size=size, end=END)[1:]
+    small = count(store([6, 5, 6, END]), order=5, size=SIZE, end=END)[1:]
+    assert [g.counts.tolist() for g in large] == [g.counts.tolist() for g in small]
