@@ -118,3 +118,16 @@ class Stepper(Protocol):
 
     def keep(self, memory: Any, sentences_B: Tensor) -> Any:
         """The memory of the given sentences, in that order."""
+
+
+class TextStepper(Stepper, Protocol):
+    """The Stepper of a language model: it has no memory, and can be asked what it makes of a place."""
+
+    order: int
+    """Symbols of the longest n-grams it knows; 0 where everything before a symbol counts."""
+
+    def nothing(self) -> Step:
+        """What one row predicts where nothing is known of what stands before."""
+
+    def matched(self, state: Any, ids_N: Tensor, read: int) -> int:
+        """How many symbols the first of ``ids_N`` is looked up with, itself included; ``read`` are before it."""

@@ -7,7 +7,7 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel
-from anaphora.models.registry import build, network_config
+from anaphora.models.registry import build, kind_of
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Sequence, Symbols
 
@@ -135,4 +135,9 @@ def test_a_deep_model_with_everything_on_it_learns(cell: str, truncation: Any) -
 
 def test_an_unknown_task_names_its_file_and_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"mine\.toml: .*Known tasks: .*language-model"):
-        network_config("langage-model", "mine.toml")
+        kind_of("langage-model", {}, "mine.toml")
+
+
+def test_an_unknown_model_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"mine\.toml: model 'ngrams' is unknown\. Did you mean 'ngram'\?"):
+        kind_of("language-model", {"model": "ngrams"}, "mine.toml")

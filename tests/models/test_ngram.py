@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from anaphora.data.ngrams import count
 from anaphora.data.store import TextStore
 from anaphora.models.kneser_ney import FALLBACK
-from anaphora.models.ngram import NgramConfig, NgramModel
+from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.beam import beam
 from anaphora.search.sampling import sample
@@ -26,7 +26,7 @@ UNITS = st.lists(st.sampled_from([1, 3, 4, 5, 6, 7, 8]), min_size=1, max_size=30
 
 
 def fitted(units: list[int], order: int) -> NgramModel:
-    model = NgramModel(NgramConfig(order=order), SYMBOLS)
+    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), SYMBOLS)
     model.fit(TextStore(np.array([END, *units]), 1, 1, 1), lambda order: None)
     return model
 
@@ -160,6 +160,6 @@ def test_an_order_larger_than_the_text_counts_what_there_is() -> None:
 
 def test_an_order_without_enough_counts_takes_fixed_discounts_and_says_so() -> None:
     told: list[int] = []
-    model = NgramModel(NgramConfig(order=3), SYMBOLS)
+    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=3)), SYMBOLS)
     model.fit(TextStore(np.array([END, 4, 5, END]), 1, 1, 1), told.append)
     assert told == [1, 2, 3]

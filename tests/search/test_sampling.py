@@ -90,7 +90,47 @@ def test_a_sample_is_cut_at_its_greatest_length(automaton: Make, batch: MakeBatc
         assert len(found.ids) == length and not found.finished
 
 
-@pytest.mark.parametrize("options", [{"temperature": 0.0}, {"temperature": math.nan}, {"seed": -1}, {"max_length": 0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"temperature": 0.0},
+        {"temperature": math.nan},
+        {"seed": -1},
+        {"max_length": 0},
+        {"top_k": -1},
+        {"top_p": 0.0},
+        {"top_p": 1.1},
+        {"top_p": math.nan},
+    ],
+)
 def test_impossible_options_are_refused(automaton: Make, batch: MakeBatch, options: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=r"change them|give one"):
         sample(automaton(), batch(SOURCES), **{"max_length": 5, **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("top_k", "top_p"), [(3, 1.0), (0, 0.6), (4, 0.6), (1, 1.0), (0, 1e-9)])
+def test_only_the_likeliest_are_drawn_and_as_often_as_their_shares_say(
+    automaton: Make, batch: MakeBatch, top_k: int, top_p: float
+) -> None:
+    stepper, draws = automaton(size=8, sharpness=1.0), 20_000
+    drawn = Counter(h.ids for h in sample(stepper, batch([[4]] * draws), max_length=1, top_k=top_k, top_p=top_p))
+    memory, start = stepper.start(batch([[4]]))
+    p = stepper.advance(memory, start, torch.tensor([stepper.bos])).log_probs_NV[0].double().exp()
+    by_rank = sorted(range(8), key=lambda symbol: (-float(p[symbol]), symbol))[: top_k or 8]
+    within, kept = float(p[by_rank].sum()), list[int]()
+    while not kept or (float(p[kept].sum()) / within < top_p and len(kept) < len(by_rank)):
+        kept.append(by_rank[len(kept)])
+    expected = {() if symbol == stepper.eos else (symbol,): float(p[symbol] / p[kept].sum()) for symbol in kept}
+    assert set(drawn) == set(expected)
+    if len(kept) > 1:
+        statistic = sum((drawn[ids] - draws * q) ** 2 / (draws * q) for ids, q in expected.items())
+        assert statistic < chi_square_limit(len(expected) - 1)
+
+
+def test_what_is_drawn_is_told_and_what_is_forced_is_not(automaton: Make, batch: MakeBatch) -> None:
+    stepper, heard = automaton(size=9), list[tuple[int, int]]()
+    begun = batch([[4], [5]], [[7, 8], [6]], numbers=[3, 5])
+    found = sample(stepper, begun, max_length=6, seed=2, heard=lambda number, symbol: heard.append((number, symbol)))
+    for number, forced, hypothesis in zip((3, 5), (2, 1), found, strict=True):
+        whole = [*hypothesis.ids, *([stepper.eos] if hypothesis.finished else [])]
+        assert [symbol for n, symbol in heard if n == number] == whole[forced:]

@@ -12,7 +12,21 @@ from typing import Annotated, Any
 import typer
 
 import anaphora
-from anaphora.cli import average, check, evaluate, fetch, generate, info, quickstart, recipes, train, translate
+from anaphora.cli import (
+    average,
+    check,
+    evaluate,
+    export,
+    fetch,
+    generate,
+    info,
+    quickstart,
+    recipes,
+    rescore,
+    score,
+    train,
+    translate,
+)
 from anaphora.cli.talk import complain
 from anaphora.errors import AnaphoraError
 
@@ -32,7 +46,21 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
-for verb in (quickstart, recipes, check, train, translate, evaluate, info, average, generate, fetch):
+for verb in (
+    quickstart,
+    recipes,
+    check,
+    train,
+    translate,
+    evaluate,
+    export,
+    score,
+    rescore,
+    info,
+    average,
+    generate,
+    fetch,
+):
     # the backspace keeps the parser from running the lines together
     examples = "\n  ".join(("\b\nExamples:", *verb.EXAMPLES))
     app.command(name=verb.__name__.rpartition(".")[2], epilog=examples)(verb.run)

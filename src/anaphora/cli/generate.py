@@ -1,5 +1,6 @@
 """``anaphora generate``: a language model goes on with a text."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from anaphora.errors import ConfigError
 EXAMPLES = (
     'anaphora generate runs/book --prompt "The man walks"',
     'anaphora generate runs/book --prompt "The man" --greedy',
+    'anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3',
 )
 
 
@@ -22,6 +24,8 @@ def run(
     greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest unit at every step.")] = False,
     beam: Annotated[int, typer.Option(min=0, help="Search for the likeliest line, so many side by side.")] = 0,
     temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 bolder.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="Draw from so many of the likeliest units; 0 from all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Draw from the likeliest units that make up this share.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another text.")] = 0,
 ) -> None:
     """Go on with a text to the end of its line."""
@@ -29,5 +33,20 @@ def run(
         raise ConfigError("--greedy is a beam of 1, but --beam was given too: keep one of them.")
     with listening() as report:
         model = open_language_model(run_folder, report)
-    written = model.generate(prompt, length=length, beam=1 if greedy else beam, temperature=temperature, seed=seed)
-    typer.echo(written.text)
+    model.generate(
+        prompt,
+        length=length,
+        beam=1 if greedy else beam,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+        heard=_aloud,
+    )
+    typer.echo()
+
+
+def _aloud(text: str) -> None:
+    """Print what is written as it is written."""
+    typer.echo(text, nl=False)
+    sys.stdout.flush()

@@ -1,5 +1,6 @@
 """What the verbs are given, opened: a translator, a language model, a recipe."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,13 @@ def recipe_text(recipe: str) -> tuple[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise ConfigError(f"The experiment {recipe} cannot be read: {reason}.") from None
+
+
+def given_lines(file: str) -> list[str]:
+    """The lines of a file, or of standard input for ``-``; errors as for ``formats.lines``."""
+    from anaphora.formats.lines import decode_lines, read_lines
+
+    return list(decode_lines(sys.stdin.buffer, "standard input") if file == "-" else read_lines(Path(file)))
 
 
 def check_writable(*files: Path | None) -> None:

@@ -1,12 +1,11 @@
 """``anaphora translate``: lines in, translated lines out."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable, open_translator
+from anaphora.cli.opening import check_writable, given_lines, open_translator
 from anaphora.cli.options import Beam, LengthPenalty, RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 
@@ -39,14 +38,8 @@ def run(
     with listening() as report:
         translator = open_translator(run_folder, report)
         translate = translator.translate if no_split else translator.translate_text
-        translations = translate(_lines(file), beam=beam, length_penalty=length_penalty, report=report)
+        translations = translate(given_lines(file), beam=beam, length_penalty=length_penalty, report=report)
     _write(translations, output, alignments)
-
-
-def _lines(file: str) -> list[str]:
-    from anaphora.formats.lines import decode_lines, read_lines
-
-    return list(decode_lines(sys.stdin.buffer, "standard input") if file == "-" else read_lines(Path(file)))
 
 
 def _write(translations: list["Translation"], output: Path | None, alignments: Path | None) -> None:

@@ -34,7 +34,7 @@ class Tier(NamedTuple):
 
 TIERS = (
     Tier(5_000, units=1_000, embedding=96, encoder=96, decoder=128, dropout=0.3, epochs=40, batch=500),
-    Tier(100_000, units=5_000, embedding=256, encoder=256, decoder=320, dropout=0.3, epochs=20, batch=1_000),
+    Tier(100_000, units=5_000, embedding=256, encoder=256, decoder=384, dropout=0.3, epochs=20, batch=1_000),
     Tier(1_000_000, units=10_000, embedding=256, encoder=384, decoder=512, dropout=0.2, epochs=8, batch=2_000),
     Tier(1 << 62, units=16_000, embedding=384, encoder=512, decoder=768, dropout=0.1, epochs=3, batch=0),
 )
@@ -107,19 +107,19 @@ def _translator(tier: Tier) -> dict[str, object]:
         "task": "translate",
         "text": {"units": "bpe", "size": tier.units, "joint": True},
         "embedding": {"size": tier.embedding, "shared": True, "scaled": True, "dropout": tier.dropout},
-        "encoder": {"cell": "lstm", "size": tier.encoder, "bidirectional": True, "dropout": tier.dropout},
+        "encoder": {"cell": "gru", "size": tier.encoder, "bidirectional": True, "dropout": tier.dropout},
         "decoder": {
-            "cell": "lstm",
+            "cell": "gru",
             "size": tier.decoder,
             "input_feeding": True,
             "readout": tier.embedding,
             "dropout": tier.dropout,
         },
-        "attention": {"score": "general"},
+        "attention": {"score": "concat", "size": tier.embedding},
         "output": {"tied": True, "label_smoothing": 0.1},
         "training": {
-            "optimizer": {"kind": "adam", "rate": 0.001},
-            "schedule": {"kind": "decay", "half_life": tier.epochs / 4},
+            "optimizer": {"kind": "adam", "rate": 0.0012},
+            "schedule": {"kind": "decay", "half_life": tier.epochs / 5},
             "batch_tokens": tier.batch,
             "epochs": tier.epochs,
             "patience": 6,

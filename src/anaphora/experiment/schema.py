@@ -16,8 +16,9 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.language_model import LanguageModelConfig
-from anaphora.models.ngram import NgramConfig
+from anaphora.models.ngram import NgramModelConfig
 from anaphora.models.translator import TranslatorConfig
+from anaphora.models.window_model import WindowModelConfig
 from anaphora.text.units import Bpe, Character, TextConfig, Unigram, Word
 from anaphora.training.config import TrainingConfig
 
@@ -134,15 +135,20 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
     """The kind of model."""
 
 
-class NgramExperiment(LanguageModelExperiment):
+class WindowExperiment(WindowModelConfig, LanguageModelExperiment):
+    """A language model that sees a fixed number of symbols."""
+
+    model: Literal["window"]
+    """The kind of model."""
+
+
+class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
     """A language model that was counted; of ``[training]`` it has use for the seed alone."""
 
     model: Literal["ngram"]
     """The kind of model."""
     text: TextConfig = Word()
     """What a text is cut into."""
-    ngram: NgramConfig = NgramConfig()
-    """What is counted."""
 
     @model_validator(mode="after")
     def _counted_anew(self) -> Self:
@@ -152,11 +158,12 @@ class NgramExperiment(LanguageModelExperiment):
 
 
 AnyExperiment = TypeVar("AnyExperiment", bound=ExperimentBase)
-Experiment = TranslationExperiment | RecurrentExperiment | NgramExperiment
+Experiment = TranslationExperiment | RecurrentExperiment | WindowExperiment | NgramExperiment
 
 _TASKS = ("translate", "language-model")
-_LANGUAGE_MODELS: Mapping[str, type[RecurrentExperiment | NgramExperiment]] = {
+_LANGUAGE_MODELS: Mapping[str, type[RecurrentExperiment | WindowExperiment | NgramExperiment]] = {
     "recurrent": RecurrentExperiment,
+    "window": WindowExperiment,
     "ngram": NgramExperiment,
 }
 

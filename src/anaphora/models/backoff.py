@@ -58,12 +58,17 @@ class BackoffTable:
         """ln p of one unit in each context, float64."""
         return self._backed_off(context_RC, self._grams(context_RC, ids_R))
 
+    def matched(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
+        """How many units the longest n-gram has that ends in ``ids_R`` in its context and is in the table."""
+        there_RN = self._grams(context_RC, ids_R) >= 0
+        return (there_RN * torch.arange(1, there_RN.shape[1] + 1, device=there_RN.device)).amax(dim=1)
+
     def contexts_along(self, context_BC: Tensor, ids_BT: Tensor) -> Tensor:
         """The context behind every unit of rows of text, B x T x contexts; ``context_BC`` is that before the first."""
         places = [ids_BT]
         for order in range(2, self.contexts + 1):
             before_BT = torch.cat([context_BC[:, order - 2, None], places[-1][:, :-1]], dim=1)
-            found_BT = self._find(order, before_BT, ids_BT)
+            found_BT = self.find(order, before_BT, ids_BT)
             places.append(found_BT.masked_fill(ids_BT == self._end, -1))
         return torch.stack(places, dim=2)
 
@@ -84,9 +89,20 @@ class BackoffTable:
             log_probs_RV[row_M, keys_N[place_M] % self.size] = self._orders[order - 1].log_probs_N[place_M].double()
         return log_probs_RV
 
+    def find(self, order: int, context: Tensor, ids: Tensor) -> Tensor:
+        """The places of n-grams of ``order`` by the place of their context and their last unit; -1 for none."""
+        if order == 1:
+            return ids
+        keys_N = self._orders[order - 1].keys_N
+        if not len(keys_N):
+            return torch.full_like(ids, -1)
+        key = context * self.size + ids
+        place = torch.searchsorted(keys_N, key).clamp(max=len(keys_N) - 1)
+        return torch.where((keys_N[place] == key) & (context >= 0), place, -1)
+
     def _grams(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
         """The places of the n-grams that end in ``ids_R``, R x orders."""
-        higher = [self._find(order, context_RC[:, order - 2], ids_R) for order in range(2, len(self._orders) + 1)]
+        higher = [self.find(order, context_RC[:, order - 2], ids_R) for order in range(2, len(self._orders) + 1)]
         return torch.stack([ids_R, *higher], dim=1)
 
     def _backed_off(self, context_RC: Tensor, grams_RN: Tensor) -> Tensor:
@@ -100,12 +116,3 @@ class BackoffTable:
             if len(found):
                 log_probs_R = torch.where(gram_R >= 0, found[gram_R.clamp(min=0)].double(), log_probs_R)
         return log_probs_R
-
-    def _find(self, order: int, context: Tensor, ids: Tensor) -> Tensor:
-        """The places of n-grams of ``order`` by the place of their context and their last unit; -1 for none."""
-        keys_N = self._orders[order - 1].keys_N
-        if not len(keys_N):
-            return torch.full_like(ids, -1)
-        key = context * self.size + ids
-        place = torch.searchsorted(keys_N, key).clamp(max=len(keys_N) - 1)
-        return torch.where((keys_N[place] == key) & (context >= 0), place, -1)

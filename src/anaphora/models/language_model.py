@@ -101,6 +101,7 @@ class LanguageModelStepper:
     """A language model for search: see ``protocols.Stepper``. Its memory is nothing but the number of sentences."""
 
     normalised = True
+    order = 0
 
     def __init__(self, model: LanguageModel) -> None:
         """The model is read, never changed."""
@@ -127,3 +128,12 @@ class LanguageModelStepper:
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
         """There is nothing to keep."""
+
+    @torch.inference_mode()
+    def nothing(self) -> Step:
+        """As behind the end of a line: the network has learnt no other place where nothing is known."""
+        return self.advance(None, self._model.recurrence.zeros(1), torch.tensor([self.bos]))
+
+    def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
+        """All of them."""
+        return read + 1

@@ -5,7 +5,7 @@ places of its contexts. It is not trained but counted (``fit``), and what it lea
 different n-grams: ``make_room`` gives a new one the shape of one that was saved.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 import numpy as np
@@ -34,14 +34,21 @@ class NgramConfig(Config):
     """Interpolated modified Kneser-Ney (Chen and Goodman 1998)."""
 
 
+class NgramModelConfig(Config):
+    """The table of a count model."""
+
+    ngram: NgramConfig = NgramConfig()
+    """What is counted."""
+
+
 class NgramModel(nn.Module):
     """A back-off model over the n-grams of a text."""
 
-    def __init__(self, config: NgramConfig, text: Symbols) -> None:
+    def __init__(self, config: NgramModelConfig, text: Symbols) -> None:
         """Size and marks of the vocabulary; it knows nothing until ``fit`` or ``make_room``."""
         super().__init__()
-        self.config, self.symbols = config, text
-        for order in range(1, config.order + 1):
+        self.config, self.symbols = config.ngram, text
+        for order in range(1, self.config.order + 1):
             for name, kind in (("keys", torch.int64), ("log_probs", torch.float32), ("log_gammas", torch.float32)):
                 self.register_buffer(f"{name}{order}", torch.zeros(text.size if order == 1 else 0, dtype=kind))
 
@@ -56,9 +63,30 @@ class NgramModel(nn.Module):
         smoothed = kneser_ney(grams, predictable / predictable.sum(), fell_back)
         for order, (of_order, (p, gamma)) in enumerate(zip(grams, smoothed, strict=True), 1):
             keys = of_order.contexts * self.symbols.size + of_order.units[:, -1]
-            self._set(order, "keys", torch.from_numpy(keys))
-            self._set(order, "log_probs", torch.from_numpy(np.log(np.maximum(p, NEVER))).float())
-            self._set(order, "log_gammas", torch.from_numpy(np.log(np.maximum(gamma, NEVER))).float())
+            log_probs, log_gammas = (np.log(np.maximum(values, NEVER)) for values in (p, gamma))
+            self._set(order, *(torch.from_numpy(values) for values in (keys, log_probs, log_gammas)))
+
+    def put(self, order: int, units_NK: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> bool:
+        """Take n-grams of one order from elsewhere, lower orders first; of order 1 every symbol by its id.
+
+        Returns whether the context of each is among those of the order below; if not, nothing is taken.
+        """
+        place_N = torch.zeros_like(units_NK[:, 0])
+        for lower in range(1, order):
+            place_N = self.table.find(lower, place_N, units_NK[:, lower - 1])
+            if bool((place_N < 0).any()):
+                return False
+        keys_N, sorting_N = (place_N * self.symbols.size + units_NK[:, -1]).sort()
+        self._set(order, keys_N, log_probs_N[sorting_N], log_gammas_N[sorting_N])
+        return True
+
+    def ngrams(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """The units (N x n), ln p and ln gamma of the n-grams of every order, sorted by their units."""
+        units_NK = torch.empty(1, 0, dtype=torch.int64)
+        for keys_N, log_probs_N, log_gammas_N in self.orders:
+            place_N = keys_N // self.symbols.size
+            units_NK = torch.cat([units_NK[place_N], (keys_N % self.symbols.size).unsqueeze(1)], dim=1)
+            yield units_NK, log_probs_N, log_gammas_N
 
     def make_room(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shape of a saved model, for its numbers to be filled in."""
@@ -98,8 +126,10 @@ class NgramModel(nn.Module):
         """The model one symbol at a time."""
         return NgramStepper(self)
 
-    def _set(self, order: int, name: str, values: Tensor) -> None:
-        setattr(self, f"{name}{order}", values)
+    def _set(self, order: int, keys_N: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> None:
+        setattr(self, f"keys{order}", keys_N)
+        setattr(self, f"log_probs{order}", log_probs_N.float())
+        setattr(self, f"log_gammas{order}", log_gammas_N.float())
 
 
 class NgramStepper:
@@ -109,7 +139,7 @@ class NgramStepper:
 
     def __init__(self, model: NgramModel) -> None:
         """The model is read, never changed."""
-        self._table = model.table
+        self._table, self.order = model.table, model.config.order
         self.size, _, self.unk, _, self.eos = model.symbols
         self.bos = self.eos
 
@@ -128,3 +158,12 @@ class NgramStepper:
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
         """There is nothing to keep."""
+
+    def nothing(self) -> Step:
+        """The distribution of single units."""
+        context_NC = self._table.nothing(1)
+        return Step(self._table.log_probs(context_NC), None, context_NC)
+
+    def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:
+        """Units of the longest n-gram in the table."""
+        return int(self._table.matched(state, ids_N)[0])

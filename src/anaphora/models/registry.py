@@ -1,49 +1,73 @@
-"""The networks by task: what configures them, and how to build one from the tables of an experiment."""
+"""The networks and count models by name, and how to build one from the tables of an experiment."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from torch import nn
 
 from anaphora.config import Config, nearest
 from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
-from anaphora.models.ngram import NgramConfig, NgramModel
+from anaphora.models.ngram import NgramModel, NgramModelConfig
 from anaphora.models.translator import Translator, TranslatorConfig
+from anaphora.models.window_model import WindowModel, WindowModelConfig
 from anaphora.protocols import Symbols
 
-_CONFIGS: dict[str, type[Config]] = {"translate": TranslatorConfig, "language-model": LanguageModelConfig}
+T = TypeVar("T")
 
 
-def network_config(task: str, where: str) -> type[Config]:
-    """The class that holds the network tables of a task, which was named in the file ``where``.
+class Kind(NamedTuple):
+    """One kind of model."""
+
+    config: type[Config]
+    """The class that holds its tables."""
+    make: Callable[..., nn.Module]
+    """Builds one from its tables and the symbols of its sides."""
+    sides: tuple[str, ...]
+    """Whose symbols it needs, in order."""
+
+
+_TEXT = ("text",)
+_TASKS: dict[str, dict[str, Kind]] = {
+    "translate": {"": Kind(TranslatorConfig, Translator, ("source", "target"))},
+    "language-model": {
+        "recurrent": Kind(LanguageModelConfig, LanguageModel, _TEXT),
+        "window": Kind(WindowModelConfig, WindowModel, _TEXT),
+        "ngram": Kind(NgramModelConfig, NgramModel, _TEXT),
+    },
+}
+"""The kinds of a task by the name that an experiment's ``model`` gives them; a task of one kind has no name for it."""
+
+
+def kind_of(task: str, tables: Mapping[str, Any], where: str) -> Kind:
+    """The kind of model that the tables of an experiment describe; ``where`` is the file that they come from.
 
     Raises:
-        ConfigError: no such task.
+        ConfigError: no such task, or no such model of it.
     """
-    if task not in _CONFIGS:
-        known = ", ".join(_CONFIGS)
-        raise ConfigError(f"{where}: task '{task}' is unknown.{nearest(task, _CONFIGS)} Known tasks: {known}.")
-    return _CONFIGS[task]
+    kinds = _named("task", task, _TASKS, where)
+    return _named("model", str(tables.get("model", next(iter(kinds)))), kinds, where)
 
 
 def build(task: str, tables: Mapping[str, Any], symbols: Mapping[str, Symbols], where: str) -> nn.Module:
-    """The network or count model that an experiment describes, with weights of zero.
+    """The model that an experiment describes, with weights of zero.
 
     Args:
         task: "translate" or "language-model".
-        tables: the parsed experiment; only the network's own tables are looked at.
+        tables: the parsed experiment; only the model's own tables are looked at.
         symbols: of "source" and "target", or of "text".
         where: the file that the tables come from, for errors.
 
     Raises:
         ConfigError: an option is unknown, of the wrong type, or does not go with the others.
     """
-    kind = network_config(task, where)
-    if tables.get("model") == "ngram":
-        return NgramModel(NgramConfig.parse(tables.get("ngram", {}), where), symbols["text"])
-    config = kind.parse({name: tables[name] for name in kind.model_fields if name in tables}, where)
-    if isinstance(config, TranslatorConfig):
-        return Translator(config, symbols["source"], symbols["target"])
-    assert isinstance(config, LanguageModelConfig)
-    return LanguageModel(config, symbols["text"])
+    kind = kind_of(task, tables, where)
+    own = {name: tables[name] for name in kind.config.model_fields if name in tables}
+    return kind.make(kind.config.parse(own, where), *(symbols[side] for side in kind.sides))
+
+
+def _named(what: str, name: str, known: Mapping[str, T], where: str) -> T:
+    if name not in known:
+        names = ", ".join(known)
+        raise ConfigError(f"{where}: {what} '{name}' is unknown.{nearest(name, known)} Known {what}s: {names}.")
+    return known[name]

@@ -6,6 +6,7 @@ neither on its neighbours nor on how many of them there are.
 """
 
 from collections import abc
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -25,17 +26,35 @@ def sample(
     *,
     max_length: int | abc.Sequence[int],
     temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
     seed: int = 0,
+    heard: Callable[[int, int], None] = lambda number, symbol: None,
 ) -> list[Hypothesis]:
     """One sample a sentence, beginning with the sentence's row of ``batch.targets``, where there is one.
 
-    Scores are those of the model itself, at temperature 1. ``max_length`` is as for ``beam``. Raises ConfigError for
-    a temperature that is not above 0, a negative seed or a length below 1.
+    Args:
+        stepper: the model.
+        batch: what it writes about, or behind.
+        max_length: as for ``beam``.
+        temperature: what log-probabilities are divided by before anything is drawn.
+        top_k: how many of the likeliest symbols may be drawn (Fan et al. 2018); 0 for all.
+        top_p: the likeliest symbols that make up this share may be drawn (Holtzman et al. 2020), after ``top_k``.
+        seed: another seed, other samples.
+        heard: told of every symbol as it is drawn, with the number of its sentence; forced ones are no news.
+
+    Scores are those of the model itself, at temperature 1 and with every symbol. Raises ConfigError for a temperature
+    that is not above 0, a negative seed or ``top_k``, a ``top_p`` not within 0 and 1, or a length below 1.
     """
     if not temperature > 0 or seed < 0:
         raise ConfigError(
             f"Sampling needs a temperature above 0 and a seed of at least 0, but they are {temperature} and {seed}: "
             f"change them, or use a beam of one for the likeliest symbols."
+        )
+    if top_k < 0 or not 0 < top_p <= 1:
+        raise ConfigError(
+            f"Sampling needs a top-k of at least 0 and a top-p above 0 and at most 1, but they are {top_k} and "
+            f"{top_p}: change them, or leave them out to draw from every symbol."
         )
     bounds = Bounds.of(batch, max_length)
     numbers = batch.numbers_B.tolist()
@@ -44,11 +63,28 @@ def sample(
         forced_B, forced_ids_B = bounds.forced(step, sentences_B)
         rows = [_gumbel(seed, numbers[b], step, log_probs_BV.shape[1]) for b in sentences_B.tolist()]
         noise_BV = torch.from_numpy(np.stack(rows)).to(log_probs_BV.device)
-        drawn_B = (log_probs_BV.double() / temperature + noise_BV).argmax(dim=1)
+        scores_BV = likeliest(log_probs_BV.double() / temperature, top_k, top_p)
+        drawn_B = (scores_BV + noise_BV).argmax(dim=1)
         ended_B = (drawn_B == stepper.eos) & ~forced_B
+        for sentence, symbol, forced in zip(sentences_B.tolist(), drawn_B.tolist(), forced_B.tolist(), strict=True):
+            if not forced:
+                heard(numbers[sentence], symbol)
         return torch.where(forced_B, forced_ids_B, drawn_B), ended_B | bounds.at_end(step, sentences_B)
 
     return walk(stepper, batch, draw, int(bounds.longest_B.max()) if numbers else 0)
+
+
+def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:
+    """Scores whose softmax is drawn from, minus infinity for what may not be drawn; of equals the lower id may."""
+    if (top_k == 0 or top_k >= scores_BV.shape[1]) and top_p == 1:
+        return scores_BV
+    sorted_BV, order_BV = scores_BV.sort(dim=1, descending=True, stable=True)
+    if top_k:
+        sorted_BV[:, top_k:] = -torch.inf
+    p_BV = torch.softmax(sorted_BV, 1)
+    # what stands in front of a symbol is not enough yet; so the likeliest is always kept
+    kept_BV = (p_BV.cumsum(1) - p_BV < top_p) & (sorted_BV > -torch.inf)
+    return torch.full_like(scores_BV, -torch.inf).scatter(1, order_BV, sorted_BV.where(kept_BV, -torch.inf))
 
 
 def _gumbel(seed: int, number: int, step: int, size: int) -> npt.NDArray[np.float64]:

@@ -1,0 +1,49 @@
+"""``anaphora rescore``: an n-best list of another program with the scores of a language model."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anaphora.cli.opening import check_writable, given_lines, open_language_model
+from anaphora.cli.options import RunFolder, Threads, use_threads
+from anaphora.cli.progress import listening
+from anaphora.cli.talk import say
+from anaphora.config import unknown
+from anaphora.errors import ConfigError
+
+EXAMPLES = (
+    "anaphora rescore runs/ptb nbest.txt --output rescored.txt",
+    "anaphora rescore runs/ptb nbest.txt --format kaldi",
+)
+
+
+def run(
+    run_folder: RunFolder,
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The list.")] = "-",
+    kind: Annotated[
+        str, typer.Option("--format", metavar="moses|kaldi|srilm", help="moses and kaldi: base e; srilm: base 10.")
+    ] = "moses",
+    name: Annotated[str, typer.Option(help="What the new feature of a moses list is called.")] = "LM0",
+    output: Annotated[Path | None, typer.Option(help="Write the list here instead of printing it.")] = None,
+    threads: Threads = 0,
+) -> None:
+    """Add what a language model says to every hypothesis of a list; everything else in it stays as it is."""
+    from anaphora.formats.lines import write_lines
+    from anaphora.formats.nbest import FORMATS, parse_list
+
+    if kind not in FORMATS:
+        raise ConfigError(unknown("--format", kind, FORMATS))
+    check_writable(output)
+    use_threads(threads)
+    written = FORMATS[kind]
+    entries = parse_list(given_lines(file), written, "standard input" if file == "-" else file)
+    with listening() as report:
+        scores = open_language_model(run_folder, report).score_lines([entry.text for entry in entries], report=report)
+    lines = [written.scored(entry, score.log10, name) for entry, score in zip(entries, scores, strict=True)]
+    if output is None:
+        for line in lines:
+            typer.echo(line)
+    else:
+        write_lines(output, lines)
+    say(f"{len(lines):,} hypotheses; the new scores are logarithms to base {written.base}.")

@@ -1,0 +1,149 @@
+r"""ARPA files: back-off n-gram models as text, as every n-gram toolkit reads and writes them.
+
+    \data\
+    ngram 1=3
+    ngram 2=1
+
+    \1-grams:
+    -99	<s>	-0.30103
+    -0.4771213	</s>
+    -0.1760913	a
+
+    \2-grams:
+    -0.1	<s> a
+
+    \end\
+
+A line has log10 p, the words, and log10 of the back-off weight where that is not 0, with tabs between the three.
+"""
+
+import gzip
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from io import TextIOWrapper
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+from anaphora.errors import DataError
+from anaphora.formats.lines import read_lines
+from anaphora.formats.replacing import replacing
+
+NEVER = -99.0
+"""log10 p of what is never predicted, as these files write it."""
+
+
+_SPACES = re.compile("[ \t]+")  # a word may hold any other
+
+
+class ArpaGram(NamedTuple):
+    """One n-gram."""
+
+    log10: float
+    """log10 p of its last word behind the others."""
+    words: tuple[str, ...]
+    backoff: float
+    """log10 of the weight with which it backs off as a context; 0 where the file says nothing."""
+
+
+def read_arpa(path: Path) -> list[list[ArpaGram]]:
+    """The n-grams of every order, from 1 up, in the order of the file, which may be gzipped.
+
+    Raises DataError, with the line, for a file that is not one or not whole.
+    """
+    lines = enumerate(read_lines(path), 1)
+    counts = _header(lines, path)
+    orders = [list(_section(lines, order, count, path)) for order, count in enumerate(counts, 1)]
+    for number, line in lines:
+        if line.strip() == "\\end\\":
+            return orders
+        if line.strip():
+            raise _fault(path, number, "\\end\\", line)
+    raise DataError(f"{path} should end with \\end\\, but breaks off: it is not whole; make or fetch it again.")
+
+
+def write_arpa(path: Path, orders: Sequence[Sequence[ArpaGram]]) -> None:
+    """Write a model whole or not at all, gzipped where the name ends in ``.gz``; DataError when that fails."""
+    with replacing(path) as stream:
+        if path.suffix == ".gz":
+            with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
+                _write(cast(BinaryIO, packed), orders)
+        else:
+            _write(stream, orders)
+
+
+def _write(stream: BinaryIO, orders: Sequence[Sequence[ArpaGram]]) -> None:
+    text = TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=True)
+    text.write("\\data\\\n")
+    text.writelines(f"ngram {order}={len(grams)}\n" for order, grams in enumerate(orders, 1))
+    for order, grams in enumerate(orders, 1):
+        text.write(f"\n\\{order}-grams:\n")
+        text.writelines(_lines(grams))
+    text.write("\n\\end\\\n")
+    text.flush()
+    text.detach()
+
+
+def _lines(grams: Iterable[ArpaGram]) -> Iterator[str]:
+    for log10, words, backoff in grams:
+        behind = f"\t{backoff:.7g}" if backoff else ""
+        yield f"{log10:.7g}\t{' '.join(words)}{behind}\n"
+
+
+def _header(lines: Iterator[tuple[int, str]], path: Path) -> list[int]:
+    """How many n-grams there are of every order."""
+    for _, line in lines:
+        if line.strip() == "\\data\\":
+            break
+    else:
+        raise DataError(f"{path} should be an ARPA file, but has no line \\data\\: is it a model in that format?")
+    counts: list[int] = []
+    for number, line in lines:
+        if not line.strip():
+            if counts:
+                return counts
+            continue
+        name, _, count = line.partition("=")
+        if name.split() != ["ngram", str(len(counts) + 1)] or not count.strip().isdigit():
+            raise _fault(path, number, f"ngram {len(counts) + 1}=COUNT", line)
+        counts.append(int(count))
+    raise DataError(f"{path} breaks off in its header: it is not whole; make or fetch it again.")
+
+
+def _section(lines: Iterator[tuple[int, str]], order: int, count: int, path: Path) -> Iterator[ArpaGram]:
+    for number, line in lines:
+        if line.strip() == f"\\{order}-grams:":
+            break
+        if line.strip():
+            raise _fault(path, number, f"\\{order}-grams:", line)
+    found = 0
+    for number, line in lines:
+        if not line.strip():
+            break
+        found += 1
+        yield _gram(line, order, f"{path}:{number}")
+    if found != count:
+        raise DataError(
+            f"{path} should have {count:,} n-grams of order {order}, as its header says, but has {found:,}: it is "
+            f"damaged; make or fetch it again."
+        )
+
+
+def _gram(line: str, order: int, where: str) -> ArpaGram:
+    fields = _SPACES.split(line.strip(" \t"))
+    try:
+        log10 = float(fields[0])
+        backoff = float(fields[order + 1]) if len(fields) == order + 2 else 0.0
+    except (ValueError, IndexError):
+        log10 = backoff = 1.0
+    if log10 > 0 or len(fields) - order not in (1, 2) or not -200 < backoff < 200:
+        raise DataError(
+            f"{where} should read LOG10 {'WORD ' * order}[BACKOFF], but is '{line[:60]}': the file is damaged; make or "
+            f"fetch it again."
+        )
+    return ArpaGram(log10, tuple(fields[1 : order + 1]), backoff)
+
+
+def _fault(path: Path, number: int, expected: str, line: str) -> DataError:
+    return DataError(
+        f"{path}:{number} should read {expected}, but is '{line[:60]}': the file is damaged; make or fetch it again."
+    )

@@ -1,0 +1,121 @@
+"""The language model of a fixed window: what comes next depends on the few symbols before it, and on no others.
+
+It reads running text as the recurrent models do, ``</s>`` between lines; its state are the ids of the symbols that are
+still in sight. In front of the text stands ``</s>`` as far as one can see.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from anaphora.config import Config
+from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.output import Output, OutputConfig
+from anaphora.nn.randomness import generator
+from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.nn.windows import AnyWindow, Feedforward, Window
+from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+
+
+class WindowModelConfig(Config):
+    """The network tables of a language model with a fixed window."""
+
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    """Vectors of words or characters."""
+    window: AnyWindow = Feedforward()
+    """What reads the symbols in sight."""
+    output: OutputConfig = OutputConfig()
+    """How the next symbol is predicted."""
+    initialise: AnyStart = Orthogonal()
+    """What the weights start from."""
+
+
+class WindowModel(nn.Module):
+    """An embedding, a body that reads a few symbols at a time, and an output layer."""
+
+    def __init__(self, config: WindowModelConfig, text: Symbols) -> None:
+        """Size and marks of the vocabulary.
+
+        Raises:
+            ConfigError: the options do not go together.
+        """
+        super().__init__()
+        self.config, self.symbols = config, text
+        self.embedding = Embedding(config.embedding, text.size, "text")
+        self.window = Window(config.window, config.embedding.size)
+        self.output = Output(config.output, self.embedding, self.window.width, text.size)
+
+    def initialise(self, seed: int) -> None:
+        """Fill every weight with what training under this seed starts from."""
+        source = generator(seed, "initialise")
+        for layer in self.embedding, self.window, self.output:
+            layer.initialise(self.config.initialise, source)
+
+    @property
+    def earlier(self) -> int:
+        """How many symbols are in sight beside the one read last."""
+        return self.config.window.steps - 1
+
+    def nothing(self, rows: int) -> Tensor:
+        """What is in sight before anything was read, rows x earlier."""
+        return torch.full((rows, self.earlier), self.symbols.eos, device=self.output.weight.device)
+
+    def states(self, ids_BL: Tensor) -> Tensor:
+        """The states of all places but the first ``earlier``, B x T x width."""
+        states_BTH: Tensor = self.window(self.embedding.vectors(ids_BL.T).transpose(0, 1))
+        return states_BTH
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a window of text, and what is in sight at its end; rows that do not go on start anew."""
+        if batch.targets is None:
+            raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
+        ids_BT, lengths_B = batch.inputs.ids_BT, batch.inputs.lengths_B
+        before_BE = self.nothing(len(ids_BT))
+        if carry:
+            before_BE = torch.where(batch.continues_B.unsqueeze(1), carry["ids"], before_BE)
+        ids_BL = torch.cat([before_BE, ids_BT], dim=1)
+        loss = self.output.loss(self.states(ids_BL).transpose(0, 1), batch.targets)
+        ends_BE = lengths_B.unsqueeze(1) + torch.arange(self.earlier, device=ids_BL.device)
+        return loss, {"ids": ids_BL.gather(1, ends_BE)}
+
+    def stepper(self) -> "WindowStepper":
+        """The model one symbol at a time; puts it into evaluation mode."""
+        self.eval()
+        return WindowStepper(self)
+
+
+class WindowStepper:
+    """A model with a fixed window for search: see ``protocols.TextStepper``."""
+
+    normalised = True
+
+    def __init__(self, model: WindowModel) -> None:
+        """The model is read, never changed."""
+        self._model, self.order = model, model.config.window.steps + 1
+        self.size, _, self.unk, _, self.eos = model.symbols
+        self.bos = self.eos
+
+    def start(self, batch: Batch) -> tuple[None, Tensor]:
+        """What is in sight before anything was read, for each row of the batch."""
+        return None, self._model.nothing(len(batch.numbers_B))
+
+    @torch.inference_mode()
+    def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
+        """One symbol of every row."""
+        ids_NL = torch.cat([state, ids_N.unsqueeze(1)], dim=1)
+        log_probs_NV = self._model.output.log_probs(self._model.states(ids_NL)[:, 0])
+        return Step(log_probs_NV, None, ids_NL[:, 1:])
+
+    def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
+        """What the given rows see."""
+        return state[rows_N]
+
+    def keep(self, memory: None, sentences_B: Tensor) -> None:
+        """There is nothing to keep."""
+
+    def nothing(self) -> Step:
+        """As behind the end of a line: the network has learnt no other place where nothing is known."""
+        return self.advance(None, self._model.nothing(1), torch.tensor([self.bos]))
+
+    def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:
+        """As many as are in sight."""
+        return min(read + 1, self.order)

@@ -1,0 +1,181 @@
+"""What reads a fixed number of words: the bodies of language models without a state.
+
+Each gives a state for every place from the vectors of the ``steps`` words that end there; x_LD below is one row of
+vectors, W and C matrices of the papers' shapes.
+
+    feedforward    tanh(H [x_{t-n+1}; ..; x_t] + d), and the vectors themselves beside it with direct connections
+                   (Bengio et al. 2003, equation 1)
+    log-bilinear   sum_i C_i x_{t-i}, with diagonal C_i or full ones (Mnih and Hinton 2007, section 3)
+    convolution    layers of tanh(sum_i W_i h_{t-i} + b), each seeing no word behind its place
+
+Nothing here goes from step to step, so autograd derives it; products give every row the same bits in any batch.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.config import Config, by_kind
+from anaphora.kernels.products import linear
+from anaphora.nn.dropout import Rate
+from anaphora.nn.randomness import dropped
+from anaphora.nn.weights import Matrix, Start, Weights
+
+
+class WindowConfig(Config, ABC):
+    """A body that reads a fixed number of words."""
+
+    kind: str
+    """Which one."""
+    dropout: Rate = 0.0
+    """Share of the state's numbers that is dropped in training."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """How many words it sees."""
+
+    @abstractmethod
+    def width(self, embedding: int) -> int:
+        """Numbers of a state."""
+
+    @abstractmethod
+    def matrices(self, embedding: int) -> dict[str, Matrix]:
+        """Its weights."""
+
+    @abstractmethod
+    def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
+        """The states of the last L - steps + 1 places of every row, B x T x width."""
+
+
+class Feedforward(WindowConfig):
+    """A hidden layer over the words side by side."""
+
+    kind: Literal["feedforward"] = "feedforward"
+    """The kind's name."""
+    words: int = Field(5, ge=1)
+    """How many words it sees; the n-grams it could memorise have one more."""
+    size: int = Field(100, ge=1)
+    """Units of the hidden layer."""
+    direct: bool = False
+    """Whether the output sees the words' vectors too."""
+
+    @property
+    def steps(self) -> int:
+        """``words``."""
+        return self.words
+
+    def width(self, embedding: int) -> int:
+        """The hidden units, and the words' vectors with direct connections."""
+        return self.size + (self.words * embedding if self.direct else 0)
+
+    def matrices(self, embedding: int) -> dict[str, Matrix]:
+        """H and d."""
+        return {"hidden.weight": Matrix(self.size, self.words * embedding), "hidden.bias": Matrix(self.size)}
+
+    def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
+        """tanh(H x + d), and x with direct connections."""
+        x_BTX = side_by_side(x_BLD, self.words)
+        h_BTH = torch.tanh(linear(x_BTX, weights["hidden.weight"]) + weights["hidden.bias"])
+        return torch.cat([h_BTH, x_BTX], dim=-1) if self.direct else h_BTH
+
+
+class LogBilinear(WindowConfig):
+    """A prediction of the next word's vector that is linear in those before it."""
+
+    kind: Literal["log-bilinear"] = "log-bilinear"
+    """The kind's name."""
+    words: int = Field(5, ge=1)
+    """How many words it sees."""
+    diagonal: bool = False
+    """Whether each C_i is diagonal."""
+
+    @property
+    def steps(self) -> int:
+        """``words``."""
+        return self.words
+
+    def width(self, embedding: int) -> int:
+        """As wide as a vector, so that the output can be tied."""
+        return embedding
+
+    def matrices(self, embedding: int) -> dict[str, Matrix]:
+        """Every C_i side by side; of diagonal ones, the diagonals."""
+        if self.diagonal:
+            return {"predict.weight": Matrix(self.words, embedding)}
+        return {"predict.weight": Matrix(embedding, self.words * embedding)}
+
+    def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
+        """sum_i C_i x_{t-i}."""
+        if self.diagonal:
+            return (x_BLD.unfold(1, self.words, 1).transpose(2, 3) * weights["predict.weight"]).sum(2)
+        return linear(side_by_side(x_BLD, self.words), weights["predict.weight"])
+
+
+class Convolution(WindowConfig):
+    """Causal convolutions on each other."""
+
+    kind: Literal["convolution"] = "convolution"
+    """The kind's name."""
+    layers: int = Field(2, ge=1)
+    """How many."""
+    words: int = Field(3, ge=1)
+    """How many places of the layer below each sees."""
+    size: int = Field(200, ge=1)
+    """Units of a layer."""
+
+    @property
+    def steps(self) -> int:
+        """What the top layer sees through those below."""
+        return self.layers * (self.words - 1) + 1
+
+    def width(self, embedding: int) -> int:
+        """The units of the top layer."""
+        return self.size
+
+    def matrices(self, embedding: int) -> dict[str, Matrix]:
+        """W and b of every layer."""
+        found: dict[str, Matrix] = {}
+        for layer in range(self.layers):
+            below = embedding if layer == 0 else self.size
+            found[f"layer{layer}.weight"] = Matrix(self.size, self.words * below)
+            found[f"layer{layer}.bias"] = Matrix(self.size)
+        return found
+
+    def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
+        """Layer on layer, each shorter than the one below by what it cannot see whole."""
+        for layer in range(self.layers):
+            windows = side_by_side(x_BLD, self.words)
+            x_BLD = torch.tanh(linear(windows, weights[f"layer{layer}.weight"]) + weights[f"layer{layer}.bias"])
+        return x_BLD
+
+
+AnyWindow = Annotated[Feedforward | LogBilinear | Convolution, Field(discriminator="kind"), by_kind]
+"""A body as a recipe names it: ``{kind = "feedforward", words = 5}``."""
+
+
+def side_by_side(x_BLD: Tensor, words: int) -> Tensor:
+    """Every ``words`` vectors that follow each other as one, the oldest first: B x (L - words + 1) x words D."""
+    return x_BLD.unfold(1, words, 1).transpose(2, 3).flatten(2)
+
+
+class Window(nn.Module):
+    """A body with its weights."""
+
+    def __init__(self, config: WindowConfig, embedding: int) -> None:
+        """``embedding`` numbers of a vector."""
+        super().__init__()
+        self.config, self.width = config, config.width(embedding)
+        self.weights = Weights(config.matrices(embedding))
+
+    def forward(self, x_BLD: Tensor) -> Tensor:
+        """The states of the last L - steps + 1 places of every row, B x T x width."""
+        states_BTH = self.config.states(x_BLD, self.weights.tensors())
+        return dropped(states_BTH, "window", self.config.dropout, self.training)
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights with what training starts from."""
+        self.weights.initialise(start, generator)

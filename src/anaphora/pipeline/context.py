@@ -1,0 +1,67 @@
+"""What a language model knows at a place in a text, as a value that can be kept, compared and gone on from."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Context:
+    """A place in a text."""
+
+    log_probs_V: Tensor
+    """ln p of every symbol there."""
+    state: Any
+    """What the stepper carries, of one row."""
+    read: int
+    """Units before it, ``<s>`` among them."""
+    inside: bool
+    """Whether a word of its sentence stands before it."""
+
+
+class State:
+    """A place in a text that a model writes into: ``model.BeginSentenceWrite(state)``.
+
+    Two states are equal when the same model can no longer tell them apart.
+    """
+
+    def __init__(self) -> None:
+        """It holds nothing yet."""
+        self._context: Context | None = None
+
+    @property
+    def context(self) -> Context:
+        """What a model wrote; ValueError when none has."""
+        if self._context is None:
+            raise ValueError("A state should be written before it is read: call BeginSentenceWrite(state) first.")
+        return self._context
+
+    def become(self, context: Context) -> None:
+        """Hold another place."""
+        self._context = context
+
+    def _key(self) -> tuple[bytes, ...]:
+        if self._context is None:
+            return ()
+        carried = self._context.state
+        tensors = [carried[name] for name in sorted(carried)] if isinstance(carried, dict) else [carried]
+        return (str(self._context.inside).encode(), *(tensor.numpy().tobytes() for tensor in tensors))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether what both hold is the same to the last bit."""
+        return self._key() == other._key() if isinstance(other, State) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Equal states have equal ones; a state that is written anew has another."""
+        return hash(self._key())
+
+    def __copy__(self) -> "State":
+        """Another state that holds the same place."""
+        other = State()
+        other._context = self._context
+        return other
+
+    def __deepcopy__(self, memo: object) -> "State":
+        """As ``__copy__``: what is held is never changed."""
+        return self.__copy__()

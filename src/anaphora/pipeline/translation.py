@@ -1,0 +1,69 @@
+"""A translation, and where the model looked as it wrote it."""
+
+from collections import abc
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from anaphora.evaluation.alignment import Links, hard_links, merge, spaced, words_of
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translation, and where the model looked as it wrote it."""
+
+    text: str
+    score: float
+    """ln p of the translation given its source, ``</s>`` included."""
+    finished: bool
+    """Whether it was closed by ``</s>``, and not cut for its length."""
+    source_pieces: tuple[str, ...]
+    """What the source was cut into, ``</s>`` included."""
+    target_pieces: tuple[str, ...]
+    """What the translation was put together from, with ``</s>`` when it is finished."""
+    weights: npt.NDArray[np.float32] | None = field(compare=False, repr=False)
+    """Attention [target pieces, source pieces]; None for models without."""
+    alternatives: tuple["Translation", ...] = ()
+    """Other translations that the beam finished, best first, no text twice."""
+    sentences: tuple["Translation", ...] = field(default=(), compare=False, repr=False)
+    """The translations of its sentences, where the text was split into them; ``weights`` is None then."""
+
+    def links(self) -> Links:
+        """Links between the space-separated words of the source and the translation, by where it looked most."""
+        links: set[tuple[int, int]] = set()
+        sources = targets = 0
+        for part in self.sentences or (self,):
+            source, target = part._units()
+            if part.weights is not None:
+                found = hard_links(part.weights, len(source), len(target))
+                links |= {(sources + i, targets + j) for i, j in found}
+            sources, targets = sources + len(source), targets + len(target)
+        source, target = self._units()
+        return merge(links, words_of(source), words_of(target))
+
+    def _units(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The pieces of both sides without ``</s>``."""
+        return self.source_pieces[:-1], self.target_pieces[: len(self.target_pieces) - self.finished]
+
+    @classmethod
+    def joined(cls, text: str, parts: abc.Sequence["Translation"], gaps: abc.Sequence[tuple[str, str]]) -> Self:
+        """The translation ``text`` that the translations of its sentences make, with no alternatives.
+
+        ``gaps`` are what stands in front of every sentence but the first, in the source and in the translation.
+        """
+        pieces: tuple[list[str], list[str]] = ([], [])
+        for part, spaces in zip(parts, (("", ""), *gaps), strict=True):
+            for side, units, space in zip(pieces, part._units(), spaces, strict=True):
+                side += spaced(units, bool(space)) if side else units
+        finished = all(part.finished for part in parts)
+        return cls(
+            text=text,
+            score=sum(part.score for part in parts),
+            finished=finished,
+            source_pieces=(*pieces[0], *parts[-1].source_pieces[-1:]),
+            target_pieces=(*pieces[1], *(parts[-1].target_pieces[-1:] if finished else ())),
+            weights=None,
+            sentences=tuple(parts),
+        )

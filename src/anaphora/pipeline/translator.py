@@ -1,0 +1,194 @@
+"""Texts translated, and given translations scored."""
+
+from collections import abc
+from dataclasses import replace
+
+from anaphora.data.pairs import LazyBatches, search_batches
+from anaphora.data.ragged import Ragged
+from anaphora.errors import DataError
+from anaphora.evaluation.config import TranslationEvaluation
+from anaphora.events import Progress, Report, silent
+from anaphora.pipeline.network import Network
+from anaphora.pipeline.translation import Translation
+from anaphora.search.beam import beam as beam_search
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.scoring import score
+from anaphora.text.coder import TextCoder
+from anaphora.text.sentences import Passage, Splitter
+
+_BATCH_TOKENS = 2048
+"""Source tokens that are searched side by side."""
+
+_EVALUATION = TranslationEvaluation()
+
+
+class Translator:
+    """Translates texts, and scores translations that are given."""
+
+    def __init__(
+        self,
+        model: Network,
+        source: TextCoder,
+        target: TextCoder,
+        evaluation: TranslationEvaluation = _EVALUATION,
+        splitter: Splitter | None = None,
+    ) -> None:
+        """The network may go on being trained in between: it is read anew by every call.
+
+        Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
+        into sentences by ``splitter``, or not at all.
+        """
+        self._splitter = splitter
+        self._model = model
+        self._source = source
+        self._target = target
+        self.evaluation = evaluation
+
+    def translate(
+        self,
+        texts: abc.Sequence[str],
+        *,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        alternatives: int = 0,
+        report: Report = silent,
+    ) -> list[Translation]:
+        """The translation of every text, in their order; an empty text has an empty one.
+
+        ``beam`` and ``length_penalty`` are the run's own where they are None. With ``alternatives``, as many others as
+        the beam finished besides, up to that number. Raises ConfigError for a beam below 1.
+        """
+        size = self.evaluation.beam if beam is None else beam
+        penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
+        stepper = self._model.stepper()
+        rows = self._encode(texts)
+        full = [place for place, row in enumerate(rows) if row]
+        answers = [Translation("", 0.0, True, (), (), None)] * len(rows)
+        done = len(rows) - len(full)
+        for batch in self._batches([rows[place] for place in full]):
+            found = beam_search(
+                stepper,
+                batch,
+                size=size,
+                max_length=[longest(length - 1) for length in batch.inputs.lengths_B.tolist()],
+                length_penalty=penalty,
+            )
+            for number, hypotheses in zip(batch.numbers_B.tolist(), found, strict=True):
+                answers[full[number]] = self._answer(rows[full[number]], hypotheses, alternatives)
+            done += len(found)
+            report(Progress("translate", done, len(rows), "sentences"))
+        return answers
+
+    def translate_text(
+        self,
+        texts: abc.Sequence[str],
+        *,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        alternatives: int = 0,
+        report: Report = silent,
+    ) -> list[Translation]:
+        """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
+
+        The alternatives of a text are those with another translation of one sentence, the best first. Where the run
+        takes lines whole (text.sentences), a text is one sentence.
+        """
+        _demand_several(texts)
+        split = self._splitter.split if self._splitter else Passage.whole
+        passages = [split(text) for text in texts]
+        every = [sentence for passage in passages for sentence in passage.sentences]
+        found = iter(
+            self.translate(every, beam=beam, length_penalty=length_penalty, alternatives=alternatives, report=report)
+        )
+        return [self._together(passage, [next(found) for _ in passage.sentences], alternatives) for passage in passages]
+
+    def _together(self, passage: Passage, parts: list[Translation], most: int) -> Translation:
+        """One translation of the sentences of a passage, its alternatives with another translation of one of them."""
+        gaps = self._splitter.gaps(passage) if self._splitter else passage.gaps
+
+        def put(chosen: list[Translation]) -> Translation:
+            text = passage.with_sentences([part.text for part in chosen], gaps)
+            if len(chosen) == 1:
+                return replace(chosen[0], text=text, alternatives=())
+            return Translation.joined(text, chosen, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
+
+        if not parts:
+            return Translation(gaps[0], 0.0, True, (), (), None)
+        others = [
+            put([*parts[:place], other, *parts[place + 1 :]])
+            for place, part in enumerate(parts)
+            for other in part.alternatives
+        ]
+        others.sort(key=lambda other: -other.score)
+        return replace(put(parts), alternatives=tuple(others[: max(0, most)]))
+
+    def score_pairs(
+        self, sources: abc.Sequence[str], targets: abc.Sequence[str], *, report: Report = silent
+    ) -> list[Translation]:
+        """The given translations with the scores and the attention that the model gives them, in their order.
+
+        Raises DataError for unequal counts.
+        """
+        if len(sources) != len(targets):
+            raise DataError(
+                f"Sources and translations should be equally many, but there are {len(sources):,} sources and "
+                f"{len(targets):,} translations: give both sides of the same pairs."
+            )
+        stepper = self._model.stepper()
+        rows = self._encode(sources)
+        answers: dict[int, Translation] = {}
+        for batch in self._batches(rows, [self._target.encode(text) for text in targets]):
+            found = score(stepper, batch)
+            for number, hypothesis in zip(batch.numbers_B.tolist(), found, strict=True):
+                answers[number] = self._translation(targets[number], rows[number], hypothesis)
+            report(Progress("score", len(answers), len(rows), "pairs"))
+        return [answers[number] for number in range(len(rows))]
+
+    def _encode(self, texts: abc.Sequence[str]) -> list[list[int]]:
+        _demand_several(texts)
+        return [self._source.encode(text) for text in texts]
+
+    def _batches(self, sources: list[list[int]], targets: list[list[int]] | None = None) -> LazyBatches:
+        return search_batches(
+            Ragged.of(sources),
+            self._source.symbols,
+            batch_tokens=_BATCH_TOKENS,
+            targets=None if targets is None else Ragged.of(targets),
+            target=self._target.symbols,
+        )
+
+    def _answer(self, row: list[int], hypotheses: list[Hypothesis], alternatives: int) -> Translation:
+        by_text: dict[str, Hypothesis] = {}
+        for hypothesis in hypotheses:
+            by_text.setdefault(self._target.decode(hypothesis.ids), hypothesis)
+        (text, best), *others = by_text.items()
+        return self._translation(
+            text,
+            row,
+            best,
+            tuple(self._translation(text, row, other) for text, other in others[: max(0, alternatives)]),
+        )
+
+    def _translation(
+        self, text: str, row: list[int], hypothesis: Hypothesis, alternatives: tuple[Translation, ...] = ()
+    ) -> Translation:
+        end = [self._target.symbols.eos] if hypothesis.finished else []
+        return Translation(
+            text=text,
+            score=hypothesis.score,
+            finished=hypothesis.finished,
+            source_pieces=tuple(self._source.pieces([*row, self._source.symbols.eos])),
+            target_pieces=tuple(self._target.pieces([*hypothesis.ids, *end])),
+            weights=None if hypothesis.weights is None else hypothesis.weights.numpy(),
+            alternatives=alternatives,
+        )
+
+
+def _demand_several(texts: abc.Sequence[str]) -> None:
+    if isinstance(texts, str):
+        raise TypeError("Several texts were expected, but one came: put it into a list, as in [text].")
+
+
+def longest(units: int) -> int:
+    """How many symbols a translation of ``units`` may take, ``</s>`` included: far more than it ever should."""
+    return min(3 * units + 10, 2 * units + 200)

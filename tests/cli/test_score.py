@@ -1,0 +1,111 @@
+"""``score`` and ``rescore`` from the command line, over a count model and a translator."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from anaphora.cli.app import main
+
+COUNTED = """
+task = "language-model"
+model = "ngram"
+[text]
+units = "word"
+tokenise = "none"
+[ngram]
+order = 3
+"""
+
+
+@pytest.fixture
+def counted(toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    experiment, run = tmp_path / "counted.toml", tmp_path / "counted"
+    experiment.write_text(COUNTED)
+    assert main(["train", str(experiment), "--data", str(toy_book), "--run", str(run)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == f"{run}\n"
+    assert "discounts" in shown.err  # forty lines are too few for them
+    return run
+
+
+def test_a_count_model_is_made_scored_resumed_and_described(
+    counted: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, scores = tmp_path / "text", tmp_path / "scores"
+    text.write_text("line 3 of the little book\n\nline 3 of the zebra\n")
+    assert main(["score", str(counted), str(text), "--output", str(scores)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "" and "3 lines, log10 p" in shown.err and "1 unknown" in shown.err
+    assert main(["score", str(counted), str(text)]) == 0
+    assert capsys.readouterr().out == scores.read_text()
+    assert main(["score", str(counted), str(text), "--json"]) == 0
+    objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [f"{one['log10']:.6f}" for one in objects] == scores.read_text().splitlines()
+    assert [one["units"] for one in objects] == [7, 1, 6] and objects[2]["unknown"] == 1
+
+    weights = (counted / "checkpoints" / "step-1" / "model.safetensors").read_bytes()
+    assert main(["train", "--resume", "--run", str(counted)]) == 0
+    assert (counted / "checkpoints" / "step-1" / "model.safetensors").read_bytes() == weights
+    assert main(["info", str(counted)]) == main(["generate", str(counted), "--prompt", "line 3", "--seed", "1"]) == 0
+    assert "all whole" in capsys.readouterr().out
+    assert main(["evaluate", str(counted), "--text", str(toy_book), "--json"]) == 0
+    [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+    assert figures["perplexity"] < 3
+    assert main(["check", str(tmp_path / "counted.toml"), "--data", str(toy_book)]) == 0
+
+
+def test_a_count_model_starts_from_no_other_run(
+    counted: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "--from", str(counted), "--data", str(toy_book), "--run", str(tmp_path / "second")]) == 2
+    assert "count the old text and the new one together" in capsys.readouterr().err
+
+
+def test_pairs_are_scored_by_a_translator(
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, pairs = tmp_path / "run", tmp_path / "pairs.tsv"
+    assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
+    pairs.write_text("adf\tfda\nbeg\tgeb\n")
+    capsys.readouterr()
+    assert main(["score", str(run), str(pairs)]) == 0
+    first, second = map(float, capsys.readouterr().out.split())
+    assert first < 0 and second < 0 and not math.isclose(first, second)
+    pairs.write_text("adf\tfda\nbeg\n")
+    assert main(["score", str(run), str(pairs)]) == 2
+    assert "line 2 has 1 column(s)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("moses", "0 ||| line 3 ||| tm= -1 ||| -1 ||| 0-0", "0 ||| line 3 ||| tm= -1 LM0= {ln} ||| -1 ||| 0-0"),
+        ("kaldi", "utterance-1 line 3", "utterance-1 {cost}"),
+        ("srilm", "-5 -6 2 line 3", "-5 {log10} 2 line 3"),
+    ],
+)
+def test_a_list_is_rescored_in_the_base_of_its_format(
+    counted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, before: str, after: str
+) -> None:
+    nbest, text = tmp_path / "nbest", tmp_path / "text"
+    text.write_text("line 3\n")
+    nbest.write_text(f"{before}\n")
+    assert main(["score", str(counted), str(text), "--json"]) == 0
+    log10 = json.loads(capsys.readouterr().out)["log10"]
+    assert main(["rescore", str(counted), str(nbest), "--format", kind]) == 0
+    shown = capsys.readouterr()
+    ln = log10 * math.log(10)
+    assert shown.out == after.format(ln=f"{ln:.6f}", cost=f"{-ln:.6f}", log10=f"{log10:.6f}") + "\n"
+    assert f"base {'10' if kind == 'srilm' else 'e'}" in shown.err
+
+
+def test_an_unknown_format_is_answered_with_the_known_ones(
+    counted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nbest").write_text("0 ||| a ||| b ||| 1\n")
+    assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "mose"]) == 2
+    assert "Did you mean 'moses'?" in capsys.readouterr().err
+    assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "srilm"]) == 2
+    assert "nbest:1 should begin with the acoustic score" in capsys.readouterr().err

@@ -1,0 +1,134 @@
+"""Language models with a fixed window: their papers' equations by hand, and what holds for every model of text."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from anaphora.models.registry import build
+from anaphora.models.window_model import WindowModel
+from anaphora.nn.randomness import draws
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.search.scoring import score
+
+SYMBOLS = Symbols(11, 0, 1, 2, 3)
+END = SYMBOLS.eos
+KINDS: list[dict[str, Any]] = [
+    {"kind": "feedforward", "words": 3, "size": 16},
+    {"kind": "feedforward", "words": 2, "size": 16, "direct": True},
+    {"kind": "feedforward", "words": 1, "size": 8},
+    {"kind": "log-bilinear", "words": 3},
+    {"kind": "log-bilinear", "words": 4, "diagonal": True},
+    {"kind": "convolution", "layers": 3, "words": 2, "size": 24},
+]
+EVERY_KIND = pytest.mark.parametrize("window", KINDS, ids=lambda window: "-".join(map(str, window.values())))
+TEXT = [END, 5, 6, 7, END, 8, 9, 5, 5, END, 10, 6]
+
+
+def make(window: dict[str, Any]) -> WindowModel:
+    tables = {"model": "window", "embedding": {"size": 8}, "window": window}
+    model = build("language-model", tables, {"text": SYMBOLS}, "test.toml")
+    assert isinstance(model, WindowModel)
+    model.initialise(seed=4)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.1 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(weight.numel()))
+    return model.eval()
+
+
+def window_of(ids: list[list[int]], lengths: list[int] | None = None, continues: bool = False) -> Batch:
+    block = torch.tensor(ids)
+    lengths_B = torch.tensor(lengths or [block.shape[1] - 1] * len(ids))
+    going_on = torch.full((len(ids),), continues)
+    return Batch(
+        Sequence(block[:, :-1], lengths_B), Sequence(block[:, 1:], lengths_B), torch.arange(len(ids)), going_on
+    )
+
+
+def by_hand(model: WindowModel, before: list[int]) -> Tensor:
+    """The log-probabilities behind ``before``, which holds as many ids as the model sees."""
+    weights, config = model.window.weights.tensors(), model.config.window
+    x = [model.embedding.weight[unit] for unit in before]
+    if config.kind == "feedforward":
+        state = torch.tanh(weights["hidden.weight"] @ torch.cat(x) + weights["hidden.bias"])
+        state = torch.cat([state, *x]) if config.direct else state  # type: ignore[union-attr]
+    elif config.kind == "log-bilinear":
+        C = weights["predict.weight"]
+        full = [C[i].diag() for i in range(len(x))] if config.diagonal else C.chunk(len(x), dim=1)  # type: ignore[union-attr]
+        state = sum((C_i @ x_i for C_i, x_i in zip(full, x, strict=True)), torch.zeros(8))
+    else:
+        for layer in range(config.layers):  # type: ignore[union-attr]
+            W, b = weights[f"layer{layer}.weight"], weights[f"layer{layer}.bias"]
+            x = [torch.tanh(W @ torch.cat(x[i : i + 2]) + b) for i in range(len(x) - 1)]
+        [state] = x
+    return torch.log_softmax(model.output.weight @ state + model.output.bias, 0)
+
+
+@EVERY_KIND
+@torch.no_grad()
+def test_a_window_of_text_costs_what_the_equations_say(window: dict[str, Any]) -> None:
+    model = make(window)
+    steps = model.config.window.steps
+    padded = [END] * steps + TEXT
+    expected = -sum(
+        float(by_hand(model, padded[place - steps : place])[padded[place]]) for place in range(steps + 1, len(padded))
+    )
+    loss, carry = model(window_of([TEXT]))
+    assert float(loss.sum) == pytest.approx(expected, rel=1e-5) and loss.count == len(TEXT) - 1
+    assert carry["ids"].tolist() == [padded[len(padded) - steps : -1]]
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("cut", [1, 2, 7])
+@torch.no_grad()
+def test_carried_words_equal_one_long_pass(window: dict[str, Any], cut: int) -> None:
+    model = make(window)
+    whole, _ = model(window_of([TEXT]))
+    first, carry = model(window_of([TEXT[: cut + 1]]))
+    second, _ = model(window_of([TEXT[cut:]], continues=True), carry)
+    assert float(first.sum + second.sum) == pytest.approx(float(whole.sum), rel=1e-5)
+    afresh, _ = model(window_of([TEXT[cut:]]), carry)
+    assert float(afresh.sum) == pytest.approx(float(model(window_of([TEXT[cut:]]))[0].sum), rel=1e-6)
+
+
+@EVERY_KIND
+@torch.no_grad()
+def test_what_stands_behind_a_row_is_never_looked_at(window: dict[str, Any]) -> None:
+    model = make(window)
+    short = [END, 8, 9]
+    both, carry = model(window_of([TEXT, [*short, *[0] * (len(TEXT) - 3)]], [len(TEXT) - 1, 2]))
+    one, other = model(window_of([TEXT])), model(window_of([short]))
+    assert float(both.sum) == pytest.approx(float(one[0].sum + other[0].sum), rel=1e-5)
+    assert torch.equal(carry["ids"], torch.cat([one[1]["ids"], other[1]["ids"]]))
+
+
+@EVERY_KIND
+@torch.no_grad()
+def test_search_steps_through_what_a_window_computes_in_any_batch(window: dict[str, Any]) -> None:
+    model = make(window)
+    rows = [TEXT[1:], [8, 9, END], [5, END]]
+    targets = torch.zeros(3, len(TEXT) - 1, dtype=torch.long)
+    for target, row in zip(targets, rows, strict=True):
+        target[: len(row)] = torch.tensor(row)
+    inputs = Sequence(torch.full((3, 1), END), torch.ones(3, dtype=torch.long))
+    batch = Batch(inputs, Sequence(targets, torch.tensor(list(map(len, rows)))), torch.arange(3), torch.zeros(3) > 0)
+    found = [hypothesis.score for hypothesis in score(model.stepper(), batch)]
+    for number, row in enumerate(rows):
+        assert found[number] == pytest.approx(-float(model(window_of([[END, *row]]))[0].sum), rel=1e-5)
+        alone = Batch(
+            Sequence(inputs.ids_BT[:1], inputs.lengths_B[:1]),
+            Sequence(targets[number : number + 1, : len(row)], torch.tensor([len(row)])),
+            torch.arange(1),
+            torch.zeros(1) > 0,
+        )
+        assert score(model.stepper(), alone)[0].score == found[number]
+
+
+@EVERY_KIND
+def test_every_weight_learns(window: dict[str, Any]) -> None:
+    model = make(window | {"dropout": 0.1}).train()
+    with draws(1, 1):
+        loss, _ = model(window_of([TEXT]))
+    loss.sum.backward()
+    assert [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()] == []

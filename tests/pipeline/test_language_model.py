@@ -1,0 +1,180 @@
+"""The scores of language models, by the names and meanings of KenLM: one suite for count models and recurrent ones."""
+
+import copy
+import math
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from anaphora.data.store import TextStore
+from anaphora.events import Event, Progress
+from anaphora.models import registry
+from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.pipeline import LanguageModel
+from anaphora.pipeline.context import State
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import TextCoder
+from anaphora.text.subwords import SubwordCoder
+from anaphora.text.words import WordCoder
+
+WORDS = ["the", "man", "walks", "and", "a", "woman", "sees", "big", "red", "dogs", "in", "every", "house"]
+LINES = [" ".join(random.Random(n).choices(WORDS, k=1 + n % 9)) for n in range(200)]
+RECURRENT = {"embedding": {"size": 8}, "recurrence": {"cell": {"kind": "gru"}, "layers": 2, "size": 16}}
+
+
+def word_coder() -> TextCoder:
+    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="none", language="en")
+
+
+def character_coder() -> TextCoder:
+    return CharacterCoder.learn(LINES, lowercase=False, least=1)
+
+
+def subword_coder() -> TextCoder:
+    return SubwordCoder.learn(LINES, size=300, lowercase=False, byte_fallback=True)
+
+
+def counted(coder: TextCoder, order: int = 3) -> LanguageModel:
+    eos = coder.symbols.eos
+    ids = [eos] + [unit for line in LINES for unit in (*coder.encode(line), eos)]
+    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), coder.symbols)
+    model.fit(TextStore(np.array(ids), len(LINES), 1, 1), lambda order: None)
+    return LanguageModel(model, coder)
+
+
+def recurrent(coder: TextCoder) -> LanguageModel:
+    model = registry.build("language-model", RECURRENT, {"text": coder.symbols}, "test.toml")
+    model.initialise(3)
+    return LanguageModel(model, coder)
+
+
+Make = Callable[[TextCoder], LanguageModel]
+EVERY_MODEL = pytest.mark.parametrize("make", [counted, recurrent], ids=["ngram", "recurrent"])
+EVERY_CODER = pytest.mark.parametrize("coder", [word_coder, subword_coder, character_coder])
+SENTENCES = ["the man walks", "a", "", "every red dogs sees a zebra", "in in in in in in in in in"]
+
+
+@EVERY_MODEL
+@EVERY_CODER
+def test_a_score_is_the_sum_of_the_scores_of_words_and_of_chained_states(
+    make: Make, coder: Callable[[], TextCoder]
+) -> None:
+    model = make(coder())
+    for sentence in SENTENCES:
+        words = sentence.split()
+        every = list(model.full_scores(sentence))
+        assert len(every) == len(words) + 1
+        assert model.score(sentence) == pytest.approx(sum(word.log_prob for word in every), abs=1e-9)
+        state, after, total = model.State(), model.State(), 0.0
+        model.BeginSentenceWrite(state)
+        for word, expected in zip([*words, "</s>"], every, strict=True):
+            found = model.BaseFullScore(state, word, after)
+            assert found == pytest.approx(expected, abs=1e-9)
+            assert model.BaseScore(state, word, model.State()) == found.log_prob
+            total += found.log_prob
+            state, after = after, state
+        assert total == pytest.approx(model.score(sentence), abs=1e-9)
+        assert model.perplexity(sentence) == pytest.approx(10 ** (-total / (len(words) + 1)))
+        assert model.score(sentence, eos=False) == pytest.approx(total - every[-1].log_prob, abs=1e-9)
+
+
+@EVERY_MODEL
+@EVERY_CODER
+def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: Callable[[], TextCoder]) -> None:
+    model, heard = make(coder()), list[Event]()
+    together = model.score_lines([*SENTENCES, *LINES], report=heard.append)
+    assert heard[-1] == Progress("score", len(SENTENCES) + len(LINES), len(SENTENCES) + len(LINES), "lines")
+    for sentence, found in zip(SENTENCES, together, strict=False):
+        assert model.score_lines([sentence]) == [found]
+        assert found.log10 == pytest.approx(model.score(sentence), abs=1e-5)
+        assert found.nats == pytest.approx(found.log10 * math.log(10))
+
+
+@EVERY_MODEL
+def test_an_unknown_word_is_marked_and_not_in_the_model(make: Make) -> None:
+    model = make(word_coder())
+    assert "man" in model and "zebra" not in model and "" not in model
+    assert [word.oov for word in model.full_scores("the zebra walks")] == [False, True, False, False]
+    assert [line.unknown for line in model.score_lines(["the zebra", "the man"])] == [1, 0]
+
+
+def test_a_count_model_says_how_long_an_ngram_it_found() -> None:
+    model = counted(word_coder(), order=3)
+    assert model.order == 3
+    seen = LINES[8].split()
+    assert [word.ngram_length for word in model.full_scores(LINES[8])] == [2, *[3] * len(seen)]
+    assert next(model.full_scores("zebra", bos=False)).ngram_length == 1
+
+
+def test_a_recurrent_model_remembers_every_word() -> None:
+    model = recurrent(word_coder())
+    assert model.order == 0
+    assert [word.ngram_length for word in model.full_scores("the man walks")] == [2, 3, 4, 5]
+
+
+def test_without_a_begin_a_count_model_knows_nothing_of_what_came_before() -> None:
+    model = counted(word_coder())
+    total = math.fsum(10 ** next(model.full_scores(word, bos=False)).log_prob for word in [*WORDS, "zebra"])
+    state = model.State()
+    model.NullContextWrite(state)
+    total += 10 ** model.BaseScore(state, "</s>", model.State())
+    assert total == pytest.approx(1, abs=1e-6)
+
+
+@EVERY_MODEL
+def test_states_that_a_model_cannot_tell_apart_are_equal(make: Make) -> None:
+    model = make(word_coder())
+
+    def behind(sentence: str) -> State:
+        state = model.State()
+        model.BeginSentenceWrite(state)
+        for word in sentence.split():
+            model.BaseScore(state, word, state)
+        return state
+
+    one, again, other = behind("the man walks"), behind("the man walks"), behind("the man sees")
+    assert one == again and hash(one) == hash(again) and one != other
+    assert copy.copy(one) == one == copy.deepcopy(one)
+    assert model.State() == model.State() != one
+    # two words before count to a model of order 3, all words to a recurrent one
+    assert (behind("a big man walks") == behind("red dogs man walks")) is (model.order == 3)
+
+
+def test_a_state_is_written_before_it_is_read() -> None:
+    model = counted(word_coder())
+    with pytest.raises(ValueError, match="BeginSentenceWrite"):
+        model.BaseScore(model.State(), "man", model.State())
+
+
+def test_one_line_in_place_of_a_list_is_refused() -> None:
+    with pytest.raises(TypeError, match="put it into a list"):
+        counted(word_coder()).score_lines("the man")
+
+
+@EVERY_CODER
+def test_what_is_heard_is_the_text_that_is_written(coder: Callable[[], TextCoder]) -> None:
+    model, pieces = counted(coder()), 0
+    for seed in range(20):
+        heard: list[str] = []
+        written = model.generate("the man", seed=seed, length=30, heard=heard.append)
+        assert "".join(heard) == written.text
+        pieces += len(heard)
+    assert pieces > 2 * 20
+    heard = []
+    assert model.generate("the", beam=3, heard=heard.append).text == "".join(heard)
+
+
+def test_sampling_from_the_likeliest_unit_alone_is_greedy() -> None:
+    model = counted(word_coder())
+    assert model.generate("the", top_k=1, length=9).text == model.generate("the", beam=1, length=9).text
+    assert model.generate("the", top_p=1e-9, length=9).text == model.generate("the", beam=1, length=9).text
+
+
+def test_a_recurrent_model_scores_a_line_as_it_predicts_it() -> None:
+    model = recurrent(word_coder())
+    [found] = model.score_lines(["the man walks"])
+    with torch.no_grad():
+        assert model.evaluate(["the man walks"]).nats == pytest.approx(-found.nats, rel=1e-5)
