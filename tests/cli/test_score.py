@@ -105,7 +105,7 @@ def test_an_unknown_format_is_answered_with_the_known_ones(
     counted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "nbest").write_text("0 ||| a ||| b ||| 1\n")
-    assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "mose"]) == 2
+    assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "moze"]) == 2
     assert "Did you mean 'moses'?" in capsys.readouterr().err
     assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "srilm"]) == 2
     assert "nbest:1 should begin with the acoustic score" in capsys.readouterr().err

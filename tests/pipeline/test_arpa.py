@@ -21,7 +21,7 @@ tokenise = "none"
 order = 4
 """
 
-WORDS = ["the", "man", "walks", "sees", "caf\u00e9", "no\u00a0break", "a"]
+WORDS = ["the", "man", "walks", "sees", "na\u00efve", "no\u00a0break", "a"]
 
 SMALL = """\\data\\
 ngram 1=4
@@ -92,7 +92,7 @@ def test_a_file_read_again_is_the_same_model(run: Path, tmp_path: Path, name: st
     before, after = load(run), load(path)
     assert isinstance(before, LanguageModel) and isinstance(after, LanguageModel)
     assert after.order == before.order == 4
-    for line in ["the man walks", "", "a a a a a", "zebra sees the caf\u00e9"]:
+    for line in ["the man walks", "", "a a a a a", "zebra sees the na\u00efve"]:
         assert after.score(line) == pytest.approx(before.score(line), abs=1e-4)
         assert [word[1:] for word in after.full_scores(line)] == [word[1:] for word in before.full_scores(line)]
     again = tmp_path / f"again-{name}"
