@@ -7,21 +7,32 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels.arithmetic import Arithmetic, Precision, arithmetic_for, has_packing, prepare, products_in
+from anaphora.kernels.arithmetic import (
+    FEW_ROWS,
+    LARGE_WEIGHT,
+    Arithmetic,
+    Precision,
+    arithmetic_for,
+    has_packing,
+    prepare,
+    products_in,
+)
 from anaphora.kernels.cells import Lstm
 from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.softmax import softmax_loss
 
-TOLERANCE: dict[Arithmetic, float] = {"plain": 1e-5, "packed": 1e-5, "bf16": 2e-2}
+TOLERANCE: dict[Arithmetic, float] = {"plain": 1e-5, "packed": 1e-5, "mixed": 1e-5, "bf16": 2e-2}
 """Of the norm of what is compared, or of the terms that it is the sum of: these may cancel, their roundings do not."""
 
+NEEDS_PACKING = pytest.mark.skipif(not has_packing(), reason="this torch cannot pack weights")
 EACH_ARITHMETIC = pytest.mark.parametrize(
     "arithmetic",
     [
         "plain",
-        pytest.param("packed", marks=pytest.mark.skipif(not has_packing(), reason="this torch cannot pack weights")),
+        pytest.param("packed", marks=NEEDS_PACKING),
+        pytest.param("mixed", marks=NEEDS_PACKING),
         "bf16",
     ],
 )
@@ -72,6 +83,21 @@ def test_a_network_has_the_plain_loss_and_gradients_up_to_rounding(arithmetic: A
         assert_near(found, exact, arithmetic)
 
 
+@NEEDS_PACKING
+@pytest.mark.parametrize(
+    ("rows", "outer", "packs"), [(FEW_ROWS, 512, True), (FEW_ROWS + 1, 512, False), (8, 64, False)]
+)
+def test_mixed_packs_large_weights_for_few_rows(rows: int, outer: int, packs: bool) -> None:
+    weight, a = normal(outer, LARGE_WEIGHT // 512), normal(rows, LARGE_WEIGHT // 512, seed=1)
+    with products_in("mixed"):
+        ready = prepare(weight, rows)
+    assert (type(ready) is not type(prepare(weight, rows))) is packs
+    dy = normal(rows, outer, seed=2)
+    assert_near(ready.times(a), a @ weight.T, "mixed")
+    assert_near(ready.back(dy), dy @ weight, "mixed")
+    assert torch.equal(ready.outer(dy, a), dy.T @ a)
+
+
 def test_bf16_rounds_and_only_within_its_block() -> None:
     weight, a = normal(20, 20), normal(20, 20, seed=1)
     with products_in("bf16"):
@@ -96,16 +122,17 @@ AVX512 = AVX2 | {"avx512_f"}
 @pytest.mark.parametrize(
     ("precision", "features", "expected"),
     [
-        ("auto", AVX2, "plain"),
+        ("auto", frozenset(), "plain"),
+        ("auto", AVX2, "mixed"),
         ("auto", AVX512, "packed"),
         ("auto", AVX512 | {"avx512_bf16"}, "bf16"),
         ("auto", AVX512 | {"amx_bf16"}, "bf16"),
         ("fp32", AVX512 | {"avx512_bf16"}, "packed"),
-        ("fp32", AVX2, "plain"),
+        ("fp32", AVX2, "mixed"),
         ("bf16", AVX2, "bf16"),
     ],
 )
 def test_the_processor_decides(precision: Precision, features: frozenset[str], expected: Arithmetic) -> None:
-    if expected == "packed" and not has_packing():
+    if expected in ("packed", "mixed") and not has_packing():
         expected = "plain"
     assert arithmetic_for(precision, features.__contains__) == expected

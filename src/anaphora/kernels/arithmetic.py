@@ -1,8 +1,9 @@
 """In which arithmetic the matrix products of training are made, chosen by what the processor has.
 
     plain    torch's own product; everywhere, and always in double precision
-    packed   fp32 through oneDNN, the weight laid out for it once a pass; where the processor has AVX-512 (without it
-             this is no faster)
+    packed   fp32 through oneDNN, the weight laid out for it once a pass; where the processor has AVX-512
+    mixed    packed where a product has few rows and a large weight, as in a time loop, else plain; where the processor
+             has AVX2 alone, on which no other product is faster for it
     bf16     operands rounded to bf16, sums in fp32, the result rounded to bf16 and widened again. Weights, memory
              cells, softmax and optimizer stay in fp32. Where the processor has no such instructions the same roundings
              are made around a product in fp32
@@ -21,7 +22,10 @@ from torch import Tensor
 from torch.nn import functional
 
 Precision = Literal["auto", "fp32", "bf16"]
-Arithmetic = Literal["plain", "packed", "bf16"]
+Arithmetic = Literal["plain", "packed", "mixed", "bf16"]
+
+FEW_ROWS, LARGE_WEIGHT = 128, 1 << 18
+"""Up to how many rows, and from how many numbers, a product is packed in "mixed"."""
 
 _current: ContextVar[Arithmetic] = ContextVar("arithmetic", default="plain")
 
@@ -54,7 +58,9 @@ def arithmetic_for(precision: Precision, has: Callable[[str], bool] | None = Non
     has = has or _processor_has
     if precision == "bf16" or (precision == "auto" and (has("avx512_bf16") or has("amx_bf16"))):
         return "bf16"
-    return "packed" if has("avx512_f") and has_packing() else "plain"
+    if not has_packing():
+        return "plain"
+    return "packed" if has("avx512_f") else "mixed" if has("avx2") else "plain"
 
 
 def prepare(weight_NK: Tensor, rows: int) -> Prepared:
@@ -62,7 +68,12 @@ def prepare(weight_NK: Tensor, rows: int) -> Prepared:
     arithmetic = _current.get()
     if arithmetic == "plain" or weight_NK.dtype != torch.float32 or weight_NK.device.type != "cpu":
         return _Plain(weight_NK)
-    return _Packed(weight_NK, rows) if arithmetic == "packed" else _Rounded(weight_NK)
+    if arithmetic == "bf16":
+        return _Rounded(weight_NK)
+    if arithmetic == "packed":
+        return _Packed(weight_NK, rows)
+    suits = rows <= FEW_ROWS and weight_NK.numel() >= LARGE_WEIGHT
+    return _PackedWeight(weight_NK, rows) if suits else _Plain(weight_NK)
 
 
 @cache
@@ -94,9 +105,12 @@ class _Plain:
         return dy_RN.T @ a_RK
 
 
-class _Packed:
+class _PackedWeight(_Plain):
+    """The two products with the weight packed, that over many rows plain."""
+
     def __init__(self, weight_NK: Tensor, rows: int) -> None:
-        self._weight_NK, self._rows = weight_NK.detach(), rows
+        super().__init__(weight_NK.detach())
+        self._rows = rows
         self._there = torch.ops.mkldnn._reorder_linear_weight(self._weight_NK, rows)
         self._back: Tensor | None = None
 
@@ -107,6 +121,10 @@ class _Packed:
         if self._back is None:
             self._back = torch.ops.mkldnn._reorder_linear_weight(self._weight_NK.T.contiguous(), self._rows)
         return _through_onednn(dy_XN, self._back)
+
+
+class _Packed(_PackedWeight):
+    """All three through oneDNN."""
 
     def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
         return _through_onednn(dy_RN.T.contiguous(), a_RK.T.contiguous())

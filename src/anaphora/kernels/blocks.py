@@ -1,46 +1,92 @@
-"""The signals of a scan: one block of all steps for each, and how a carried signal shares its block with its past."""
+"""The signals of a scan: the rows of all steps of each, and how a carried signal shares them with its past."""
 
+import torch
 from torch import Tensor
 
-from anaphora.kernels.parts import previous
+from anaphora.kernels.parts import is_previous, signal_of
+from anaphora.kernels.rows import Rows
 
 
-class Blocks(dict[str, Tensor]):
-    """T x B x width tensors by the name under which a part reads or writes them.
+class Blocks:
+    """The rows of every signal (R x width), by the name under which a part reads or writes it.
 
-    For a carried signal one buffer of T + 1 steps holds the value before the first step and every step; ``"h"`` and
-    ``"previous h"`` are two views of it, one step apart. Gradients are laid out the same way, so that what flows one
+    For a carried signal one buffer of B + R rows holds the value before the first step and every step; ``"h"`` and
+    ``"previous h"`` are two readings of it, one step apart. Gradients are laid out the same way, so that what flows one
     step back is added where the step before will look for it.
     """
 
-    def __init__(self, blocks: dict[str, Tensor]) -> None:
-        """Starts from the signals that come from outside."""
-        super().__init__(blocks)
-        self.whole: dict[str, Tensor] = {}
+    def __init__(self, rows: Rows) -> None:
+        """Starts with no signal."""
+        self._rows = rows
+        self._signals: dict[str, Tensor] = {}
+        self._carried: dict[str, Tensor] = {}
+        self._lent: set[str] = set()  # signals whose rows belong to somebody else
 
-    def carry(self, name: str, first_BD: Tensor, steps: int) -> None:
-        """Make room for a carried signal, with the value before its first step."""
-        buffer = first_BD.new_zeros(steps + 1, *first_BD.shape)
-        buffer[0] = first_BD
-        self.whole[name] = buffer
-        self[name], self[previous(name)] = buffer[1:], buffer[:-1]
+    def __contains__(self, signal: str) -> bool:
+        """Whether a signal has its rows."""
+        return signal in self._signals
 
-    def put(self, name: str, block_TBD: Tensor) -> None:
-        """Set all steps of a signal at once."""
-        if name in self.whole:
-            self[name].copy_(block_TBD)
+    def carry(self, signal: str, first_BW: Tensor) -> None:
+        """Make room for a carried signal, zero behind the value before its first step."""
+        buffer = first_BW.new_zeros(len(first_BW) + len(self._rows), first_BW.shape[1])
+        buffer[: len(first_BW)] = first_BW
+        self._carried[signal], self._signals[signal] = buffer, buffer[len(first_BW) :]
+
+    def first(self, signal: str) -> Tensor:
+        """The value of a carried signal before its first step, B x width."""
+        buffer = self._carried[signal]
+        return buffer[: len(buffer) - len(self._rows)]
+
+    def all(self, signal: str) -> Tensor:
+        """The rows of a signal."""
+        return self._signals[signal]
+
+    def read(self, read: str) -> Tensor:
+        """All rows of what a part reads, 1 x R x width."""
+        if is_previous(read):
+            return self._carried[signal_of(read)].index_select(0, self._rows.before_R).unsqueeze(0)
+        return self._signals[read].unsqueeze(0)
+
+    def read_step(self, read: str, step: int) -> Tensor:
+        """The rows of one step of what a part reads, 1 x rows x width; to add to it is to add to the signal."""
+        rows, start = self._rows.active[step], self._rows.starts[step]
+        if not is_previous(read):
+            return self._signals[read][start : start + rows].unsqueeze(0)
+        buffer = self._carried[signal_of(read)]
+        sentences = len(buffer) - len(self._rows)
+        start = sentences + self._rows.starts[step - 1] if step else 0
+        return buffer[start : start + rows].unsqueeze(0)
+
+    def put(self, signal: str, rows_RW: Tensor) -> None:
+        """Set all rows of a signal."""
+        if signal in self._carried:
+            self._signals[signal].copy_(rows_RW)
         else:
-            self[name] = block_TBD
+            self._signals[signal] = rows_RW
 
-    def put_step(self, name: str, step: int, value_1BD: Tensor, steps: int, sentences: int) -> None:
-        """Set one step of a signal for the sentences that are still there."""
-        if name not in self:
-            self[name] = value_1BD.new_zeros(steps, sentences, *value_1BD.shape[2:])
-        self[name][step, : value_1BD.shape[1]] = value_1BD[0]
+    def put_step(self, signal: str, step: int, value_1BW: Tensor) -> None:
+        """Set the rows of one step of a signal."""
+        if signal not in self._signals:
+            self._signals[signal] = value_1BW.new_empty(len(self._rows), value_1BW.shape[2])
+        self.read_step(signal, step).copy_(value_1BW)
 
-    def add(self, name: str, block_TBD: Tensor) -> None:
-        """Add to all steps of a signal at once."""
-        if name in self:
-            self[name] += block_TBD
+    def add(self, read: str, rows_RW: Tensor) -> None:
+        """Add to all rows of what a part reads; ``rows_RW`` stays as it is."""
+        if is_previous(read):
+            self._carried[signal_of(read)].index_add_(0, self._rows.before_R, rows_RW)
+        elif read not in self._signals:
+            self._signals[read] = rows_RW
+            self._lent.add(read)
+        elif read in self._lent:
+            self._signals[read] = self._signals[read] + rows_RW
+            self._lent.discard(read)
         else:
-            self[name] = block_TBD
+            self._signals[read] += rows_RW
+
+    def begin(self, signal: str, like_RW: Tensor) -> None:
+        """Make room to add to a signal step by step: zeros if it has no rows; ``like_RW`` lends width and type."""
+        if signal not in self._signals:
+            self._signals[signal] = torch.zeros_like(like_RW)
+        elif signal in self._lent:
+            self._signals[signal] = self._signals[signal].clone()
+        self._lent.discard(signal)

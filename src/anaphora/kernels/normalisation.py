@@ -6,7 +6,7 @@
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -47,6 +47,8 @@ class Normalise:
     inputs: tuple[str, ...]
     target: str
     bias: bool
+
+    by_sentence: ClassVar[bool] = False
 
     @property
     def reads(self) -> tuple[str, ...]:

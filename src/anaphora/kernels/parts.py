@@ -14,7 +14,7 @@ and returns that of each signal read. Gradients of weights are recorded in the p
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -49,6 +49,9 @@ class Part(Protocol):
     def name(self) -> str:
         """In front of the names of its weights."""
 
+    by_sentence: ClassVar[bool]
+    """Whether it looks at memory, so that row b of what it reads must belong to sentence b."""
+
     @property
     def reads(self) -> tuple[str, ...]:
         """The signals that ``forward`` is given, in order."""
@@ -72,6 +75,8 @@ class Project:
     source: str
     target: str
     bias: bool
+
+    by_sentence: ClassVar[bool] = False
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -115,6 +120,8 @@ class Unit:
     masked: bool = False
     normalised: bool = False
     before: tuple[str, ...] = ()
+
+    by_sentence: ClassVar[bool] = True
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -161,6 +168,8 @@ class Attend:
     scale: float
     query: str
 
+    by_sentence: ClassVar[bool] = True
+
     @property
     def reads(self) -> tuple[str, ...]:
         """The query."""
@@ -199,6 +208,8 @@ class Activate:
     inputs: tuple[str, ...]
     target: str
 
+    by_sentence: ClassVar[bool] = False
+
     @property
     def reads(self) -> tuple[str, ...]:
         """The inputs."""
@@ -228,6 +239,8 @@ class Mask:
     mask: str
     target: str
 
+    by_sentence: ClassVar[bool] = False
+
     @property
     def reads(self) -> tuple[str, ...]:
         """The signal and its mask."""
@@ -256,6 +269,8 @@ class SentenceMask:
     source: str
     target: str
 
+    by_sentence: ClassVar[bool] = True
+
     @property
     def reads(self) -> tuple[str, ...]:
         """The signal."""
@@ -282,6 +297,8 @@ class Add:
     name: str
     inputs: tuple[str, ...]
     target: str
+
+    by_sentence: ClassVar[bool] = False
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -7,13 +7,13 @@ gradients that flow one step back through ``previous`` signals and every weight 
 Sentences are sorted by length inside, so that a short one leaves the batch when it ends: no masks in the loop, no
 work on padding. Its last state is what stood at its own last step.
 
-Blocks are time first (T x B x width). For a carried signal one buffer of T + 1 steps holds the first value and every
-step, and "h" and "previous h" are two views of it, one step apart; their gradients likewise.
+Blocks at the door are time first (T x B x width); inside, only the steps that a sentence has take any room
+(``rows.py``). A carried signal's buffer holds its first value and every step, and "h" and "previous h" are two readings
+of it, one step apart; their gradients likewise (``blocks.py``).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -22,9 +22,10 @@ from torch import Tensor
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.by_hand import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_scan
-from anaphora.kernels.parts import previous
+from anaphora.kernels.parts import Part, is_previous, previous
 from anaphora.kernels.products import Products
 from anaphora.kernels.program import Program, Stage, stages
+from anaphora.kernels.rows import Rows
 
 Tensors = Mapping[str, Tensor]
 
@@ -56,31 +57,20 @@ def scan(
     """
     lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
     steps = check_scan(program, inputs, first, weights, memory, lengths_B)
-    device = next(iter(inputs.values())).device
-    ragged = bool((lengths_B < steps).any())
-    order = torch.argsort(lengths_B, descending=True, stable=True)
-    unsorted = bool((order[1:] < order[:-1]).any())
-    sorted_B, back, order = lengths_B[order], torch.argsort(order).to(device), order.to(device)
-    if ragged:
-        open_TB1 = (torch.arange(steps, device=device).unsqueeze(1) < lengths_B.to(device)).unsqueeze(-1)
-        inputs = {name: block.where(open_TB1, 0) for name, block in inputs.items()}
-    if unsorted:
-        inputs = {name: block.index_select(1, order) for name, block in inputs.items()}
+    rows = Rows(lengths_B, steps, next(iter(inputs.values())).device)
+    if not rows.sorted:
         first, memory = (
-            {name: block.index_select(0, order) for name, block in tensors.items()} for tensors in (first, memory)
+            {name: block.index_select(0, rows.order_B) for name, block in tensors.items()}
+            for tensors in (first, memory)
         )
-    ends = sorted_B.to(device), torch.arange(len(sorted_B), device=device)
-    spec = _Spec(program, steps, sorted_B, ends, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)))
+    spec = _Spec(program, rows, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)))
     results = _Scan.apply(  # type: ignore[no-untyped-call]
         spec, torch.is_grad_enabled(), *inputs.values(), *first.values(), *weights.values(), *memory.values()
     )
     outputs = dict(zip(program.returns, results, strict=False))
     state = dict(zip(program.carried, results[len(outputs) :], strict=True))
-    if unsorted:
-        outputs = {name: block.index_select(1, back) for name, block in outputs.items()}
-        state = {name: block.index_select(0, back) for name, block in state.items()}
-    if ragged:
-        outputs = {name: block.where(open_TB1, 0) for name, block in outputs.items()}
+    if not rows.sorted:
+        state = {name: block.index_select(0, rows.back_B) for name, block in state.items()}
     return Scanned(outputs, state)
 
 
@@ -103,11 +93,7 @@ class _Spec:
     """All that is not a tensor of the computation."""
 
     program: Program
-    steps: int
-    lengths: Tensor
-    """Descending, on the processor."""
-    ends: tuple[Tensor, Tensor]
-    """Where a carried signal of T + 1 steps holds the last value of each sentence, on the device of the inputs."""
+    rows: Rows
     names: tuple[tuple[str, ...], ...]
     """Of inputs, first values, weights and memory, in the order of the tensors."""
 
@@ -115,11 +101,6 @@ class _Spec:
         """The tensors back under their names, one dictionary for each group."""
         rest = iter(tensors)
         return [{name: next(rest) for name in group} for group in self.names]
-
-    @cached_property
-    def active(self) -> list[int]:
-        """How many sentences are still there at each step, up to the end of the longest."""
-        return [int(rows) for rows in torch.bincount(self.lengths - 1).flip(0).cumsum(0).flip(0)]
 
 
 class _Walked(NamedTuple):
@@ -140,8 +121,9 @@ class _Scan(torch.autograd.Function):
         walked = _walk(spec, recording and any(ctx.needs_input_grad), *spec.named(tensors))
         ctx.spec, ctx.walked = spec, walked
         ctx.save_for_backward(*tensors)
-        outputs = (walked.blocks[name].clone() for name in spec.program.returns)
-        return (*outputs, *(walked.blocks.whole[name][spec.ends] for name in spec.program.carried))
+        rows, program = spec.rows, spec.program
+        outputs = (rows.to_batch(walked.blocks.all(name)) for name in program.returns)
+        return (*outputs, *(walked.blocks.all(name).index_select(0, rows.last_B) for name in program.carried))
 
     @staticmethod
     @outside_autocast
@@ -150,74 +132,90 @@ class _Scan(torch.autograd.Function):
         inputs, first, weights, memory = ctx.spec.named(ctx.saved_tensors)  # refuses weights changed since
         dblocks = _walk_back(ctx.spec, ctx.walked, gradients)
         dmatrices = ctx.walked.products.gradients()
-        dinputs = (dblocks.get(name) for name in inputs)
-        dfirst = (dblocks.whole[name][0] for name in first)
+        dinputs = (ctx.spec.rows.to_batch(dblocks.all(name)) if name in dblocks else None for name in inputs)
+        dfirst = (dblocks.first(name) for name in first)
         return (None, None, *dinputs, *dfirst, *(dmatrices.get(name) for name in (*weights, *memory)))
 
 
 def _walk(spec: _Spec, recording: bool, inputs: Tensors, first: Tensors, weights: Tensors, memory: Tensors) -> _Walked:
     """Every stage in order: a looping one step by step, any other for all steps at once."""
-    products, blocks = Products(weights, memory, recording), Blocks(dict(inputs))
-    for name, value_BD in first.items():
-        blocks.carry(name, value_BD, spec.steps)
+    products, blocks = Products(weights, memory, recording), Blocks(spec.rows)
+    for name, grid_TBW in inputs.items():
+        blocks.put(name, spec.rows.of_batch(grid_TBW))
+    for name, value_BW in first.items():
+        blocks.carry(name, value_BW)
     saved: list[list[tuple[Any, ...]]] = []
     for stage in stages(spec.program):
         if stage.loops:
-            saved.append([_step(spec, stage, products, blocks, step) for step in range(len(spec.active))])
+            saved.append([_step(stage, products, blocks, step) for step in range(len(spec.rows.active))])
         else:
-            (part,) = stage.parts
-            outputs, kept = part.forward(products, tuple(blocks[read] for read in part.reads))
-            for name, block_TBD in zip(part.writes, outputs, strict=True):
-                blocks.put(name, block_TBD)
-            saved.append([(kept,)])
+            saved.append([(_all_steps(spec.rows, stage.parts[0], products, blocks),)])
         if not recording:
             saved.clear()
     return _Walked(products, blocks, saved)
 
 
-def _step(spec: _Spec, stage: Stage, products: Products, blocks: Blocks, step: int) -> tuple[Any, ...]:
+def _step(stage: Stage, products: Products, blocks: Blocks, step: int) -> tuple[Any, ...]:
     """One step of a loop, for the sentences that have not ended."""
-    rows, saved = spec.active[step], []
+    saved = []
     for part in stage.parts:
-        outputs, kept = part.forward(products, tuple(blocks[read][step : step + 1, :rows] for read in part.reads))
-        for name, value_1BD in zip(part.writes, outputs, strict=True):
-            blocks.put_step(name, step, value_1BD, spec.steps, len(spec.lengths))
+        outputs, kept = part.forward(products, tuple(blocks.read_step(read, step) for read in part.reads))
+        for name, value_1BW in zip(part.writes, outputs, strict=True):
+            blocks.put_step(name, step, value_1BW)
         saved.append(kept)
     return tuple(saved)
 
 
+def _all_steps(rows: Rows, part: Part, products: Products, blocks: Blocks) -> Any:
+    """All steps of a part that waits for none; returns what it saved.
+
+    A part that looks at its sentence is given one column for each sentence, any other nothing but rows.
+    """
+    inputs = tuple(blocks.read(read) for read in part.reads)
+    if part.by_sentence:
+        inputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in inputs)
+    outputs, kept = part.forward(products, inputs)
+    for name, block in zip(part.writes, outputs, strict=True):
+        blocks.put(name, rows.of_grid(block) if part.by_sentence else block[0])
+    return kept
+
+
 def _walk_back(spec: _Spec, walked: _Walked, gradients: tuple[Tensor, ...]) -> Blocks:
     """Every stage in reverse order; returns the gradient of every signal."""
-    program, returned = spec.program, dict(zip(spec.program.returns, gradients, strict=False))
-    dblocks = Blocks({})
-    for name, dfinal_BD in zip(program.carried, gradients[len(program.returns) :], strict=True):
-        dblocks.carry(name, torch.zeros_like(dfinal_BD), spec.steps)
-        dblocks.whole[name][spec.ends] = dfinal_BD
-    for name, dreturned_TBD in returned.items():
-        dblocks.add(name, dreturned_TBD.clone() if name not in dblocks else dreturned_TBD)
+    program, rows, returned = spec.program, spec.rows, dict(zip(spec.program.returns, gradients, strict=False))
+    dblocks = Blocks(rows)
+    for name, dlast_BW in zip(program.carried, gradients[len(program.returns) :], strict=True):
+        dblocks.carry(name, torch.zeros_like(dlast_BW))
+        dblocks.all(name).index_copy_(0, rows.last_B, dlast_BW)
+    for name, dgrid_TBW in returned.items():
+        dblocks.add(name, rows.of_batch(dgrid_TBW))
     for stage, saved in zip(reversed(stages(program)), reversed(walked.saved), strict=True):
-        for name in {name for part in stage.parts for name in (*part.reads, *part.writes)} - dblocks.keys():
-            dblocks[name] = torch.zeros_like(walked.blocks[name])
+        for part in stage.parts:
+            for name in (*part.writes, *(part.reads if stage.loops else ())):
+                if not is_previous(name) and (stage.loops or name not in dblocks):
+                    dblocks.begin(name, walked.blocks.all(name))
         if stage.loops:
-            for step in reversed(range(len(spec.active))):
-                _step_back(spec, stage, walked.products, dblocks, step, saved[step])
+            for step in reversed(range(len(rows.active))):
+                _step_back(stage, walked.products, dblocks, step, saved[step])
         else:
-            (part,), ((kept,),) = stage.parts, saved
-            dinputs = part.backward(walked.products, kept, tuple(dblocks[name] for name in part.writes))
-            for read, dblock_TBD in zip(part.reads, dinputs, strict=True):
-                if dblock_TBD is not None:
-                    dblocks[read] += dblock_TBD
+            _all_steps_back(rows, stage.parts[0], walked.products, dblocks, saved[0][0])
     return dblocks
 
 
-def _step_back(
-    spec: _Spec, stage: Stage, products: Products, dblocks: Blocks, step: int, saved: tuple[Any, ...]
-) -> None:
+def _step_back(stage: Stage, products: Products, dblocks: Blocks, step: int, saved: tuple[Any, ...]) -> None:
     """One step of a loop undone: the parts in reverse, what flows one step back added to the step before."""
-    rows = spec.active[step]
     for part, kept in zip(reversed(stage.parts), reversed(saved), strict=True):
-        doutputs = tuple(dblocks[name][step : step + 1, :rows] for name in part.writes)
-        dinputs = part.backward(products, kept, doutputs)
-        for read, dvalue_1BD in zip(part.reads, dinputs, strict=True):
-            if dvalue_1BD is not None:
-                dblocks[read][step, :rows] += dvalue_1BD[0]
+        dinputs = part.backward(products, kept, tuple(dblocks.read_step(name, step) for name in part.writes))
+        for read, dvalue_1BW in zip(part.reads, dinputs, strict=True):
+            if dvalue_1BW is not None:
+                dblocks.read_step(read, step).add_(dvalue_1BW)
+
+
+def _all_steps_back(rows: Rows, part: Part, products: Products, dblocks: Blocks, kept: Any) -> None:
+    """All steps of a part undone at once."""
+    doutputs = tuple(dblocks.read(name) for name in part.writes)
+    if part.by_sentence:
+        doutputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in doutputs)
+    for read, dblock in zip(part.reads, part.backward(products, kept, doutputs), strict=True):
+        if dblock is not None:
+            dblocks.add(read, rows.of_grid(dblock) if part.by_sentence else dblock[0])
