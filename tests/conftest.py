@@ -52,6 +52,17 @@ epochs = 2
 """
 
 
+COUNT_MODEL = """
+task = "language-model"
+model = "ngram"
+[text]
+units = "word"
+tokenise = "none"
+[ngram]
+order = 3
+"""
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data sets beside a development checkout; tests that need it are skipped elsewhere."""
@@ -59,6 +70,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real data sets are not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def count_model() -> str:
+    """The experiment of a count model of three words; its data is to be given."""
+    return COUNT_MODEL
 
 
 @pytest.fixture

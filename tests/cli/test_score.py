@@ -8,21 +8,11 @@ import pytest
 
 from anaphora.cli.app import main
 
-COUNTED = """
-task = "language-model"
-model = "ngram"
-[text]
-units = "word"
-tokenise = "none"
-[ngram]
-order = 3
-"""
-
 
 @pytest.fixture
-def counted(toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def counted(count_model: str, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     experiment, run = tmp_path / "counted.toml", tmp_path / "counted"
-    experiment.write_text(COUNTED)
+    experiment.write_text(count_model)
     assert main(["train", str(experiment), "--data", str(toy_book), "--run", str(run)]) == 0
     shown = capsys.readouterr()
     assert shown.out == f"{run}\n"

@@ -24,8 +24,8 @@ def run(
         raise ConfigError(unknown("--to", to, ["arpa"]))
     check_writable(output)
 
+    from anaphora.export.arpa import save_arpa
     from anaphora.models.ngram import NgramModel
-    from anaphora.pipeline.arpa import save_arpa
     from anaphora.run.loading import load_model
 
     with listening() as report:

@@ -1,1 +1,1 @@
-"""The room for other formats (ONNX); empty as yet."""
+"""Runs in the formats of other programs."""

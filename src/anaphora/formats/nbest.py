@@ -21,8 +21,6 @@ _FIELD = " ||| "
 class Entry:
     """One line of a list."""
 
-    group: str
-    """What its competitors have in common with it: the number of the sentence, the name of the utterance."""
     text: str
     """The hypothesis."""
     line: str
@@ -59,7 +57,7 @@ class Moses(NbestFormat):
                 f"{where} should read NUMBER ||| HYPOTHESIS ||| FEATURES ||| TOTAL, but has {len(fields)} field(s): "
                 f"is the list in another format?"
             )
-        return Entry(fields[0].strip(), fields[1].strip(), line)
+        return Entry(fields[1].strip(), line)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """``FEATURE= value`` behind the last feature."""
@@ -88,7 +86,7 @@ class Kaldi(NbestFormat):
                 f"{where} should begin with the name of an utterance, a dash and the rank of the hypothesis, but "
                 f"begins with '{name[:40]}': is the list in another format?"
             )
-        return Entry(group, text.strip(), line)
+        return Entry(text.strip(), line)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """The name and -ln p."""
@@ -111,7 +109,7 @@ class Srilm(NbestFormat):
                 f"{where} should begin with the acoustic score, the language score and the number of words, but "
                 f"begins with '{line[:40]}': is the list in another format?"
             ) from None
-        return Entry("", fields[3].strip() if len(fields) > 3 else "", line)
+        return Entry(fields[3].strip() if len(fields) > 3 else "", line)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """log10 p in the place of the old language score."""

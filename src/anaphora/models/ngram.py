@@ -6,7 +6,6 @@ different n-grams: ``make_room`` gives a new one the shape of one that was saved
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal
 
 import numpy as np
 import torch
@@ -26,12 +25,10 @@ NEVER = 1e-99
 
 
 class NgramConfig(Config):
-    """What is counted, and how what was never seen gets its share."""
+    """What is counted; what was never seen gets its share by ``kneser_ney``."""
 
     order: int = Field(5, ge=1)
     """Units of the longest n-grams: order - 1 units before a word count."""
-    smoothing: Literal["kneser-ney"] = "kneser-ney"
-    """Interpolated modified Kneser-Ney (Chen and Goodman 1998)."""
 
 
 class NgramModelConfig(Config):

@@ -1,4 +1,4 @@
-"""Count models as ARPA files, and ARPA files as count models."""
+"""ARPA files as count models; ``export/arpa.py`` writes them."""
 
 import math
 from pathlib import Path
@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from anaphora.errors import DataError
-from anaphora.formats.arpa import NEVER, ArpaGram, read_arpa, write_arpa
+from anaphora.formats.arpa import NEVER, ArpaGram, read_arpa
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, TextCoder
+from anaphora.text.coder import BOS, EOS, MARKS, UNK, TextCoder
 from anaphora.text.words import WordCoder
 
 _LN_10 = math.log(10)
@@ -19,34 +19,6 @@ _BEGIN, _END, _UNKNOWN = MARKS[BOS], MARKS[EOS], MARKS[UNK]
 def is_arpa(path: Path) -> bool:
     """Whether a path is called as ARPA files are."""
     return path.name.endswith((".arpa", ".arpa.gz"))
-
-
-def save_arpa(model: NgramModel, coder: TextCoder, path: Path) -> None:
-    """Write a count model as an ARPA file; its units are the words. DataError when it cannot be written.
-
-    Running text has one mark between lines, a file two: ``</s>`` as it is predicted, ``<s>`` as a context.
-    """
-    names = [coder.pieces([unit])[0] for unit in range(model.symbols.size)]
-    if isinstance(coder, WordCoder):  # whole words need no mark where they begin
-        names = [name.removeprefix("\u2581") for name in names]
-    names[PAD] = names[BOS] = ""
-    names[EOS], names[UNK] = _END, _UNKNOWN
-    sections: list[list[ArpaGram]] = []
-    for order, (units, log_probs, log_gammas) in enumerate(model.ngrams(), 1):
-        section = []
-        for row, log10, backoff in zip(
-            units.tolist(), (log_probs / _LN_10).tolist(), (log_gammas / _LN_10).tolist(), strict=True
-        ):
-            if order == 1:
-                if row == [EOS]:
-                    section += [ArpaGram(NEVER, (_BEGIN,), backoff), ArpaGram(log10, (_END,), 0.0)]
-                elif names[row[0]]:
-                    section.append(ArpaGram(log10, (names[row[0]],), backoff))
-                continue
-            first = _BEGIN if row[0] == EOS else names[row[0]]
-            section.append(ArpaGram(log10, (first, *(names[unit] for unit in row[1:])), backoff))
-        sections.append(section)
-    write_arpa(path, sections)
 
 
 def load_arpa(path: Path) -> tuple[NgramModel, TextCoder]:
