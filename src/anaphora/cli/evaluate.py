@@ -15,7 +15,6 @@ from anaphora.errors import ConfigError
 if TYPE_CHECKING:
     from anaphora.evaluation.bleu import Score
     from anaphora.evaluation.breakdown import Groups
-    from anaphora.evaluation.perplexity import Prediction
     from anaphora.evaluation.significance import Comparison
     from anaphora.experiment.assess import Results
 
@@ -60,8 +59,9 @@ def run(
     from anaphora.experiment.assess import assess, assess_both
     from anaphora.experiment.conduct import experiment_of
     from anaphora.experiment.details import groups_of
+    from anaphora.pipeline.arpa import is_arpa
 
-    if (details or output is not None) and experiment_of(run_folder).task == "language-model":
+    if (details or output) and (is_arpa(run_folder) or experiment_of(run_folder).task == "language-model"):
         raise ConfigError(f"--details and --output are for translations, but {run_folder} is a language model.")
     pairs = (source, reference) if source is not None and reference is not None else None
     options: dict[str, Any] = {"pairs": pairs, "beam": beam, "length_penalty": length_penalty, "keep": keep}
@@ -116,13 +116,11 @@ def _print_json(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]
 
 
 def _print(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") -> None:
-    from anaphora.evaluation.perplexity import Prediction
-
     for one in scored:
         if len(scored) > 1:
             typer.secho(str(one.path), bold=True)
         for part, result in one.results.items():
-            typer.echo(f"{part}\n{_in_words(result) if isinstance(result, Prediction) else result}")
+            typer.echo(f"{part}\n{result}")
             for name, count, bleu, chrf in one.rows(part):
                 figures = f"BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  ({bleu.condition})"
                 typer.echo(f"  {name:<20} {count:>7,} sentences  {figures}")
@@ -145,10 +143,3 @@ def _write(output: Path, scored: list[_Scored]) -> None:
         for line in result.sentence_lines(run=str(one.path), part=part)
     )
     write_lines(output, lines)
-
-
-def _in_words(prediction: "Prediction") -> str:
-    return (
-        f"{prediction.bits_per_character:.4f} bits per character, {prediction.bits_per_byte:.4f} bits per byte, "
-        f"perplexity {prediction.perplexity:.3f} of {prediction.tokens:,} predictions, {prediction.unknown:,} unknown"
-    )

@@ -19,6 +19,7 @@ from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
 from anaphora.pipeline import LanguageModel, Translator, load
+from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.run import Run
 from anaphora.run.checkpoint import CheckpointName, name_of
 from anaphora.run.evaluations import Evaluation, Figure
@@ -46,12 +47,21 @@ def assess(
     """Figures by part: of ``pairs`` (a source and its reference), of a ``text``, or of the run's own test parts.
 
     ``beam`` and ``length_penalty`` are the run's own where they are None. With ``keep`` the figures are added to the
-    run folder, which training may be using meanwhile. Raises ConfigError for pairs given to a language model and the
-    other way round, DataError for files that are not what they should be, RunError for the folder.
+    run folder, which training may be using meanwhile; an ARPA file in its place keeps none. Raises ConfigError for
+    pairs given to a language model and the other way round, DataError for files that are not what they should be,
+    RunError for the folder.
     """
+    if is_arpa(path):
+        return _assess_file(path, pairs, text, report)
     experiment = experiment_of(path)
     texts = _texts(path, experiment, pairs, text, report)
     return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
+
+
+def _assess_file(path: Path, pairs: tuple[Path, Path] | None, text: Path | None, report: Report) -> Results:
+    if pairs is not None or text is None:
+        raise ConfigError(f"{path} is a file of counts without data of its own: give the text to predict with --text.")
+    return {text.name: LanguageModel(*load_arpa(path)).evaluate(read_lines(text), report=report)}
 
 
 def assess_both(
@@ -179,4 +189,8 @@ def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),
         Figure("perplexity", result.perplexity, how),
+        Figure("perplexity without unknown", result.known_perplexity, how),
+        Figure(
+            "perplexity line by line", result.sentence_perplexity, f"each line by itself, {result.tokens:,} predictions"
+        ),
     )

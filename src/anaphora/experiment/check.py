@@ -13,7 +13,7 @@ from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Event, Report, Skipped, silent
 from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.experiment.language_model import language_model_parts
-from anaphora.experiment.schema import Experiment, NgramExperiment, TranslationExperiment
+from anaphora.experiment.schema import Experiment, MixtureExperiment, NgramExperiment, TranslationExperiment
 from anaphora.experiment.translation import pair_parts
 from anaphora.text.coder import TextCoder
 
@@ -92,7 +92,9 @@ def _try_out(
     trial: float,
     report: Report,
 ) -> None:
-    if trial <= 0 or isinstance(checked.experiment, NgramExperiment):  # a text is counted in seconds
+    if trial <= 0 or isinstance(
+        checked.experiment, NgramExperiment | MixtureExperiment
+    ):  # a text is counted in seconds
         return
     found, coders = estimate(checked.experiment, parts, trial, report)
     checked.estimates.append(found)

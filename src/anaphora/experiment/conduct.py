@@ -12,8 +12,15 @@ from anaphora.events import Note, Report, silent
 from anaphora.experiment.inheritance import Parent
 from anaphora.experiment.language_model import LanguageModelWork
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
+from anaphora.experiment.mixture import MixtureWork, with_members
 from anaphora.experiment.ngram import NgramWork
-from anaphora.experiment.schema import Experiment, NgramExperiment, TranslationExperiment, parse
+from anaphora.experiment.schema import (
+    Experiment,
+    MixtureExperiment,
+    NgramExperiment,
+    TranslationExperiment,
+    parse,
+)
 from anaphora.experiment.translation import TranslationWork
 from anaphora.experiment.work import Work
 from anaphora.kernels.cells import Recorded
@@ -49,6 +56,8 @@ def experiment_of(path: Path) -> Experiment:
 
 def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
     check_free(path)  # before hours are spent on it
+    if isinstance(experiment, MixtureExperiment):
+        experiment = with_members(experiment)
     parent = _parent(experiment)
     work = work_of(experiment, report)
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
@@ -92,7 +101,7 @@ def _sized(
     experiment: Experiment, model: torch.nn.Module, coders: Mapping[str, TextCoder], work: Work, report: Report
 ) -> Experiment:
     """The experiment with a batch that fits into memory, where it leaves that open."""
-    if experiment.training.batch_tokens or isinstance(experiment, NgramExperiment):
+    if experiment.training.batch_tokens or isinstance(experiment, NgramExperiment | MixtureExperiment):
         return experiment
     if not work.longest:
         raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.longest.")
@@ -118,6 +127,8 @@ def work_of(experiment: Experiment, report: Report) -> Work:
     """The data of an experiment, found and checked, and what its task does with it."""
     if isinstance(experiment, TranslationExperiment):
         return TranslationWork(experiment, report)
+    if isinstance(experiment, MixtureExperiment):
+        return MixtureWork(experiment, report)
     return (NgramWork if isinstance(experiment, NgramExperiment) else LanguageModelWork)(experiment, report)
 
 

@@ -16,7 +16,7 @@ from anaphora.nn.output import Output, OutputConfig
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import AnyStart, Orthogonal
-from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
 
 
 class Chunk(Config):
@@ -78,6 +78,16 @@ class LanguageModel(nn.Module):
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """The loss of a window, and the state for the next; rows that do not go on start from zero."""
+        states_TBH, targets, after = self._read(batch, carry)
+        return self.output.loss(states_TBH, targets), after
+
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+        """What each target of a window costs: see ``protocols.TextModel``."""
+        states_TBH, targets, after = self._read(batch, carry)
+        return self.output.target_log_probs(states_TBH, targets), after
+
+    def _read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Sequence, Carry]:
+        """The states to predict from, what is to be predicted, and the state for the next window."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         first = None
@@ -88,8 +98,7 @@ class LanguageModel(nn.Module):
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, Window) else None
         scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first, back)
-        loss = self.output.loss(scanned.outputs["h"], batch.targets)
-        return loss, {name: state_BH.detach() for name, state_BH in scanned.state.items()}
+        return scanned.outputs["h"], batch.targets, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
 
     def stepper(self) -> "LanguageModelStepper":
         """The model one symbol at a time; puts it into evaluation mode."""

@@ -5,8 +5,8 @@ from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.kernels.products import linear
-from anaphora.kernels.softmax import softmax_loss
+from anaphora.kernels.products import ROWS, linear
+from anaphora.kernels.softmax import CHUNK, softmax_loss
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, Sequence
 
@@ -55,6 +55,18 @@ class Output(nn.Module):
         if targets.weights_B is not None:
             weights_N = targets.weights_B.to(rows_NH).expand(ids_TB.shape)[open_TB]
         return Loss(softmax_loss(rows_NH, self.weight, self.bias, ids_N, smoothing, weights_N), len(ids_N))
+
+    def target_log_probs(self, states_TBH: Tensor, targets: Sequence) -> Tensor:
+        """ln p of every target, B x T in float64 without a gradient; 0 in the padding."""
+        open_TB = torch.arange(states_TBH.shape[0]).unsqueeze(1) < targets.lengths_B
+        rows_NH, ids_N = states_TBH[open_TB], targets.ids_BT.T[open_TB]
+        found_N = rows_NH.new_zeros(len(ids_N), dtype=torch.float64)
+        rows = max(ROWS, CHUNK // self.weight.shape[0] // ROWS * ROWS)
+        with torch.no_grad():
+            for start in range(0, len(ids_N), rows):
+                some = slice(start, start + rows)
+                found_N[some] = self.log_probs(rows_NH[some]).gather(1, ids_N[some, None]).squeeze(1).double()
+        return found_N.new_zeros(open_TB.shape).masked_scatter(open_TB, found_N).T
 
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """Natural log-probabilities, N x V, each row with the same bits in any batch."""

@@ -11,11 +11,12 @@ import torch
 from anaphora.data.pairs import LazyBatches
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.perplexity import Prediction, TextSize, text_size
-from anaphora.evaluation.stream import stream_loss
+from anaphora.evaluation.sentences import sentence_loss
+from anaphora.evaluation.stream import stream_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
-from anaphora.pipeline.network import Network
+from anaphora.pipeline.network import TextNetwork
 from anaphora.protocols import Batch, Sequence, TextStepper
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.sampling import sample
@@ -82,7 +83,7 @@ class LanguageModel:
     a sentence by itself between ``<s>`` and ``</s>``.
     """
 
-    def __init__(self, model: Network, coder: TextCoder) -> None:
+    def __init__(self, model: TextNetwork, coder: TextCoder) -> None:
         """The network may go on being trained in between: it is read anew by every call."""
         self._model = model
         self._coder = coder
@@ -131,19 +132,26 @@ class LanguageModel:
         return Generation(text, found.score, found.finished)
 
     def evaluate(self, lines: Iterable[str], *, report: Report = silent) -> Prediction:
-        """How well the model predicts lines of running text, in one pass with the state carried from line to line.
+        """How well the model predicts lines of running text.
 
-        Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands for ``<s>``. Raises
-        DataError for a text without lines.
+        They are read in one pass, the state carried from line to line, and each by itself. Every unit counts, and the
+        ``</s>`` of every line; in front of the first, ``</s>`` stands for ``<s>``. Raises DataError for a text without
+        lines.
         """
         self._model.eval()
+        _, _, unk, _, eos = self._coder.symbols
         text = _Reading(lines, self._coder)
-        nats, tokens = stream_loss(
-            self._model, text, self._coder.symbols.eos, lambda done: report(Progress("evaluate", done, 0, "tokens"))
-        )
+        nats = unknown_nats = sentence_nats = 0.0
+        tokens = unknown = 0
+        for ids_N, log_probs_N in stream_log_probs(self._model, text, eos):
+            nats -= float(log_probs_N.sum())
+            unknown_nats -= float(log_probs_N[ids_N == unk].sum())
+            sentence_nats += sentence_loss(self._model, text.take(), eos)
+            tokens, unknown = tokens + len(ids_N), unknown + int((ids_N == unk).sum())
+            report(Progress("evaluate", tokens, 0, "tokens"))
         if not tokens:
             raise DataError("A language model can be measured on a text only, but there is no line: give a text.")
-        return Prediction(nats, tokens, text.unknown, text.size)
+        return Prediction(nats, tokens, unknown, text.size, unknown_nats, sentence_nats)
 
     def score_lines(self, lines: abc.Sequence[str], *, report: Report = silent) -> list[LineScore]:
         """The score of every line by itself, in their order; its neighbours do not change a bit of it."""
@@ -310,22 +318,26 @@ def _by_length(rows: abc.Sequence[abc.Sequence[int]], begin: int) -> LazyBatches
 
 
 class _Reading:
-    """The units of a text line by line, each line closed by ``</s>``; counts what was read so far."""
+    """The units of a text line by line, each line closed by ``</s>``, which keeps what was read until it is taken."""
 
     def __init__(self, lines: Iterable[str], coder: TextCoder) -> None:
         self._lines = lines
         self._coder = coder
+        self._rows: list[list[int]] = []
         self.size = TextSize(0, 0)
-        self.unknown = 0
 
     def __iter__(self) -> Iterator[int]:
         for line in self._lines:
             more = text_size([line])
             self.size = TextSize(self.size.characters + more.characters, self.size.bytes + more.bytes)
-            units = self._coder.encode(line)
-            self.unknown += units.count(self._coder.symbols.unk)
-            yield from units
-            yield self._coder.symbols.eos
+            row = [*self._coder.encode(line), self._coder.symbols.eos]
+            self._rows.append(row)
+            yield from row
+
+    def take(self) -> list[list[int]]:
+        """The lines that were begun since the last time."""
+        taken, self._rows = self._rows, []
+        return taken
 
 
 def _one_row(inputs: list[int], targets: list[int]) -> Batch:

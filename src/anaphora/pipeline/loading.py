@@ -8,7 +8,7 @@ from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Report, silent
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.pipeline.language_model import LanguageModel
-from anaphora.pipeline.network import Network
+from anaphora.pipeline.network import Network, TextNetwork
 from anaphora.pipeline.translator import Translator
 from anaphora.run import Which
 from anaphora.run.loading import load_model
@@ -24,11 +24,10 @@ def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> 
     if is_arpa(path):
         return LanguageModel(*load_arpa(path))
     model, coders, experiment = load_model(path, which, report)
-    network = cast(Network, model)
     if experiment["task"] == "language-model":
-        return LanguageModel(network, coders["text"])
+        return LanguageModel(cast(TextNetwork, model), coders["text"])
     evaluation = TranslationEvaluation.parse(experiment.get("evaluation", {}), str(path / "experiment.toml"))
-    return Translator(network, coders["source"], coders["target"], evaluation, _splitter(experiment))
+    return Translator(cast(Network, model), coders["source"], coders["target"], evaluation, _splitter(experiment))
 
 
 def _splitter(experiment: Mapping[str, Any]) -> Splitter | None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from anaphora.protocols import Model
+from anaphora.protocols import Model, TextModel
 
 
 class Network(Model, Protocol):
@@ -10,3 +10,7 @@ class Network(Model, Protocol):
 
     def eval(self) -> Any:
         """Turn off what only training does."""
+
+
+class TextNetwork(Network, TextModel, Protocol):
+    """A Network for running text."""
