@@ -5,22 +5,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable, given_lines, open_translator
-from anaphora.cli.options import Beam, LengthPenalty, RunFolder, Threads, use_threads
+from anaphora.cli.opening import check_writable, given_lines, open_translators
+from anaphora.cli.options import Beam, LengthPenalty, Mean, Threads, use_threads
 from anaphora.cli.progress import listening
+from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.pipeline import Translation
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
+    "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
 
 def run(
-    run_folder: RunFolder,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Text to translate, line by line.")] = "-",
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN... [FILE|-]",
+            help="A run folder, or several that translate together; then a text to translate, line by line.",
+        ),
+    ],
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     output: Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")] = None,
@@ -30,16 +37,30 @@ def run(
     no_split: Annotated[
         bool, typer.Option("--no-split", help="Take every line as one sentence; else lines are split into sentences.")
     ] = False,
+    mean: Mean = "",
     threads: Threads = 0,
 ) -> None:
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
+    runs, file = _runs_and_file(given)
     check_writable(output, alignments)
     use_threads(threads)
     with listening() as report:
-        translator = open_translator(run_folder, report)
+        translator = open_translators(runs, mean, report)
         translate = translator.translate if no_split else translator.translate_text
         translations = translate(given_lines(file), beam=beam, length_penalty=length_penalty, report=report)
     _write(translations, output, alignments)
+
+
+def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
+    """The run folders, and the file behind them; "-" where there is none. The first is always meant as a run."""
+    runs = [Path(given[0]), *(Path(one) for one in given[1:] if Path(one).is_dir())]
+    files = [one for one in given[1:] if not Path(one).is_dir()]
+    if len(files) > 1 or (files and given[-1] != files[0]):
+        raise ConfigError(
+            f"Run folders come first and then one text, but {files[0]} is no folder and something stands behind it: "
+            f"give one text a time."
+        )
+    return runs, files[0] if files else "-"
 
 
 def _write(translations: list["Translation"], output: Path | None, alignments: Path | None) -> None:

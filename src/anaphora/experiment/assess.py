@@ -1,9 +1,9 @@
 """How good a run is, under the conditions that its experiment names: on given text, or on its own test parts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import anaphora
 from anaphora.data.corpora import AlignedFiles, Pair
@@ -23,6 +23,7 @@ from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.run import Run
 from anaphora.run.checkpoint import CheckpointName, name_of
 from anaphora.run.evaluations import Evaluation, Figure
+from anaphora.search.ensemble import Mean
 
 Results = dict[str, TranslationScores | Prediction]
 
@@ -58,6 +59,39 @@ def assess(
     return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
 
 
+def assess_ensemble(
+    paths: Sequence[Path],
+    *,
+    mean: Mean = "arithmetic",
+    pairs: tuple[Path, Path] | None = None,
+    beam: int | None = None,
+    length_penalty: float | None = None,
+    report: Report = silent,
+) -> Results:
+    """Figures of several translators as one, on ``pairs`` or the test parts of the first; they are kept nowhere.
+
+    The first run's experiment says under which conditions. Raises as ``assess_both``.
+    """
+    experiment = _translators(paths)[0]
+    members = [cast(Translator, load(path, report=report)) for path in paths]
+    translator = Translator.ensemble(members, mean)
+    return {
+        part: score_translations(translator, text, experiment, beam=beam, length_penalty=length_penalty, report=report)
+        for part, text in _texts(paths[0], experiment, pairs, None, report).items()
+    }
+
+
+def _translators(paths: Sequence[Path]) -> list[TranslationExperiment]:
+    """The experiments of runs that must be translators."""
+    found = []
+    for path in paths:
+        experiment = experiment_of(path)
+        if not isinstance(experiment, TranslationExperiment):
+            raise ConfigError(f"Several translators can be evaluated, but {path} is none: evaluate each run by itself.")
+        found.append(experiment)
+    return found
+
+
 def _assess_file(path: Path, pairs: tuple[Path, Path] | None, text: Path | None, report: Report) -> Results:
     if pairs is not None or text is None:
         raise ConfigError(f"{path} is a file of counts without data of its own: give the text to predict with --text.")
@@ -79,10 +113,7 @@ def assess_both(
     The first run's experiment says under which conditions. Raises as ``assess``, and ConfigError where one is no
     translator.
     """
-    experiment, other = experiment_of(first), experiment_of(second)
-    for path, kind in ((first, experiment), (second, other)):
-        if not isinstance(kind, TranslationExperiment):
-            raise ConfigError(f"Two translators can be compared, but {path} is none: evaluate each run by itself.")
+    experiment, _ = _translators((first, second))
     texts, search = _texts(first, experiment, pairs, None, report), Search(beam, length_penalty)
     results = [_assess(path, experiment, texts, search, keep, report) for path in (first, second)]
     compared = {part: _compare(results[0][part], results[1][part]) for part in texts}
