@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from anaphora.cli.opening import check_writable
-from anaphora.cli.options import Beam, Json, LengthPenalty, Mean, Threads, known_mean, use_threads
+from anaphora.cli.options import (
+    Beam,
+    DynamicOption,
+    Json,
+    LengthPenalty,
+    Mean,
+    NeuralCacheOption,
+    Threads,
+    adaptation_of,
+    known_mean,
+    use_threads,
+)
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
@@ -16,9 +27,7 @@ if TYPE_CHECKING:
     from anaphora.evaluation.bleu import Score
     from anaphora.evaluation.breakdown import Groups
     from anaphora.evaluation.significance import Comparison
-    from anaphora.events import Report
     from anaphora.experiment.assess import Results
-    from anaphora.search.ensemble import Mean as MeanName
 
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
@@ -26,6 +35,8 @@ EXAMPLES = (
     "anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl",
     "anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble",
     "anaphora evaluate runs/book --text other.txt",
+    "anaphora evaluate runs/ptb-lstm --neural-cache 2000",
+    "anaphora evaluate runs/ptb-lstm --dynamic 0",
 )
 
 
@@ -41,6 +52,8 @@ def run(
         bool, typer.Option("--ensemble", help="Evaluate several translators together, as one.")
     ] = False,
     mean: Mean = "",
+    neural_cache: NeuralCacheOption = "",
+    dynamic: DynamicOption = "",
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     details: Annotated[
@@ -58,14 +71,8 @@ def run(
         raise ConfigError("--source and --reference belong together, but only one of them was given.")
     if source is not None and text is not None:
         raise ConfigError("--source and --reference are for translators and --text for language models: give one kind.")
-    if len(runs) > 1 and text is not None:
-        raise ConfigError(
-            "Several translators can be evaluated, but --text is for a language model: evaluate it alone."
-        )
-    if len(runs) > 2 and not ensemble:
-        raise ConfigError(f"Two runs can be compared, but {len(runs)} came: leave some out, or add --ensemble.")
-    if (ensemble and len(runs) == 1) or (mean and not ensemble):
-        raise ConfigError("--ensemble takes two runs or more, and --mean belongs to it: name more runs, or leave both.")
+    _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic))
+    adaptation = adaptation_of(neural_cache, dynamic)
     check_writable(output)
     use_threads(threads)
 
@@ -73,12 +80,16 @@ def run(
 
     if (details or output) and _predicts_text(runs[0]):
         raise ConfigError(f"--details and --output are for translations, but {runs[0]} is a language model.")
-    pairs = (source, reference) if source is not None and reference is not None else None
-    options: dict[str, Any] = {"pairs": pairs, "beam": beam, "length_penalty": length_penalty}
+    options: dict[str, Any] = {"beam": beam, "length_penalty": length_penalty}
+    options["pairs"] = (source, reference) if source is not None and reference is not None else None
+    if ensemble:
+        options["mean"] = known_mean(mean, len(runs))
+    else:
+        options["keep"] = keep
+        if len(runs) == 1:
+            options |= {"text": text, "adaptation": adaptation}
     with listening() as report:
-        found, compared = _assessed(
-            runs, text, known_mean(mean, len(runs)) if ensemble else None, keep, options, report
-        )
+        found, compared = _assessed(runs, ensemble, options | {"report": report})
         name = " + ".join(map(str, runs)) if ensemble else ""
         scored = [
             _Scored(name or str(path), result, groups_of(path, result, report) if details else {})
@@ -89,6 +100,18 @@ def run(
     (_print_json if as_json else _print)(scored, compared)
 
 
+def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool) -> None:
+    """Refuse more or fewer runs than the options are for."""
+    if len(runs) > 1 and of_text:
+        raise ConfigError(
+            "--text, --neural-cache and --dynamic are for one language model, but several runs came: evaluate it alone."
+        )
+    if len(runs) > 2 and not ensemble:
+        raise ConfigError(f"Two runs can be compared, but {len(runs)} came: leave some out, or add --ensemble.")
+    if (ensemble and len(runs) == 1) or (mean and not ensemble):
+        raise ConfigError("--ensemble takes two runs or more, and --mean belongs to it: name more runs, or leave both.")
+
+
 def _predicts_text(run: Path) -> bool:
     from anaphora.experiment.conduct import experiment_of
     from anaphora.pipeline.arpa import is_arpa
@@ -97,16 +120,16 @@ def _predicts_text(run: Path) -> bool:
 
 
 def _assessed(
-    runs: list[Path], text: Path | None, mean: "MeanName | None", keep: bool, options: dict[str, Any], report: "Report"
+    runs: list[Path], ensemble: bool, options: dict[str, Any]
 ) -> "tuple[list[tuple[Path, Results]], dict[str, list[Comparison]]]":
     """The figures of each run, or of all as one; and how two compare."""
     from anaphora.experiment.assess import assess, assess_both, assess_ensemble
 
-    if mean is not None:
-        return [(runs[0], assess_ensemble(runs, mean=mean, report=report, **options))], {}
+    if ensemble:
+        return [(runs[0], assess_ensemble(runs, **options))], {}
     if len(runs) == 1:
-        return [(runs[0], assess(runs[0], text=text, keep=keep, report=report, **options))], {}
-    *both, compared = assess_both(runs[0], runs[1], keep=keep, report=report, **options)
+        return [(runs[0], assess(runs[0], **options))], {}
+    *both, compared = assess_both(runs[0], runs[1], **options)
     return list(zip(runs, both, strict=True)), compared
 
 

@@ -9,6 +9,7 @@ import typer
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
+    from anaphora.evaluation.adaptation import Adaptation
     from anaphora.search.ensemble import Mean as MeanName
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as made by anaphora train.")]
@@ -26,6 +27,22 @@ Mean = Annotated[
         "--mean",
         metavar="arithmetic|geometric",
         help="How several runs are averaged: their probabilities, or the logarithms of these. [default: arithmetic]",
+    ),
+]
+NeuralCacheOption = Annotated[
+    str,
+    typer.Option(
+        "--neural-cache",
+        metavar="UNITS|units=..,theta=..,weight=..",
+        help="Of a network: remember so many units with their states (Grave et al. 2017).",
+    ),
+]
+DynamicOption = Annotated[
+    str,
+    typer.Option(
+        "--dynamic",
+        metavar="RATE|rate=..,steps=..,decay=..",
+        help="Of a network: go on learning from the text at this rate, 0 for one that suits (Krause et al. 2018).",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -53,6 +70,34 @@ def known_mean(name: str, runs: int) -> "MeanName":
     if name and name not in MEANS:
         raise ConfigError(unknown("--mean", name, MEANS))
     return MEANS[name or "arithmetic"]
+
+
+def adaptation_of(neural_cache: str, dynamic: str) -> "Adaptation":
+    """What ``--neural-cache`` and ``--dynamic`` ask for; ConfigError for both, or for what they do not take."""
+    from anaphora.evaluation.adaptation import Static
+    from anaphora.evaluation.dynamic import Dynamic
+    from anaphora.evaluation.neural_cache import NeuralCache
+
+    if neural_cache and dynamic:
+        raise ConfigError("--neural-cache and --dynamic are two ways to use the text: keep one of them.")
+    if neural_cache:
+        return NeuralCache.parse(_table(neural_cache, "units"), "--neural-cache")
+    return Dynamic.parse(_table(dynamic, "rate"), "--dynamic") if dynamic else Static()
+
+
+def _table(text: str, first: str) -> dict[str, int | float | str]:
+    """The options in ``key=value,key=value``; a value alone is that of ``first``."""
+    pairs = [part.partition("=") for part in (text if "=" in text else f"{first}={text}").split(",")]
+    return {key.strip(): _number(value.strip()) for key, _, value in pairs}
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def use_threads(count: int) -> None:

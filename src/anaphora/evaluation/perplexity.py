@@ -54,6 +54,8 @@ class Prediction:
     """What of ``nats`` the unknown tokens cost."""
     sentence_nats: float
     """The sum of -ln p over all tokens, each line read by itself."""
+    adaptation: str = ""
+    """What the model did, in one pass, with the text behind it, in words."""
 
     @property
     def perplexity(self) -> float:
@@ -80,7 +82,7 @@ class Prediction:
         """-log2 p per UTF-8 byte of the text, line ends included."""
         return self.nats / math.log(2) / self.size.bytes
 
-    def json(self) -> dict[str, float | int]:
+    def json(self) -> dict[str, float | int | str]:
         """Every figure by name, for ``json.dumps``."""
         return {
             "perplexity": self.perplexity,
@@ -95,12 +97,14 @@ class Prediction:
             "unknown": self.unknown,
             "characters": self.size.characters,
             "bytes": self.size.bytes,
+            "adaptation": self.adaptation,
         }
 
     def __str__(self) -> str:
         return (
             f"one pass      perplexity {self.perplexity:.3f} of {self.tokens:,} predictions; "
             f"{self.known_perplexity:.3f} without {self.unknown:,} unknown ones; "
-            f"{self.bits_per_character:.4f} bits per character, {self.bits_per_byte:.4f} bits per byte\n"
+            f"{self.bits_per_character:.4f} bits per character, {self.bits_per_byte:.4f} bits per byte"
+            f"{'; ' + self.adaptation if self.adaptation else ''}\n"
             f"line by line  perplexity {self.sentence_perplexity:.3f}"
         )

@@ -9,15 +9,15 @@ unit by unit. Of a mixture, each member reads a block in its own way.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import cast
 
 import torch
 from torch import Tensor
 
+from anaphora.evaluation.windows import blocks, rows_of_text
 from anaphora.models.cache import Remembered
 from anaphora.models.mixture import Mixture
-from anaphora.protocols import Batch, Carry, Sequence, TextModel
+from anaphora.protocols import Carry, TextModel
 
 ROWS = 32
 """Segments side by side, at most."""
@@ -44,7 +44,7 @@ def stream_log_probs(model: TextModel, units: Iterable[int], before: int) -> Ite
     ``model`` is in evaluation mode; no gradients are made.
     """
     carry = None
-    for ids_N in _blocks(units, before):
+    for ids_N in blocks(units, before, ROWS * SEGMENT):
         with torch.no_grad():
             log_probs_N, carry = _block(model, ids_N, carry)
         yield ids_N[1:], log_probs_N
@@ -61,7 +61,7 @@ def stream_loss(model: TextModel, units: Iterable[int], before: int) -> tuple[fl
 def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Iterator[Remembered]:
     """What each source of a mixture says of every unit of a text, K x N at a time: see ``stream_log_probs``."""
     carry = None
-    for ids_N in _blocks(units, before):
+    for ids_N in blocks(units, before, ROWS * SEGMENT):
         with torch.no_grad():
             sources, carry = _sources(mixture, ids_N, carry)
         yield Remembered(sources.log_probs[:, 0], sources.known[:, 0])
@@ -71,7 +71,7 @@ def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor
     """ln p of the units of a block behind its first id, and the state at its end."""
     if isinstance(model, Mixture):
         sources, end = _sources(model, ids_N, carry)
-        return model.mix(sources, _rows(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
+        return model.mix(sources, rows_of_text(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
     first = None if carry is None else (carry, torch.tensor([True]))
     rows = (len(ids_N) - 1) // SEGMENT
     if rows < 2:
@@ -96,7 +96,7 @@ def _sources(mixture: Mixture, ids_N: Tensor, carry: Carry | None) -> tuple[Reme
     for member, own in zip(mixture.members, mixture.apart(carry), strict=True):
         log_probs_N, after = _block(cast(TextModel, member), ids_N, own)
         read.append((log_probs_N.unsqueeze(0), after))
-    return mixture.sources(read, _rows(ids_N.unsqueeze(0), torch.tensor([carry is not None])), carry)
+    return mixture.sources(read, rows_of_text(ids_N.unsqueeze(0), torch.tensor([carry is not None])), carry)
 
 
 def _alone(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]:
@@ -111,22 +111,11 @@ def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> tuple[Tensor, Carry]
     after: Carry = carry or {}
     found = []
     for place in range(0, ids_RL.shape[1] - 1, WINDOW):
-        window = _rows(ids_RL[:, place : place + WINDOW + 1], goes_on_R)
+        window = rows_of_text(ids_RL[:, place : place + WINDOW + 1], goes_on_R)
         log_probs_RT, after = model.target_log_probs(window, after or None)
         found.append(log_probs_RT)
         goes_on_R = torch.ones_like(goes_on_R)
     return torch.cat(found, dim=1), after
-
-
-def _rows(ids_RL: Tensor, goes_on_R: Tensor) -> Batch:
-    """Rows of running text as a batch: what is read, and the same one place later."""
-    lengths_R = torch.full((len(ids_RL),), ids_RL.shape[1] - 1)
-    return Batch(
-        inputs=Sequence(ids_RL[:, :-1].contiguous(), lengths_R),
-        targets=Sequence(ids_RL[:, 1:].contiguous(), lengths_R),
-        numbers_B=torch.arange(len(ids_RL)),
-        continues_B=goes_on_R,
-    )
 
 
 def _starts(guessed: Carry, carry: Carry | None, count: int) -> Rows:
@@ -144,11 +133,3 @@ def _agree(guessed: Carry, reached: Carry) -> bool:
         bool(((reached[name][:-1] - state_RH).abs() <= TOLERANCE * (1 + state_RH.abs())).all())
         for name, state_RH in guessed.items()
     )
-
-
-def _blocks(units: Iterable[int], before: int) -> Iterator[Tensor]:
-    """The units as many at a time as are read side by side, each behind the one before."""
-    rest = iter(units)
-    while block := list(islice(rest, ROWS * SEGMENT)):
-        yield torch.tensor([before, *block], dtype=torch.int64)
-        before = block[-1]

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple, cast
 import anaphora
 from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.evaluation.adaptation import Adaptation, Static, is_fitted
 from anaphora.evaluation.bleu import METRICS, Condition
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.conduct import experiment_of
 from anaphora.experiment.language_model import language_model_parts
-from anaphora.experiment.schema import Experiment, TranslationExperiment
+from anaphora.experiment.schema import Experiment, LanguageModelExperiment, TranslationExperiment
 from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
@@ -26,6 +27,8 @@ from anaphora.run.evaluations import Evaluation, Figure
 from anaphora.search.ensemble import Mean
 
 Results = dict[str, TranslationScores | Prediction]
+
+_STATIC = Static()
 
 
 class Search(NamedTuple):
@@ -42,21 +45,27 @@ def assess(
     text: Path | None = None,
     beam: int | None = None,
     length_penalty: float | None = None,
+    adaptation: Adaptation = _STATIC,
     keep: bool = False,
     report: Report = silent,
 ) -> Results:
     """Figures by part: of ``pairs`` (a source and its reference), of a ``text``, or of the run's own test parts.
 
-    ``beam`` and ``length_penalty`` are the run's own where they are None. With ``keep`` the figures are added to the
-    run folder, which training may be using meanwhile; an ARPA file in its place keeps none. Raises ConfigError for
-    pairs given to a language model and the other way round, DataError for files that are not what they should be,
-    RunError for the folder.
+    ``beam`` and ``length_penalty`` are the run's own where they are None. What an ``adaptation`` leaves open is fitted
+    to the validation part. With ``keep`` the figures are added to the run folder, which training may be using
+    meanwhile; an ARPA file in its place keeps none. Raises ConfigError for pairs given to a language model and the
+    other way round, and for an adaptation that the model cannot have, DataError for files that are not what they
+    should be, RunError for the folder.
     """
     if is_arpa(path):
-        return _assess_file(path, pairs, text, report)
+        return _assess_file(path, pairs, text, adaptation, report)
     experiment = experiment_of(path)
     texts = _texts(path, experiment, pairs, text, report)
-    return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
+    if isinstance(experiment, TranslationExperiment):
+        if not isinstance(adaptation, Static):
+            raise ConfigError(f"{path} is a translator: a neural cache and dynamic evaluation are for language models.")
+        return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
+    return _assess_text(path, experiment, texts, adaptation, keep, report)
 
 
 def assess_ensemble(
@@ -92,10 +101,12 @@ def _translators(paths: Sequence[Path]) -> list[TranslationExperiment]:
     return found
 
 
-def _assess_file(path: Path, pairs: tuple[Path, Path] | None, text: Path | None, report: Report) -> Results:
+def _assess_file(
+    path: Path, pairs: tuple[Path, Path] | None, text: Path | None, adaptation: Adaptation, report: Report
+) -> Results:
     if pairs is not None or text is None:
         raise ConfigError(f"{path} is a file of counts without data of its own: give the text to predict with --text.")
-    return {text.name: LanguageModel(*load_arpa(path)).evaluate(read_lines(text), report=report)}
+    return {text.name: LanguageModel(*load_arpa(path)).evaluate(read_lines(text), adaptation, report=report)}
 
 
 def assess_both(
@@ -149,18 +160,40 @@ def score_translations(
 
 
 def _assess(
-    path: Path, experiment: Experiment, texts: Mapping[str, Any], search: Search, keep: bool, report: Report
+    path: Path,
+    experiment: TranslationExperiment,
+    texts: Mapping[str, Any],
+    search: Search,
+    keep: bool,
+    report: Report,
 ) -> Results:
     run = Run.open(path)
     which = run.load("best", report).which
-    model = load(path, which)
-    results: Results = {}
-    for part, text in texts.items():
-        if isinstance(model, LanguageModel):
-            results[part] = model.evaluate(text, report=report)
-        else:
-            assert isinstance(experiment, TranslationExperiment)
-            results[part] = score_translations(model, text, experiment, **search._asdict(), report=report)
+    translator = cast(Translator, load(path, which))
+    results: Results = {
+        part: score_translations(translator, text, experiment, **search._asdict(), report=report)
+        for part, text in texts.items()
+    }
+    if keep:
+        _keep(run, which, results, report)
+    return results
+
+
+def _assess_text(
+    path: Path,
+    experiment: LanguageModelExperiment,
+    texts: Mapping[str, Any],
+    adaptation: Adaptation,
+    keep: bool,
+    report: Report,
+) -> Results:
+    run = Run.open(path)
+    which = run.load("best", report).which
+    model = cast(LanguageModel, load(path, which))
+    if not is_fitted(adaptation):
+        report(Note("Fitting to the validation part ..."))
+        adaptation = model.adapted(language_model_parts(experiment, report).valid.lines(), adaptation)
+    results: Results = {part: model.evaluate(text, adaptation, report=report) for part, text in texts.items()}
     if keep:
         _keep(run, which, results, report)
     return results
@@ -215,7 +248,14 @@ def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
             for both in result.scores.values()
             for score in both
         )
-    how = f"one pass, {result.tokens:,} predictions, {result.unknown:,} unknown"
+    how = ", ".join(
+        (
+            "one pass",
+            f"{result.tokens:,} predictions",
+            f"{result.unknown:,} unknown",
+            *filter(None, [result.adaptation]),
+        )
+    )
     return (
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),

@@ -83,8 +83,12 @@ class LanguageModel(nn.Module):
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
         """What each target of a window costs: see ``protocols.TextModel``."""
+        return self.states_and_target_log_probs(batch, carry)[1:]
+
+    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
+        """The same, with the states: see ``protocols.StateModel``."""
         states_TBH, targets, after = self._read(batch, carry)
-        return self.output.target_log_probs(states_TBH, targets), after
+        return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, targets), after
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Sequence, Carry]:
         """The states to predict from, what is to be predicted, and the state for the next window."""

@@ -10,9 +10,9 @@ import torch
 
 from anaphora.data.pairs import LazyBatches
 from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, fitted_adaptation, is_fitted
 from anaphora.evaluation.perplexity import Prediction, TextSize, text_size
 from anaphora.evaluation.sentences import sentence_loss
-from anaphora.evaluation.stream import stream_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
@@ -25,6 +25,8 @@ from anaphora.text.coder import TextCoder
 
 _ROWS = 64
 """Lines that are scored side by side."""
+
+_STATIC = Static()
 
 _LN_10 = float(np.log(10))
 
@@ -131,19 +133,31 @@ class LanguageModel:
         aloud.close(text)
         return Generation(text, found.score, found.finished)
 
-    def evaluate(self, lines: Iterable[str], *, report: Report = silent) -> Prediction:
+    def adapted(self, lines: Iterable[str], adaptation: Adaptation) -> Adaptation:
+        """``adaptation`` with the numbers that suit a text best where they are not given; raises as ``evaluate``."""
+        if is_fitted(adaptation):
+            return adaptation
+        self._model.eval()
+        text = _Reading(lines, self._coder)
+        return fitted_adaptation(self._model, text, self._coder.symbols.eos, adaptation)
+
+    def evaluate(
+        self, lines: Iterable[str], adaptation: Adaptation = _STATIC, *, report: Report = silent
+    ) -> Prediction:
         """How well the model predicts lines of running text.
 
         They are read in one pass, the state carried from line to line, and each by itself. Every unit counts, and the
-        ``</s>`` of every line; in front of the first, ``</s>`` stands for ``<s>``. Raises DataError for a text without
-        lines.
+        ``</s>`` of every line; in front of the first, ``</s>`` stands for ``<s>``. With an ``adaptation``, the pass
+        also remembers or learns from what is behind it, which single lines have no use for.
+
+        Raises DataError for a text without lines, ConfigError for a model that cannot adapt so.
         """
         self._model.eval()
         _, _, unk, _, eos = self._coder.symbols
         text = _Reading(lines, self._coder)
         nats = unknown_nats = sentence_nats = 0.0
         tokens = unknown = 0
-        for ids_N, log_probs_N in stream_log_probs(self._model, text, eos):
+        for ids_N, log_probs_N in adapted_log_probs(self._model, text, eos, adaptation):
             nats -= float(log_probs_N.sum())
             unknown_nats -= float(log_probs_N[ids_N == unk].sum())
             sentence_nats += sentence_loss(self._model, text.take(), eos)
@@ -151,7 +165,7 @@ class LanguageModel:
             report(Progress("evaluate", tokens, 0, "tokens"))
         if not tokens:
             raise DataError("A language model can be measured on a text only, but there is no line: give a text.")
-        return Prediction(nats, tokens, unknown, text.size, unknown_nats, sentence_nats)
+        return Prediction(nats, tokens, unknown, text.size, unknown_nats, sentence_nats, str(adaptation))
 
     def score_lines(self, lines: abc.Sequence[str], *, report: Report = silent) -> list[LineScore]:
         """The score of every line by itself, in their order; its neighbours do not change a bit of it."""
