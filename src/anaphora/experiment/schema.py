@@ -180,7 +180,8 @@ def read_experiment(
 ) -> Experiment:
     """The experiment in a TOML ``text`` that came from ``where``, with ``settings`` such as ``training.epochs=5``.
 
-    ``data`` takes the place of the whole ``[data]`` table but its languages, which ``source`` and ``target`` replace.
+    ``data`` takes the place of the corpus in the ``[data]`` table and of its parts; ``source`` and ``target`` replace
+    the languages.
     ``start`` takes the place of the ``[start]`` table. Settings come last. Raises ConfigError with one sentence.
     """
     table = read_table(text, where)
@@ -222,6 +223,6 @@ def _decided_by(experiment: AnyExperiment, figures: Mapping[str, str]) -> AnyExp
 
 def _own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
     """The ``[data]`` table for a person's own files: their parts have the common names, whatever the recipe's have."""
-    kept = ("source", "target", "language", "longest", "steps")
-    options = {key: value for key, value in table.items() if key in kept} if isinstance(table, Mapping) else {}
+    places = DataConfig.model_fields
+    options = {key: value for key, value in table.items() if key not in places} if isinstance(table, Mapping) else {}
     return options | {"files": [str(path.absolute()) for path in data]}
