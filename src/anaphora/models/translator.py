@@ -14,7 +14,7 @@ from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.nn.decoder import AttentionConfig, Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.encoder import Encoder, EncoderConfig
+from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.output import Output, OutputConfig
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import AnyStart, Orthogonal
@@ -33,7 +33,7 @@ class TranslatorConfig(Config):
 
     embedding: TranslationEmbeddingConfig = TranslationEmbeddingConfig()
     """Word vectors."""
-    encoder: EncoderConfig = EncoderConfig()
+    encoder: AnyEncoder = EncoderConfig()
     """What reads the source."""
     decoder: DecoderConfig = DecoderConfig()
     """What writes the target."""
@@ -65,9 +65,9 @@ class Translator(nn.Module):
         self.source_embedding = (
             self.target_embedding if config.embedding.shared else Embedding(config.embedding, source.size, "words")
         )
-        self.encoder = Encoder(config.encoder, config.embedding.size)
+        self.encoder = config.encoder.build(config.embedding.size)
         self.decoder = Decoder(
-            config.decoder, config.attention, config.embedding.size, self.encoder.width, config.encoder.cell.state
+            config.decoder, config.attention, config.embedding.size, self.encoder.width, self.encoder.gives.fields
         )
         self.output = Output(config.output, self.target_embedding, config.decoder.readout_size, target.size)
 

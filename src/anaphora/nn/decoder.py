@@ -28,7 +28,7 @@ from anaphora.kernels.products import linear
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.scores import AnyScore, General
-from anaphora.nn.encoder import Encoded
+from anaphora.nn.encoders import Encoded
 from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
 
