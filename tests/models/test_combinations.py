@@ -199,13 +199,8 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
     leaves, lengths_B, positions_B = decoder_leaves(decoder), torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
     weights = {name: leaf for name, leaf in leaves.items() if "." in name and not name.startswith("first ")}
     first = {name.removeprefix("first "): leaf for name, leaf in leaves.items() if name.startswith("first ")}
-    config, attention = decoder.config, decoder.attention
-    short = {name.removeprefix("attention."): w for name, w in weights.items() if name.startswith("attention.")}
-    memory = {
-        "attention.keys": attention.score.prepare(leaves["memory"], short),
-        "attention.values": leaves["memory"],
-        "attention.closed": torch.arange(5) >= positions_B.unsqueeze(1),
-    }
+    config, attention = decoder.config, decoder.attention.config
+    memory = decoder.attention.prepare(leaves["memory"], positions_B, weights)
     with draws(1, 1):
         o_TBR, weights_TBS = decoder(leaves["x"], lengths_B, first, memory)
         dropped = decoder.weights.dropped("decoder", config.weight_dropout)
@@ -253,7 +248,7 @@ def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
     config = decoder.config
     widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
     units = {f"layer{n}": config.size for n in range(config.layers)}
-    units |= {"ask": config.size} if decoder.attention.halfway else {}
+    units |= {"ask": config.size} if decoder.attention.config.halfway else {}
     inputs, memory = config.dropout.draw("decoder", widths, units, x_TBD)
     every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
     every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}

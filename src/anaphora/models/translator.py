@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.nn.decoder import AttentionConfig, Decoder, DecoderConfig
+from anaphora.nn.attention import AttentionConfig
+from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.output import Output, OutputConfig

@@ -21,13 +21,11 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config
-from anaphora.errors import ConfigError
-from anaphora.kernels.parts import Activate, Attend, Part, Project, previous
+from anaphora.kernels.parts import Activate, Part, Project, previous
 from anaphora.kernels.products import linear
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
-from anaphora.kernels.scores import AnyScore, General
+from anaphora.nn.attention import Attention, AttentionConfig
 from anaphora.nn.encoders import Encoded
 from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
@@ -53,27 +51,6 @@ class DecoderConfig(RecurrentConfig):
         return self.readout or self.size
 
 
-class AttentionConfig(Config):
-    """How the decoder looks at the source."""
-
-    score: AnyScore = General()
-    """How well a position fits the query."""
-    span: Literal["global"] = "global"
-    """Which positions are looked at."""
-    query: Literal["previous", "current"] = "current"
-    """Which state asks: the top layer's before this step, or a new one: the top layer's, or, where the context goes
-    into the state, the one that the bottom layer has halfway."""
-    context: Literal["state", "output"] = "output"
-    """Where the context goes: into the bottom layer's unit (and the output), or into the output alone."""
-    size: int = Field(0, ge=0)
-    """Width of the scoring layer of score "concat"; 0: as wide as the decoder."""
-
-    @property
-    def halfway(self) -> bool:
-        """Whether the bottom layer's step has two halves, with attention between them."""
-        return self.query == "current" and self.context == "state"
-
-
 class Decoder(nn.Module):
     """Recurrent layers, attention, and the combination of both."""
 
@@ -86,16 +63,11 @@ class Decoder(nn.Module):
             ConfigError: the options do not go together.
         """
         super().__init__()
-        if attention.query == "previous" and attention.context == "output":
-            raise ConfigError(
-                'attention.query "previous" does not go with attention.context "output": use "current" with "output" '
-                '(Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or "current" with "state" '
-                "(Sennrich et al. 2017)."
-            )
-        self.config, self.attention, self.summary_fields = config, attention, summaries
-        self._hidden = attention.size or config.size
+        self.config, self.summary_fields = config, summaries
+        self.attention = Attention(attention, config.size, memory)
         self._answer = Project("context", "context", "attended", attention.halfway and config.input_bias)
-        self._layers = Layers(config, Question(self._attend("ask.h"), self._answer) if attention.halfway else None)
+        question = Question(self.attention.parts("ask.h"), self._answer) if attention.halfway else None
+        self._layers = Layers(config, question)
         self.weights = Weights(self._matrices(width, memory))
         self._plain, self._training = self._program(training=False), self._program(training=True)
 
@@ -109,21 +81,20 @@ class Decoder(nn.Module):
                     matrices |= projection_matrices(f"start{layer}_{field}", config.size, memory, config.bias)
         if config.input_feeding:
             matrices |= projection_matrices("feed", rows, readout, False, gates)
-        if self.attention.context == "state":
+        if self.attention.config.context == "state":
             matrices |= projection_matrices("context", rows, memory, self._answer.bias, gates)
-        for name, shape in self.attention.score.weights(config.size, memory, self._hidden).items():
-            matrices[f"attention.{name}"] = Matrix(shape[0], shape[1])
+        matrices |= self.attention.matrices()
         matrices |= projection_matrices("combine_context", readout, memory, config.bias)
         matrices |= projection_matrices("combine_state", readout, config.size, False)
         return matrices | (projection_matrices("combine_word", readout, width, False) if config.readout_word else {})
 
     def _program(self, training: bool) -> Program:
         """One step; ``training`` with dropout between the layers and on o_t."""
-        config, into_unit = self.config, self.attention.context == "state"
-        before, beside = self._before_layers(into_unit and not self.attention.halfway)
+        config, into_unit = self.config, self.attention.config.context == "state"
+        before, beside = self._before_layers(into_unit and not self.attention.config.halfway)
         layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
         dropped = training and config.dropout.rate > 0
-        after: list[Part] = [] if into_unit else [self._attend(top)]
+        after: list[Part] = [] if into_unit else [*self.attention.parts(top)]
         terms = [
             Project("combine_context", "context", "of_context", config.bias),
             Project("combine_state", top, "of_state", False),
@@ -145,28 +116,13 @@ class Decoder(nn.Module):
             beside.append("fed")
         if attends:
             state = f"layer{self.config.layers - 1}.h"
-            parts += [self._attend(previous(state)), self._answer]
+            parts += [*self.attention.parts(previous(state)), self._answer]
             beside.append(self._answer.target)
         return parts, tuple(beside)
 
-    def _attend(self, query: str) -> Attend:
-        score = self.attention.score
-        return Attend(
-            "attention", score, score.width(self.config.size, self._hidden) ** -0.5 if score.scaled else 1.0, query
-        )
-
     def prepare(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
         """The memory of a batch: what does not depend on the step."""
-        annotations_BSM = encoded.annotations_BSM
-        positions_S = torch.arange(annotations_BSM.shape[1], device=annotations_BSM.device)
-        weights = {
-            n.removeprefix("attention."): w for n, w in self.weights.tensors().items() if n.startswith("attention.")
-        }
-        return {
-            "attention.keys": self.attention.score.prepare(annotations_BSM, weights),
-            "attention.values": annotations_BSM,
-            "attention.closed": positions_S >= lengths_B.to(positions_S.device).unsqueeze(1),
-        }
+        return self.attention.prepare(encoded.annotations_BSM, lengths_B, self.weights.tensors())
 
     def first(self, encoded: Encoded) -> dict[str, Tensor]:
         """The state before the first word, B x width by carried signal."""
@@ -188,7 +144,7 @@ class Decoder(nn.Module):
                 state[name] = torch.tanh(value) if config.start_activation == "tanh" else value
         if config.input_feeding:
             state["o"] = encoded.annotations_BSM.new_zeros(sentences, config.readout_size)
-        return state
+        return state | self.attention.first(encoded.annotations_BSM)
 
     def forward(
         self, x_TBD: Tensor, lengths_B: Tensor, first: Mapping[str, Tensor], memory: Mapping[str, Tensor]
