@@ -1,7 +1,7 @@
 """The recurrent language model: text in, the next symbol out (Mikolov et al. 2010, Zaremba et al. 2014).
 
 It reads running text in windows and carries its state from one to the next; ``</s>`` ends a line and, in front of the
-first, stands for ``<s>``.
+first, stands for ``<s>``. A model of sentences begins every line anew, behind ``<s>``.
 """
 
 from typing import Annotated, Literal
@@ -45,6 +45,8 @@ class RecurrenceConfig(RecurrentConfig):
 class LanguageModelConfig(Config):
     """The network tables of a recurrent language model."""
 
+    reads: Literal["stream", "sentences"] = "stream"
+    """Whether it reads running text, its state carried from line to line, or every line by itself."""
     embedding: EmbeddingConfig = EmbeddingConfig()
     """Vectors of words or characters."""
     recurrence: RecurrenceConfig = RecurrenceConfig()
@@ -77,7 +79,10 @@ class LanguageModel(nn.Module):
             layer.initialise(self.config.initialise, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the state for the next; rows that do not go on start from zero."""
+        """The loss of a window, and the state for the next; rows that do not go on start from zero.
+
+        Of sentences nothing is carried.
+        """
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         first = None
@@ -89,6 +94,8 @@ class LanguageModel(nn.Module):
         back = truncation.steps if isinstance(truncation, Window) else None
         scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first, back)
         loss = self.output.loss(scanned.outputs["h"], batch.targets)
+        if self.config.reads == "sentences":
+            return loss, {}
         return loss, {name: state_BH.detach() for name, state_BH in scanned.state.items()}
 
     def stepper(self) -> "LanguageModelStepper":
@@ -106,8 +113,8 @@ class LanguageModelStepper:
     def __init__(self, model: LanguageModel) -> None:
         """The model is read, never changed."""
         self._model = model
-        self.size, _, self.unk, _, self.eos = model.symbols
-        self.bos = self.eos
+        self.size, _, self.unk, bos, self.eos = model.symbols
+        self.bos = bos if model.config.reads == "sentences" else self.eos
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> tuple[None, dict[str, Tensor]]:
