@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
+from anaphora.experiment.idle import refuse_idle
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
@@ -244,7 +245,10 @@ def read_experiment(
     if start is not None:
         table["start"] = start.model_dump()
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
-    return parse(override(table, [*languages, *settings]), where)
+    experiment = parse(override(table, [*languages, *settings]), where)
+    if isinstance(experiment, TranslationExperiment):
+        refuse_idle(experiment, where)
+    return experiment
 
 
 def parse(table: Mapping[str, Any], where: str) -> Experiment:
