@@ -7,6 +7,7 @@ from torch import nn
 
 from anaphora.config import Config, nearest
 from anaphora.errors import ConfigError
+from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.models.ngram import NgramModel, NgramModelConfig
 from anaphora.models.translator import Translator, TranslatorConfig
@@ -32,6 +33,7 @@ class Kind(NamedTuple):
 _TEXT = ("text",)
 _TASKS: dict[str, dict[str, Kind]] = {
     "translate": {"": Kind(TranslatorConfig, Translator, ("source", "target"))},
+    "align": {"": Kind(AlignerModelConfig, Aligner, ("source", "target"))},
     "language-model": {
         "recurrent": Kind(LanguageModelConfig, LanguageModel, _TEXT, spells=True),
         "window": Kind(WindowModelConfig, WindowModel, _TEXT),
@@ -61,7 +63,7 @@ def build(
     """The model that an experiment describes, with weights of zero.
 
     Args:
-        task: "translate" or "language-model".
+        task: "translate", "align" or "language-model".
         tables: the parsed experiment; only the model's own tables are looked at.
         symbols: of "source" and "target", or of "text".
         where: the file that the tables come from, for errors.
