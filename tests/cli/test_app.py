@@ -11,7 +11,22 @@ import anaphora
 from anaphora.cli.app import main
 
 COMMAND = [sys.executable, "-m", "anaphora"]
-VERBS = ("quickstart", "recipes", "check", "train", "translate", "evaluate", "info", "average", "generate", "fetch")
+VERBS = (
+    "quickstart",
+    "recipes",
+    "check",
+    "train",
+    "translate",
+    "align",
+    "evaluate",
+    "export",
+    "score",
+    "rescore",
+    "info",
+    "average",
+    "generate",
+    "fetch",
+)
 
 
 def test_help_is_quick() -> None:

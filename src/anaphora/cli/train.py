@@ -136,7 +136,11 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
         "stopped": "it was told to stop",
     }[outcome.reason]
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
-    verb = f"translate {folder} FILE" if experiment.task == "translate" else f"generate {folder} --prompt TEXT"
+    verb = {
+        "translate": f"translate {folder} FILE",
+        "align": f"align {folder} PAIRS",
+        "language-model": f"generate {folder} --prompt TEXT",
+    }[experiment.task]
     return (
         f"Trained in {clock(outcome.seconds)}: {why} after {outcome.update:,} updates. "
         f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. Next: anaphora {verb}"

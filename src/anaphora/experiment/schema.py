@@ -16,6 +16,7 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.experiment.idle import refuse_idle
 from anaphora.experiment.overrides import override, read_table
+from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram import NgramModelConfig
 from anaphora.models.translator import TranslatorConfig
@@ -109,6 +110,23 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bleu": "higher"})
 
 
+class AlignerExperiment(AlignerModelConfig, ExperimentBase):
+    """Word links, counted; of ``[training]`` it has use for the seed alone."""
+
+    task: Literal["align"]
+    """What is learnt."""
+    data: PairData = PairData()
+    """Where pairs of sentences come from."""
+    text: TextConfig = Word(size=1_000_000, lowercase=True)
+    """What a text is cut into."""
+
+    @model_validator(mode="after")
+    def _counted_anew(self) -> Self:
+        if self.start.run != "none":
+            raise ValueError("an aligner starts from no other run: let it learn from the old text and the new one.")
+        return self
+
+
 class LanguageModelExperiment(ExperimentBase):
     """What every language model has."""
 
@@ -190,9 +208,14 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
 
 
 AnyExperiment = TypeVar("AnyExperiment", bound=ExperimentBase)
-Experiment = TranslationExperiment | RecurrentExperiment | WindowExperiment | NgramExperiment
+PairExperiment = TranslationExperiment | AlignerExperiment
+"""What is learnt from pairs of sentences."""
+CountedExperiment = NgramExperiment | AlignerExperiment
+"""What is counted in one go, not trained update by update."""
+Experiment = PairExperiment | RecurrentExperiment | WindowExperiment | NgramExperiment
 
-_TASKS = ("translate", "language-model")
+_PAIRS: Mapping[str, type[PairExperiment]] = {"translate": TranslationExperiment, "align": AlignerExperiment}
+_TASKS = (*_PAIRS, "language-model")
 _LANGUAGE_MODELS: Mapping[str, type[RecurrentExperiment | WindowExperiment | NgramExperiment]] = {
     "recurrent": RecurrentExperiment,
     "window": WindowExperiment,
@@ -235,8 +258,8 @@ def parse(table: Mapping[str, Any], where: str) -> Experiment:
         raise ConfigError(f"{where}: task is missing. Known: {', '.join(sorted(_TASKS))}.")
     if task not in _TASKS:
         raise ConfigError(f"{where}: {unknown('task', task, _TASKS)}")
-    if task == "translate":
-        return TranslationExperiment.parse(table, where)
+    if task in _PAIRS:
+        return _PAIRS[task].parse(table, where)
     kind = table.get("model", "recurrent")
     if kind not in _LANGUAGE_MODELS:
         raise ConfigError(f"{where}: {unknown('model', str(kind), _LANGUAGE_MODELS)}")

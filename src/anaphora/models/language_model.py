@@ -4,6 +4,7 @@ It reads running text in windows and carries its state from one to the next; ``<
 first, stands for ``<s>``. A model of sentences begins every line anew, behind ``<s>``.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import torch
@@ -14,6 +15,7 @@ from anaphora.config import Config, by_kind
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.output import Output, OutputConfig
 from anaphora.nn.randomness import generator
+from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
@@ -47,8 +49,8 @@ class LanguageModelConfig(Config):
 
     reads: Literal["stream", "sentences"] = "stream"
     """Whether it reads running text, its state carried from line to line, or every line by itself."""
-    embedding: EmbeddingConfig = EmbeddingConfig()
-    """Vectors of words or characters."""
+    embedding: AnyEmbedding = EmbeddingConfig()
+    """Vectors of words or characters: a table, or words composed from their characters."""
     recurrence: RecurrenceConfig = RecurrenceConfig()
     """What reads the text."""
     output: OutputConfig = OutputConfig()
@@ -60,17 +62,18 @@ class LanguageModelConfig(Config):
 class LanguageModel(nn.Module):
     """An embedding, a stack of recurrent layers, and an output layer."""
 
-    def __init__(self, config: LanguageModelConfig, text: Symbols) -> None:
-        """Size and marks of the vocabulary.
+    def __init__(self, config: LanguageModelConfig, text: Symbols, words: Sequence[str] = ()) -> None:
+        """Size and marks of the vocabulary, and its words where units are words.
 
         Raises:
             ConfigError: the options do not go together.
         """
         super().__init__()
         self.config, self.symbols = config, text
-        self.embedding = Embedding(config.embedding, text.size, "text")
+        self.embedding = embedding_of(config.embedding, text, words, "text")
+        table = self.embedding if isinstance(self.embedding, Embedding) else None
         self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence")
-        self.output = Output(config.output, self.embedding, config.recurrence.size, text.size)
+        self.output = Output(config.output, table, config.recurrence.size, text.size)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""
