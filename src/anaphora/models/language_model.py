@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.output import Output, OutputConfig
+from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import AnyStart, Orthogonal
@@ -49,7 +49,7 @@ class LanguageModelConfig(Config):
     """Vectors of words or characters."""
     recurrence: RecurrenceConfig = RecurrenceConfig()
     """What reads the text."""
-    output: OutputConfig = OutputConfig()
+    output: AnyOutput = Full()
     """How the next symbol is predicted."""
     initialise: AnyStart = Orthogonal()
     """What the weights start from."""
@@ -68,7 +68,7 @@ class LanguageModel(nn.Module):
         self.config, self.symbols = config, text
         self.embedding = Embedding(config.embedding, text.size, "text")
         self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence")
-        self.output = Output(config.output, self.embedding, config.recurrence.size, text.size)
+        self.output = config.output.build(self.embedding, config.recurrence.size, text.size)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""
