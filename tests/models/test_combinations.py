@@ -48,10 +48,12 @@ CHOICES: dict[str, list[Any]] = {
     "weight_dropout": [0.0, 0.2],
     "bias": [True, False],
     "bidirectional": [True, False],
-    "start": ["project", "zero"],
+    "start": ["project", "mean", "zero"],
     "words": [0.0, 0.1, {"kind": "variational", "rate": 0.1, "words": 0.1}],
     "readout": [0, 8],
     "readout_word": [False, True],
+    "readout_layer": ["tanh", "maxout"],
+    "readout_state": ["current", "previous"],
 }
 
 
@@ -103,7 +105,7 @@ def make(row: dict[str, Any]) -> Translator:
         | {"cell": cell, "bidirectional": row["bidirectional"], "size": 12 if row["bidirectional"] else 24},
         "decoder": shared
         | {"cell": cell, "size": 24, "readout": row["readout"]}
-        | {name: row[name] for name in ("input_feeding", "start", "readout_word")},
+        | {name: row[name] for name in ("input_feeding", "start", "readout_word", "readout_layer", "readout_state")},
         "attention": {
             "score": {"kind": row["score"], "scaled": row["scaled"]},
             "query": row["topology"][0],
@@ -199,13 +201,8 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
     leaves, lengths_B, positions_B = decoder_leaves(decoder), torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
     weights = {name: leaf for name, leaf in leaves.items() if "." in name and not name.startswith("first ")}
     first = {name.removeprefix("first "): leaf for name, leaf in leaves.items() if name.startswith("first ")}
-    config, attention = decoder.config, decoder.attention
-    short = {name.removeprefix("attention."): w for name, w in weights.items() if name.startswith("attention.")}
-    memory = {
-        "attention.keys": attention.score.prepare(leaves["memory"], short),
-        "attention.values": leaves["memory"],
-        "attention.closed": torch.arange(5) >= positions_B.unsqueeze(1),
-    }
+    config, attention = decoder.config, decoder.attention.config
+    memory = decoder.attention.prepare(leaves["memory"], positions_B, weights)
     with draws(1, 1):
         o_TBR, weights_TBS = decoder(leaves["x"], lengths_B, first, memory)
         dropped = decoder.weights.dropped("decoder", config.weight_dropout)
@@ -222,6 +219,8 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
         dropped,
         masks,
         config.residual,
+        config.readout_layer,
+        config.readout_state,
     ).outputs
     got = {"o": o_TBR, "weights": weights_TBS}
     assert_close(got, expected, rtol=0, atol=1e-10)
@@ -253,7 +252,7 @@ def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
     config = decoder.config
     widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
     units = {f"layer{n}": config.size for n in range(config.layers)}
-    units |= {"ask": config.size} if decoder.attention.halfway else {}
+    units |= {"ask": config.size} if decoder.attention.config.halfway else {}
     inputs, memory = config.dropout.draw("decoder", widths, units, x_TBD)
     every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
     every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}

@@ -17,6 +17,7 @@ constant times a column sum of W or of h).
 import torch
 from torch import Tensor
 
+from anaphora.kernels import compiled
 from anaphora.kernels.arithmetic import prepare
 from anaphora.kernels.derived import derived_loss
 from anaphora.shapes import check_shapes
@@ -86,12 +87,7 @@ def cross_entropy(
     weight = prepare(weight_VH, rows)
     for start in range(0, len(targets_N), rows):
         h, y = hidden_NH[start : start + rows], targets_N[start : start + rows, None]
-        z = weight.times(h)  # 1
-        if bias_V.numel():
-            z += bias_V
-        top, right = z.amax(-1, keepdim=True), z.gather(1, y)
-        q = z.sub_(top).exp_()  # 2
-        s = q.sum(-1, keepdim=True)
+        q, right, top, s = _exponentials(weight.times(h), bias_V, y)  # 1, 2
         w = 1 if weights_N is None else weights_N[start : start + rows, None]
         loss += (w * (s.log() + top - (1 - smoothing) * right)).sum(dtype=torch.float64)  # 3
         if recording:
@@ -106,3 +102,17 @@ def cross_entropy(
         if bias_V.numel():
             dbias_V -= share * total
     return loss, (dhidden_NH, dweight_VH, dbias_V) if recording else ()
+
+
+def _exponentials(z_NV: Tensor, bias_V: Tensor, y_N1: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """q in the place of ``z_NV``, which has no bias yet; z_y, max z and s, each N x 1."""
+    right = z_NV.gather(1, y_N1)
+    if bias_V.numel():
+        right += bias_V[y_N1]
+    if compiled.suits(z_NV):
+        return z_NV, right, *compiled.softmax_exponentials(z_NV, bias_V)
+    if bias_V.numel():
+        z_NV += bias_V
+    top = z_NV.amax(-1, keepdim=True)
+    q_NV = z_NV.sub_(top).exp_()
+    return q_NV, right, top, q_NV.sum(-1, keepdim=True)

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 from torch import Tensor
 from torch.nn import functional
 
+from anaphora.kernels import compiled
 from anaphora.kernels.products import PartProducts
 from anaphora.kernels.scores.score import Score
 
@@ -41,12 +42,19 @@ class Concat(Score):
         """Steps 1 and 2."""
         q_XBA = product("query", query_XBQ)
         keys_BSA = product.sentences("keys", query_XBQ.shape[1])
+        if compiled.suits(q_XBA):
+            return compiled.concat_forward(q_XBA, keys_BSA, product.vector("v")[0])  # 1, 2
         u_XBSA = (q_XBA.unsqueeze(2) + keys_BSA).tanh_()  # 1
         return product("v", u_XBSA).squeeze(-1), u_XBSA  # 2
 
     def backward(self, saved: Tensor, de_XBS: Tensor, product: PartProducts) -> Tensor:
         """Steps 2 and 1 undone."""
         u_XBSA = saved
+        if compiled.suits(u_XBSA):
+            dkeys_BSA = product.gradient("keys", u_XBSA.shape[1])
+            dq_XBA, dv_A = compiled.concat_backward(de_XBS, u_XBSA, product.vector("v")[0], dkeys_BSA)  # 2, 1
+            product.add_gradient("v", dv_A.unsqueeze(0))
+            return product.back("query", dq_XBA)
         du_XBSA = product.back("v", de_XBS.unsqueeze(-1))  # 2
         # du (1 - u^2) as du - u^2 du, in what du stands in: it is by far the largest block of a step
         dk_XBSA = du_XBSA.addcmul_(du_XBSA * u_XBSA, u_XBSA, value=-1)  # 1

@@ -1,11 +1,10 @@
 """The output layers, one file each; a new one is a file and a name in ``AnyOutput``."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from anaphora.config import by_kind
+from anaphora.config import by_kind_or
 from anaphora.nn.outputs.adaptive import Adaptive
 from anaphora.nn.outputs.class_factored import ClassFactored
 from anaphora.nn.outputs.full import Full
@@ -14,16 +13,10 @@ from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
 from anaphora.nn.outputs.output import Output, OutputConfig
 from anaphora.nn.outputs.sampled import Sampled
 
-
-def _full_unless_said(table: Any) -> Any:
-    return {"kind": "full", **table} if isinstance(table, Mapping) else table
-
-
 AnyOutput = Annotated[
     Full | ClassFactored | Hierarchical | Sampled | NoiseContrastive | Adaptive,
     Field(discriminator="kind"),
-    BeforeValidator(_full_unless_said),
-    by_kind,
+    by_kind_or("full"),
 ]
 """An output as a recipe names it: ``"adaptive"``, or ``{kind = "sampled", proposal = "unigram"}``; a table that does
 not say its kind is of the full softmax."""

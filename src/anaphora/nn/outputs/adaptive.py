@@ -28,7 +28,7 @@ class Adaptive(OutputConfig):
     bias: bool = True
     """Whether every word and every cluster has a bias."""
 
-    def build(self, embedding: nn.Embedding, width: int, size: int) -> "AdaptiveOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "AdaptiveOutput":
         """The layer; its matrices are narrower than an embedding, so there is nothing to tie."""
         cutoffs = self.cutoffs or (max(1, size // 10), max(2, size // 2))
         if any(low >= high for low, high in pairwise((0, *cutoffs, size))):

@@ -26,7 +26,7 @@ class ClassFactored(WordsConfig):
     """What every class has the same share of: how often its words are seen, or the square root of that, which lets
     fewer words crowd the class of the rarest."""
 
-    def build(self, embedding: nn.Embedding, width: int, size: int) -> "ClassFactoredOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "ClassFactoredOutput":
         """The layer; ConfigError where the number of classes leaves nothing to choose, or nothing among a class."""
         if self.classes and not 1 < self.classes < size:
             raise ConfigError(
@@ -39,7 +39,7 @@ class ClassFactored(WordsConfig):
 class ClassFactoredOutput(WordsOutput):
     """Two softmaxes; the rows of its matrix are words in the order of their ids, whatever their class."""
 
-    def __init__(self, config: ClassFactored, embedding: nn.Embedding, width: int, size: int) -> None:
+    def __init__(self, config: ClassFactored, embedding: nn.Embedding | None, width: int, size: int) -> None:
         """As for ``WordsOutput``."""
         super().__init__(config.tied, config.bias, embedding, width, size)
         classes = config.classes or math.ceil(size**0.5)

@@ -16,7 +16,7 @@ class Full(WordsConfig):
     label_smoothing: float = 0.0
     """Share of the target distribution spread evenly over all words while training (Szegedy et al. 2016)."""
 
-    def build(self, embedding: nn.Embedding, width: int, size: int) -> "FullOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "FullOutput":
         """The layer."""
         return FullOutput(self, embedding, width, size)
 
@@ -24,7 +24,7 @@ class Full(WordsConfig):
 class FullOutput(WordsOutput):
     """A full softmax."""
 
-    def __init__(self, config: Full, embedding: nn.Embedding, width: int, size: int) -> None:
+    def __init__(self, config: Full, embedding: nn.Embedding | None, width: int, size: int) -> None:
         """As for ``WordsOutput``."""
         super().__init__(config.tied, config.bias, embedding, width, size)
         self._smoothing = config.label_smoothing

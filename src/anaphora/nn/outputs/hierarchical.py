@@ -20,7 +20,7 @@ class Hierarchical(OutputConfig):
     bias: bool = True
     """Whether every inner node has a bias."""
 
-    def build(self, embedding: nn.Embedding, width: int, size: int) -> "HierarchicalOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "HierarchicalOutput":
         """The layer; its matrix has no row a word, so there is nothing to tie."""
         return HierarchicalOutput(self, width, size)
 

@@ -25,7 +25,7 @@ class NoiseContrastive(OutputConfig):
     noise: int = Field(100, ge=1)
     """k: words drawn by their frequency for every update, from which each of its predictions is told apart."""
 
-    def build(self, embedding: nn.Embedding, width: int, size: int) -> "NoiseContrastiveOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "NoiseContrastiveOutput":
         """The layer."""
         return NoiseContrastiveOutput(self, embedding, width, size)
 
@@ -33,7 +33,7 @@ class NoiseContrastive(OutputConfig):
 class NoiseContrastiveOutput(WordsOutput):
     """Scores that are taken for log-probabilities in training, and normalised otherwise."""
 
-    def __init__(self, config: NoiseContrastive, embedding: nn.Embedding, width: int, size: int) -> None:
+    def __init__(self, config: NoiseContrastive, embedding: nn.Embedding | None, width: int, size: int) -> None:
         """As for ``WordsOutput``; there is always a bias, which the normaliser starts from."""
         super().__init__(config.tied, True, embedding, width, size)
         self._noise = config.noise

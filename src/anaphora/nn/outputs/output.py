@@ -23,8 +23,8 @@ class OutputConfig(Config):
     """The kind's name."""
 
     @abstractmethod
-    def build(self, embedding: nn.Embedding, width: int, size: int) -> "Output":
-        """The layer over states of ``width`` and a vocabulary of ``size``; a tied one borrows from ``embedding``.
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "Output":
+        """The layer over states of ``width`` and a vocabulary of ``size``; a tied one borrows from an ``embedding``.
 
         Raises:
             ConfigError: the options do not go with the sizes.
@@ -89,21 +89,15 @@ class WordsConfig(OutputConfig):
 class WordsOutput(Output):
     """z = W h + b: one score for every word."""
 
-    def __init__(self, tied: bool, bias: bool, embedding: nn.Embedding, width: int, size: int) -> None:
+    def __init__(self, tied: bool, bias: bool, embedding: nn.Embedding | None, width: int, size: int) -> None:
         """``width`` of the states, ``size`` of the vocabulary; ``embedding`` lends its matrix when tied.
 
         Raises:
-            ConfigError: tied, but the states are not as wide as the embedding.
+            ConfigError: tied, but there is no embedding, or the states are not as wide.
         """
         super().__init__()
-        if tied and embedding.embedding_dim != width:
-            raise ConfigError(
-                f"output.tied needs states as wide as the embedding, but they have {width} numbers and an embedding "
-                f"{embedding.embedding_dim}: set the decoder's readout (or the recurrence's size) to "
-                f"{embedding.embedding_dim}, or output.tied = false."
-            )
         self._tied = tied
-        self.weight = embedding.weight if tied else nn.Parameter(torch.zeros(size, width))
+        self.weight = _lent(embedding, width) if tied else nn.Parameter(torch.zeros(size, width))
         self.bias = nn.Parameter(torch.zeros(size if bias else 0))
 
     def logits(self, states_NH: Tensor) -> Tensor:
@@ -126,3 +120,19 @@ def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
     """W h + b for every row, each with the same bits in any batch; b may have no elements."""
     logits_NV = linear(states_NH, weight_VH)
     return logits_NV + bias_V if bias_V.numel() else logits_NV
+
+
+def _lent(embedding: nn.Embedding | None, width: int) -> Tensor:
+    """The matrix of an embedding, for states of ``width``."""
+    if embedding is None:
+        raise ConfigError(
+            "output.tied needs a table of word vectors, but these are composed from characters: set output.tied = "
+            "false, or embedding.kind = 'table'."
+        )
+    if embedding.embedding_dim != width:
+        raise ConfigError(
+            f"output.tied needs states as wide as the embedding, but they have {width} numbers and an embedding "
+            f"{embedding.embedding_dim}: set the decoder's readout (or the recurrence's size) to "
+            f"{embedding.embedding_dim}, or output.tied = false."
+        )
+    return embedding.weight

@@ -67,7 +67,7 @@ class Sampled(WordsConfig):
     proposal: Annotated[LogUniform | Unigram | Partition, Field(discriminator="kind"), by_kind] = LogUniform()
     """Where the words come from that targets are told apart from."""
 
-    def build(self, embedding: nn.Embedding, width: int, size: int) -> "SampledOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "SampledOutput":
         """The layer."""
         return SampledOutput(self, embedding, width, size)
 
@@ -75,7 +75,7 @@ class Sampled(WordsConfig):
 class SampledOutput(WordsOutput):
     """A softmax over a sample in training, over all words otherwise."""
 
-    def __init__(self, config: Sampled, embedding: nn.Embedding, width: int, size: int) -> None:
+    def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, size: int) -> None:
         """As for ``WordsOutput``."""
         super().__init__(config.tied, config.bias, embedding, width, size)
         self._proposal = config.proposal
