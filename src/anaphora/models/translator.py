@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.nn.attention import AttentionConfig
+from anaphora.nn.attention import AnyAttention, ScoredAttention
 from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoder import Encoder, EncoderConfig
@@ -38,7 +38,7 @@ class TranslatorConfig(Config):
     """What reads the source."""
     decoder: DecoderConfig = DecoderConfig()
     """What writes the target."""
-    attention: AttentionConfig = AttentionConfig()
+    attention: AnyAttention = ScoredAttention()
     """How the decoder looks at the source."""
     output: OutputConfig = OutputConfig()
     """How words are predicted."""

@@ -25,7 +25,7 @@ from anaphora.kernels.parts import Activate, Part, Project, previous
 from anaphora.kernels.products import linear
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
-from anaphora.nn.attention import Attention, AttentionConfig
+from anaphora.nn.attention import AnyAttention, attention_of
 from anaphora.nn.encoder import Encoded
 from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
@@ -55,7 +55,7 @@ class Decoder(nn.Module):
     """Recurrent layers, attention, and the combination of both."""
 
     def __init__(
-        self, config: DecoderConfig, attention: AttentionConfig, width: int, memory: int, summaries: tuple[str, ...]
+        self, config: DecoderConfig, attention: AnyAttention, width: int, memory: int, summaries: tuple[str, ...]
     ) -> None:
         """``width`` of the embeddings, ``memory`` of an annotation, ``summaries``: fields of the encoder's state.
 
@@ -64,7 +64,7 @@ class Decoder(nn.Module):
         """
         super().__init__()
         self.config, self.summary_fields = config, summaries
-        self.attention = Attention(attention, config.size, memory)
+        self.attention = attention_of(attention, config.size, memory)
         self._answer = Project("context", "context", "attended", attention.halfway and config.input_bias)
         question = Question(self.attention.parts("ask.h"), self._answer) if attention.halfway else None
         self._layers = Layers(config, question)
