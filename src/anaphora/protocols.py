@@ -52,6 +52,8 @@ class Batch:
     """int64: the position of each row in its corpus."""
     continues_B: Tensor
     """bool: this row goes on where the same row of the previous batch stopped."""
+    rate: float = 1.0
+    """What the learning rate of the update with it is multiplied by."""
 
 
 Carry = Mapping[str, "Tensor"]

@@ -47,11 +47,11 @@ def test_the_task_decides_which_tables_there_are() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "mine.toml: task is missing. Known: language-model, translate."),
-        ("task = 3", "mine.toml: task is missing. Known: language-model, translate."),
+        ("", "mine.toml: task is missing. Known: align, language-model, translate."),
+        ("task = 3", "mine.toml: task is missing. Known: align, language-model, translate."),
         (
             'task = "translat"',
-            "mine.toml: task 'translat' is unknown. Known: language-model, translate. Did you mean 'translate'?",
+            "mine.toml: task 'translat' is unknown. Known: align, language-model, translate. Did you mean 'translate'?",
         ),
         (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
         (
@@ -89,6 +89,12 @@ def test_the_task_decides_which_tables_there_are() -> None:
 )
 def test_a_wrong_file_is_refused_in_one_sentence(text: str, sentence: str) -> None:
     assert complaint(text) == sentence
+
+
+@pytest.mark.parametrize("reduction", ["sum", "sum_per_sentence"])
+def test_a_rate_never_follows_the_length_of_a_window_twice(reduction: str) -> None:
+    settings = ["data.windows=random", f"training.reduction={reduction}"]
+    assert complaint(LANGUAGE_MODEL, *settings).endswith(f"'{reduction}' does so already: set it to 'mean_per_token'.")
 
 
 def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None:

@@ -25,7 +25,8 @@ from anaphora.kernels.parts import Activate, Add, Mask, Part, Project, SentenceM
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import AnyScore, Score
-from anaphora.nn.attention import Attention, ScoredAttention, attention_of
+from anaphora.nn.attention import Attention, AttentionConfig, SoftAttention
+from anaphora.nn.encoders.encoder import Gives
 
 
 def members(union: Any) -> tuple[Any, ...]:
@@ -151,7 +152,7 @@ class Network:
         first, weights = self.first(leaves), self.weights(leaves)
         if self.attention:
             options = self.attention.config
-            assert isinstance(options, ScoredAttention)
+            assert isinstance(options, AttentionConfig)
             outputs, state = naive.decoder(
                 self.cell,
                 Scored(options.score, options.span, options.weights),
@@ -311,7 +312,8 @@ def decoder() -> Callable[..., Network]:
         size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
         if score.weights(hidden, hidden, 1) == {}:  # a score without weights needs a memory as wide as the query
             size = replace(size, memory=hidden)
-        attention = attention_of(ScoredAttention(score=score, size=size.scoring), hidden, size.memory)
+        gives = Gives(size.memory, 1, ("h",), True)
+        attention = SoftAttention(AttentionConfig(score=score, size=size.scoring), hidden, gives)
         shapes = {"x": (steps, sentences, size.x), "memory": (sentences, max(positions), size.memory)}
         shapes |= _unit_shapes(0, cell, hidden, size.x, sentences)
         shapes |= {name: (m.rows, m.columns)[: 1 + (m.columns > 0)] for name, m in attention.matrices().items()}

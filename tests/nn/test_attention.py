@@ -17,7 +17,10 @@ from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median
 from anaphora.kernels.weighing import Sigmoid, Softmax
-from anaphora.nn.attention import AnyAttention, Attention, ScoredAttention, WindowAttention, attention_of
+from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
+from anaphora.nn.encoders.encoder import Gives
+
+Options = AttentionConfig | WindowAttention
 
 FEW = {"filters": 2, "radius": 1}
 SCORES: list[Any] = [
@@ -33,22 +36,22 @@ SCORES: list[Any] = [
 SPANS: list[Any] = [Global(), LocalMonotonic(window=1), LocalPredictive(window=2), Median(window=2)]
 WEIGHINGS: list[Any] = [Softmax(), Softmax(sharpness=1.5), Sigmoid()]
 PRODUCT = [
-    ScoredAttention(score=score, span=span, weights=weighing)
+    AttentionConfig(score=score, span=span, weights=weighing)
     for score, span, weighing in product(SCORES, SPANS, WEIGHINGS)
 ]
-WINDOWS = [WindowAttention(components=1), WindowAttention(components=3)]
-EACH: list[AnyAttention] = [
+WINDOWS = [WindowAttention(kind="window", components=1), WindowAttention(kind="window", components=3)]
+EACH: list[Options] = [
     *(options for options in PRODUCT if isinstance(options.span, Global) and options.weights == Softmax()),
-    *(ScoredAttention(span=span) for span in SPANS[1:]),
-    *(ScoredAttention(weights=weighing) for weighing in WEIGHINGS[1:]),
-    ScoredAttention(score=Hybrid(**FEW), span=Median(window=3), weights=Sigmoid()),
-    ScoredAttention(score=Concat(coverage=True), span=LocalMonotonic(window=1), weights=Softmax(sharpness=0.5)),
-    ScoredAttention(score=Location(longest=2), span=LocalPredictive(window=1)),
+    *(AttentionConfig(span=span) for span in SPANS[1:]),
+    *(AttentionConfig(weights=weighing) for weighing in WEIGHINGS[1:]),
+    AttentionConfig(score=Hybrid(**FEW), span=Median(window=3), weights=Sigmoid()),
+    AttentionConfig(score=Concat(coverage=True), span=LocalMonotonic(window=1), weights=Softmax(sharpness=0.5)),
+    AttentionConfig(score=Location(longest=2), span=LocalPredictive(window=1)),
     *WINDOWS,
 ]
 
 
-def shown(options: AnyAttention) -> str:
+def shown(options: Options) -> str:
     if isinstance(options, WindowAttention):
         return f"window{options.components}"
     more = [name for name in ("scaled", "coverage") if getattr(options.score, name, False)]
@@ -94,7 +97,7 @@ class Asked:
 
     def naive(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
         config = self.attention.config
-        scored = isinstance(config, ScoredAttention)
+        scored = isinstance(config, AttentionConfig)
         options = naive_attention.Scored(config.score, config.span, config.weights) if scored else None
         own = {name.partition(".")[2]: leaf for name, leaf in leaves.items() if "." in name}
         state, steps = self.first(leaves), []
@@ -117,7 +120,7 @@ class Asked:
 
 
 def asked(
-    options: AnyAttention,
+    options: Options,
     query: int,
     positions: Tensor = POSITIONS,
     lengths: Tensor = LENGTHS,
@@ -125,10 +128,11 @@ def asked(
     dtype: torch.dtype = torch.float64,
 ) -> Asked:
     """Queries ``query`` wide over a memory of another width, except at 1 and where the score is dot."""
-    same = query == 1 or (isinstance(options, ScoredAttention) and isinstance(options.score, Dot))
-    if isinstance(options, ScoredAttention):
+    same = query == 1 or (isinstance(options, AttentionConfig) and isinstance(options.score, Dot))
+    if isinstance(options, AttentionConfig):
         options = options.model_copy(update={"size": query if same else query - 3})
-    attention = attention_of(options, query, query if same else query + 1)
+    attention = attention_of(options, query, Gives(query if same else query + 1, 1, ("h",), True))
+    assert attention is not None
     generator = torch.Generator().manual_seed(1)
 
     def leaf(*shape: int) -> Tensor:
@@ -142,7 +146,7 @@ def asked(
         leaves[name] = leaf(m.rows, m.columns) if m.columns else leaf(m.rows)
     for name in attention.first(leaves["memory"]):
         # the number of the step has no gradient, nor have weights that only choose a window
-        chosen_by = isinstance(options, ScoredAttention) and not isinstance(options.score, Hybrid)
+        chosen_by = isinstance(options, AttentionConfig) and not isinstance(options.score, Hybrid)
         if name == "clock" or (name == "weights" and chosen_by):
             continue
         if name == "kappa":
@@ -180,44 +184,44 @@ def assert_equal_to_the_naive_reading(one: Asked) -> None:
 
 @EVERY
 @pytest.mark.parametrize("query", [1, pytest.param(7, marks=pytest.mark.slow)])
-def test_the_derived_gradients_are_those_of_finite_differences(options: AnyAttention, query: int) -> None:
+def test_the_derived_gradients_are_those_of_finite_differences(options: Options, query: int) -> None:
     assert is_exact(asked(options, query))
 
 
 @EVERY
 @pytest.mark.parametrize("query", [7, 63])
-def test_the_derived_gradients_are_right_in_a_random_direction(options: AnyAttention, query: int) -> None:
+def test_the_derived_gradients_are_right_in_a_random_direction(options: Options, query: int) -> None:
     assert is_exact(asked(options, query), fast_mode=True)
 
 
 @EVERY
 @pytest.mark.parametrize("query", [1, 7, 63])
-def test_values_and_gradients_equal_the_naive_reading(options: AnyAttention, query: int) -> None:
+def test_values_and_gradients_equal_the_naive_reading(options: Options, query: int) -> None:
     assert_equal_to_the_naive_reading(asked(options, query))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [*PRODUCT, *WINDOWS], ids=shown)
-def test_every_score_span_and_weighing_together_equal_the_naive_reading(options: AnyAttention) -> None:
+def test_every_score_span_and_weighing_together_equal_the_naive_reading(options: Options) -> None:
     one = asked(options, 7)
     assert_equal_to_the_naive_reading(one)
     assert is_exact(one, fast_mode=True)
 
 
 @EVERY
-def test_weights_are_a_distribution_over_the_open_positions(options: AnyAttention) -> None:
+def test_weights_are_a_distribution_over_the_open_positions(options: Options) -> None:
     one = asked(options, 7)
     weights_TBS = one.fast(one.leaves)["weights"].detach()
     there_TB = torch.arange(STEPS).unsqueeze(1) < LENGTHS
     assert weights_TBS[:, torch.arange(SPAN) >= POSITIONS.unsqueeze(1)].count_nonzero() == 0
     assert weights_TBS[~there_TB].count_nonzero() == 0
     assert (weights_TBS[there_TB].sum(-1) > 0).all()
-    if isinstance(options, ScoredAttention) and not isinstance(options.span, LocalPredictive):
+    if isinstance(options, AttentionConfig) and not isinstance(options.span, LocalPredictive):
         assert_close(weights_TBS.sum(-1), there_TB.double())
 
 
 @EVERY
-def test_what_stands_behind_the_end_of_a_memory_never_matters(options: AnyAttention) -> None:
+def test_what_stands_behind_the_end_of_a_memory_never_matters(options: Options) -> None:
     one = asked(options, 7)
     closed_BS = torch.arange(SPAN) >= POSITIONS.unsqueeze(1)
     changed_BSM = one.leaves["memory"].detach().clone()
@@ -230,8 +234,8 @@ def test_what_stands_behind_the_end_of_a_memory_never_matters(options: AnyAttent
     assert derived["memory"][closed_BS].count_nonzero() == 0
 
 
-@pytest.mark.parametrize("options", [one for one in EACH if one.kind == "scored"], ids=shown)
-def test_a_score_of_thousands_still_gives_finite_weights_and_gradients(options: AnyAttention) -> None:
+@pytest.mark.parametrize("options", [one for one in EACH if one.kind == "soft"], ids=shown)
+def test_a_score_of_thousands_still_gives_finite_weights_and_gradients(options: Options) -> None:
     one = asked(options, 7)
     large = {name: (leaf.detach() * 1e3).requires_grad_() for name, leaf in one.leaves.items()}
     outputs = one.fast(large)
@@ -239,7 +243,7 @@ def test_a_score_of_thousands_still_gives_finite_weights_and_gradients(options: 
 
 
 @EVERY
-def test_queries_behind_the_end_of_a_sentence_never_matter(options: AnyAttention) -> None:
+def test_queries_behind_the_end_of_a_sentence_never_matter(options: Options) -> None:
     one = asked(options, 7)
     behind_TB1 = (torch.arange(STEPS).unsqueeze(1) >= LENGTHS).unsqueeze(-1)
     poisoned = one.leaves | {"q": one.leaves["q"].detach().masked_fill(behind_TB1, torch.nan).requires_grad_()}
@@ -253,7 +257,7 @@ WIDE = {"positions": torch.tensor([4, 16, 2, 9, 7, 12]), "lengths": torch.tensor
 
 @EVERY
 @pytest.mark.parametrize("query", [20, 33])
-def test_a_sentence_has_the_same_bits_alone_and_among_others(options: AnyAttention, query: int) -> None:
+def test_a_sentence_has_the_same_bits_alone_and_among_others(options: Options, query: int) -> None:
     one = asked(options, query, **WIDE, dtype=torch.float32)  # type: ignore[arg-type]
     with torch.no_grad():
         together = one.fast(one.leaves)
@@ -265,7 +269,7 @@ def test_a_sentence_has_the_same_bits_alone_and_among_others(options: AnyAttenti
 
 
 @EVERY
-def test_one_step_at_a_time_gives_the_bits_of_a_scan(options: AnyAttention) -> None:
+def test_one_step_at_a_time_gives_the_bits_of_a_scan(options: Options) -> None:
     one = replace(asked(options, 20, **WIDE, dtype=torch.float32), lengths_B=torch.full((6,), 7))  # type: ignore[arg-type]
     with torch.no_grad():
         whole = one.fast(one.leaves)
@@ -282,7 +286,7 @@ def test_one_step_at_a_time_gives_the_bits_of_a_scan(options: AnyAttention) -> N
 
 
 @EVERY
-def test_attention_waits_for_the_step_before_only_where_it_looks_at_it(options: AnyAttention) -> None:
+def test_attention_waits_for_the_step_before_only_where_it_looks_at_it(options: Options) -> None:
     program = asked(options, 7).program
     attend = next(part for part in program.parts if "weights" in part.writes)
     looks_back = any(is_previous(read) and signal_of(read) != "clock" for read in attend.reads)

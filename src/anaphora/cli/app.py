@@ -13,6 +13,7 @@ import typer
 
 import anaphora
 from anaphora.cli import (
+    align,
     average,
     check,
     evaluate,
@@ -52,6 +53,7 @@ for verb in (
     check,
     train,
     translate,
+    align,
     evaluate,
     export,
     score,

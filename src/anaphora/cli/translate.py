@@ -8,12 +8,14 @@ import typer
 from anaphora.cli.opening import check_writable, given_lines, open_translator
 from anaphora.cli.options import Beam, LengthPenalty, RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
+from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.pipeline import Translation
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
+    "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -30,21 +32,41 @@ def run(
     no_split: Annotated[
         bool, typer.Option("--no-split", help="Take every line as one sentence; else lines are split into sentences.")
     ] = False,
+    replace_unknown: Annotated[
+        bool,
+        typer.Option("--replace-unknown", help="Put the source word that was looked at most in place of every <unk>."),
+    ] = False,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(help="With --replace-unknown: word, tab, translation; words that are in it are translated."),
+    ] = None,
     threads: Threads = 0,
 ) -> None:
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
+    if dictionary is not None and not replace_unknown:
+        raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
     check_writable(output, alignments)
     use_threads(threads)
+
+    from anaphora.formats.dictionary import read_dictionary
+
+    words = read_dictionary(dictionary) if dictionary is not None else {}
     with listening() as report:
         translator = open_translator(run_folder, report)
         translate = translator.translate if no_split else translator.translate_text
-        translations = translate(given_lines(file), beam=beam, length_penalty=length_penalty, report=report)
+        translations = translate(
+            given_lines(file),
+            beam=beam,
+            length_penalty=length_penalty,
+            replace_unknown=words if replace_unknown else None,
+            report=report,
+        )
     _write(translations, output, alignments)
 
 
 def _write(translations: list["Translation"], output: Path | None, alignments: Path | None) -> None:
-    from anaphora.evaluation.alignment import to_pharaoh
     from anaphora.formats.lines import write_lines
+    from anaphora.formats.pharaoh import to_pharaoh
 
     texts = [translation.text for translation in translations]
     if alignments is not None:

@@ -14,7 +14,7 @@ from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.conduct import experiment_of
 from anaphora.experiment.language_model import language_model_parts
-from anaphora.experiment.schema import Experiment, TranslationExperiment
+from anaphora.experiment.schema import AlignerExperiment, Experiment, TranslationExperiment
 from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
@@ -118,7 +118,7 @@ def _assess(
         if isinstance(model, LanguageModel):
             results[part] = model.evaluate(text, report=report)
         else:
-            assert isinstance(experiment, TranslationExperiment)
+            assert isinstance(model, Translator) and isinstance(experiment, TranslationExperiment)
             results[part] = score_translations(model, text, experiment, **search._asdict(), report=report)
     if keep:
         _keep(run, which, results, report)
@@ -129,6 +129,8 @@ def _texts(
     path: Path, experiment: Experiment, pairs: tuple[Path, Path] | None, text: Path | None, report: Report
 ) -> Mapping[str, Any]:
     """What is to be measured, by part: pairs for a translator, lines for a language model."""
+    if isinstance(experiment, AlignerExperiment):
+        raise ConfigError(f"{path} is an aligner: its links are measured by anaphora align {path} PAIRS --gold LINKS.")
     if isinstance(experiment, TranslationExperiment):
         if text is not None:
             raise ConfigError(f"{path} is a translator: it is scored on --source and --reference, not on --text.")

@@ -9,11 +9,19 @@ import torch
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Note, Report, silent
+from anaphora.experiment.alignment import AlignerWork
 from anaphora.experiment.inheritance import Parent
 from anaphora.experiment.language_model import LanguageModelWork
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
 from anaphora.experiment.ngram import NgramWork
-from anaphora.experiment.schema import Experiment, NgramExperiment, TranslationExperiment, parse
+from anaphora.experiment.schema import (
+    AlignerExperiment,
+    CountedExperiment,
+    Experiment,
+    NgramExperiment,
+    TranslationExperiment,
+    parse,
+)
 from anaphora.experiment.translation import TranslationWork
 from anaphora.experiment.work import Work
 from anaphora.kernels.cells import Recorded
@@ -92,7 +100,7 @@ def _sized(
     experiment: Experiment, model: torch.nn.Module, coders: Mapping[str, TextCoder], work: Work, report: Report
 ) -> Experiment:
     """The experiment with a batch that fits into memory, where it leaves that open."""
-    if experiment.training.batch_tokens or isinstance(experiment, NgramExperiment):
+    if experiment.training.batch_tokens or isinstance(experiment, CountedExperiment):
         return experiment
     if not work.longest:
         raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.longest.")
@@ -118,6 +126,8 @@ def work_of(experiment: Experiment, report: Report) -> Work:
     """The data of an experiment, found and checked, and what its task does with it."""
     if isinstance(experiment, TranslationExperiment):
         return TranslationWork(experiment, report)
+    if isinstance(experiment, AlignerExperiment):
+        return AlignerWork(experiment, report)
     return (NgramWork if isinstance(experiment, NgramExperiment) else LanguageModelWork)(experiment, report)
 
 

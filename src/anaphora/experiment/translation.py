@@ -13,7 +13,7 @@ from anaphora.data.store import pair_store
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
-from anaphora.experiment.schema import TranslationExperiment
+from anaphora.experiment.schema import PairExperiment, TranslationExperiment
 from anaphora.experiment.work import Work, data_paths, mean_loss
 from anaphora.pipeline import Network, Translator
 from anaphora.run import Run
@@ -26,7 +26,7 @@ from anaphora.training.loop import Validate
 class TranslationWork(Work):
     """A translator's experiment, its data found: see ``work.Work``."""
 
-    def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
+    def __init__(self, experiment: PairExperiment, report: Report) -> None:
         """Find and check the data; errors as for ``data.sources.translation_parts``."""
         self._experiment = experiment
         self._parts = pair_parts(experiment, report)
@@ -86,6 +86,7 @@ class TranslationWork(Work):
         return validate
 
     def _bleu(self, model: torch.nn.Module, coders: Mapping[str, TextCoder]) -> float:
+        assert isinstance(self._experiment, TranslationExperiment)
         evaluation, valid = self._experiment.evaluation, self._parts.valid
         translator = Translator(cast(Network, model), coders["source"], coders["target"], evaluation)
         outputs = translator.translate(list(valid.sources()), beam=evaluation.validation_beam)
@@ -94,7 +95,7 @@ class TranslationWork(Work):
         return bleu(texts, list(valid.targets()), language=language, condition=evaluation.conditions).value
 
 
-def pair_parts(experiment: TranslationExperiment, report: Report) -> Parts[PairCorpus]:
+def pair_parts(experiment: PairExperiment, report: Report) -> Parts[PairCorpus]:
     """The training, validation and test parts that an experiment names."""
     data = experiment.data
     return translation_parts(

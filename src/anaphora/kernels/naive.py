@@ -15,11 +15,12 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell
-from anaphora.kernels.naive_attention import CARRIED, Scored, attention, softmax
+from anaphora.kernels.naive_attention import CARRIED, Scored, attention
 from anaphora.kernels.naive_normalised import NORMALISED_UNITS, normalised
-from anaphora.kernels.naive_units import unit_step
+from anaphora.kernels.naive_units import softmax, unit_step
 
 Tensors = Mapping[str, Tensor]
+Readout = Literal["tanh", "maxout", "none"]
 
 
 class Walked(NamedTuple):
@@ -59,7 +60,7 @@ def stack(
 def decoder(
     cell: Cell,
     looking: Scored | None,
-    query: Literal["previous", "halfway", "current"],
+    query: Literal["previous", "halfway", "current", "never"],
     x_TBD: Tensor,
     memory_BSM: Tensor,
     lengths_B: Tensor,
@@ -68,14 +69,20 @@ def decoder(
     weights: Tensors,
     masks: Tensors | None = None,
     residual: bool = False,
+    readout: Readout = "tanh",
+    read: Literal["current", "previous"] = "current",
 ) -> Walked:
-    """The attentional decoder; writes ``o`` and the attention ``weights``.
+    """The decoder; writes ``o`` and, with attention, its ``weights``.
 
     ``looking`` are the options of attention by a score; None is the window of Graves 2013.
     ``query`` "current": Luong et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context
     as one more input of the bottom unit; "halfway": Sennrich et al. 2017, section 3.2, the conditional GRU, with the
     first half of the bottom step under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is another
     input (input feeding); with ``combine_word.weight`` the embedding is a term of o_t.
+    Where ``query`` is "never" there is no score: the memory has one position, the summary of a sentence, which is the
+    context of every step for as much as there are weights for one (Cho et al. 2014, appendix A.1.2).
+
+    ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2).
     ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent
     states, ``mask`` for o. With residual connections the sum above the top layer is what asks now and is read out.
     """
@@ -84,11 +91,15 @@ def decoder(
 
     def step(t: int, state: Tensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         at_t = {name: mask_TBR[t] for name, mask_TBR in (masks or {}).items()}
-        inputs, carried = [x_TBD[t]], {name: state[name] for name in CARRIED if name in state}
+        inputs, before = [x_TBD[t]], state[top]
+        carried = {name: state[name] for name in CARRIED if name in state}
         if "feed.weight" in weights:
             inputs.append(state["o"])
         if query == "previous":
-            c_BM, a_BS, carried = attention(looking, state[top], memory_BSM, positions_B, own, carried)
+            c_BM, a_BS, carried = attention(looking, before, memory_BSM, positions_B, own, carried)
+        if query == "never":
+            c_BM = memory_BSM[:, 0]
+        if query in ("previous", "never") and "context.weight" in weights:
             inputs.append(c_BM)
         if query == "halfway":
             asking = _first_half(cell, inputs, state, weights, at_t)
@@ -98,12 +109,10 @@ def decoder(
         new, h_BH = _layers(cell, inputs, state, weights, at_t, residual)
         if query == "current":
             c_BM, a_BS, carried = attention(looking, h_BH, memory_BSM, positions_B, own, carried)
-        terms = {"combine_context": c_BM, "combine_state": h_BH, "combine_word": x_TBD[t]}
-        read = [part for part in terms if f"{part}.weight" in weights]
-        W_u = torch.cat([weights[f"{part}.weight"] for part in read], dim=1)
-        u = torch.cat([terms[part] for part in read], dim=-1)
-        o_BR = torch.tanh(u @ W_u.T + weights.get("combine_context.bias", 0)) * at_t.get("mask", 1)
-        return {"o": o_BR, "weights": a_BS}, new | carried | ({"o": o_BR} if "o" in state else {})
+        terms = {"combine_context": c_BM, "combine_state": before if read == "previous" else h_BH}
+        o_BR = _read_out(h_BH, terms | {"combine_word": x_TBD[t]}, weights, readout) * at_t.get("mask", 1)
+        outputs = {"o": o_BR} | ({} if query == "never" else {"weights": a_BS})
+        return outputs, new | carried | ({"o": o_BR} if "o" in state else {})
 
     return _walk(step, lengths_B, first, len(x_TBD))
 
@@ -118,6 +127,17 @@ def cross_entropy(
     q_NV = torch.full_like(s_NV, smoothing / s_NV.shape[1])
     q_NV[torch.arange(len(targets_N)), targets_N] += 1 - smoothing
     return -(q_NV * torch.log(softmax(s_NV))).sum()
+
+
+def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) -> Tensor:
+    """o_t, of those terms that there are weights for, side by side."""
+    if readout == "none":
+        return h_BH
+    read = [part for part in terms if f"{part}.weight" in weights]
+    W_u = torch.cat([weights[f"{part}.weight"] for part in read], dim=1)
+    u = torch.cat([terms[part] for part in read], dim=-1)
+    t = u @ W_u.T + weights.get("combine_context.bias", weights.get("combine_state.bias", 0))
+    return torch.tanh(t) if readout == "tanh" else torch.maximum(t[:, 0::2], t[:, 1::2])
 
 
 def _layers(

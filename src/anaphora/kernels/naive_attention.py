@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.naive_units import sigmoid
+from anaphora.kernels.naive_units import sigmoid, softmax
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Score
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median, Span
 from anaphora.kernels.weighing import Softmax, Weighing
@@ -196,9 +196,3 @@ def window(
         for u in range(1, width + 1)
     ]
     return torch.stack(columns, dim=1), kappa_BK
-
-
-def softmax(e: Tensor) -> Tensor:
-    """exp(e) / sum exp(e) over the last dimension."""
-    exponential = torch.exp(e - e.max(dim=-1, keepdim=True).values)
-    return exponential / exponential.sum(dim=-1, keepdim=True)

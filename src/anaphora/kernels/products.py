@@ -64,12 +64,16 @@ class Products:
         """A memory tensor of the first ``rows`` sentences."""
         return self._memory[name][:rows]
 
-    def add_gradient(self, name: str, gradient: Tensor) -> None:
-        """Add to the gradient of a vector, or of a memory tensor for as many sentences as ``gradient`` has."""
+    def gradient(self, name: str, rows: int) -> Tensor:
+        """The gradient of a vector, or of a memory tensor for its first ``rows`` sentences, to be added to."""
         if name not in self._gradients:
             whole = self._weights[name] if name in self._weights else self._memory[name]
             self._gradients[name] = torch.zeros_like(whole)
-        self._gradients[name][: gradient.shape[0]] += gradient
+        return self._gradients[name][:rows]
+
+    def add_gradient(self, name: str, gradient: Tensor) -> None:
+        """Add to the gradient of a vector, or of a memory tensor for as many sentences as ``gradient`` has."""
+        self.gradient(name, gradient.shape[0]).add_(gradient)
 
     def times(self, name: str, a_XBK: Tensor) -> Tensor:
         """y = W a for every row of the block."""
@@ -157,6 +161,10 @@ class PartProducts:
     def sentences(self, name: str, rows: int) -> Tensor:
         """A memory tensor of the first ``rows`` sentences."""
         return self._products.sentences(self._full(name), rows)
+
+    def gradient(self, name: str, rows: int) -> Tensor:
+        """The gradient of a vector or a memory tensor, to be added to."""
+        return self._products.gradient(self._full(name), rows)
 
     def add_gradient(self, name: str, gradient: Tensor) -> None:
         """Add to the gradient of a vector or a memory tensor."""

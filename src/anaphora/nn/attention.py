@@ -1,8 +1,9 @@
-"""How a decoder looks at the source: the options, and what they make of weights, step parts, memory and first state.
+"""How a decoder looks at the source: the options, and what they make of weights, step parts, memory and state.
 
-scored    e = score(query, annotation), weights over the positions of a span (Bahdanau et al. 2015, Luong et al.
-          2015, Chorowski et al. 2015)
+soft      e = score(query, annotation), weights over the positions of a span (Bahdanau et al. 2015, Luong et al.
+          2015, Chorowski et al. 2015, Tu et al. 2016)
 window    Gaussians that move forward over the sentence, without any score (Graves 2013)
+none      the summary of the sentence alone (``bridge.py``)
 """
 
 from abc import ABC, abstractmethod
@@ -21,11 +22,19 @@ from anaphora.kernels.scores import AnyScore, General
 from anaphora.kernels.spans import AnySpan, Global
 from anaphora.kernels.weighing import AnyWeighing, Softmax
 from anaphora.kernels.window import Move, Window
+from anaphora.nn.encoders.encoder import Gives
 from anaphora.nn.weights import Matrix
 
 
-class AttentionConfig(Config):
-    """How the decoder looks at the source: what every kind of attention has."""
+class NoAttention(Config):
+    """A decoder that looks at nothing: all it knows of the source is a summary."""
+
+    kind: Literal["none"]
+    """The kind of attention."""
+
+
+class LookingConfig(Config):
+    """What every kind of attention has."""
 
     query: Literal["previous", "current"] = "current"
     """Which state asks: the top layer's before this step, or a new one: the top layer's, or, where the context goes
@@ -39,11 +48,11 @@ class AttentionConfig(Config):
         return self.query == "current" and self.context == "state"
 
 
-class ScoredAttention(AttentionConfig):
-    """Attention by a score."""
+class AttentionConfig(LookingConfig):
+    """How the decoder looks at the source."""
 
-    kind: Literal["scored"] = "scored"
-    """The kind of attention."""
+    kind: Literal["soft"] = "soft"
+    """The kind of attention: a mean of the annotations, weighted by how well they fit."""
     score: AnyScore = General()
     """How well a position fits the query."""
     span: AnySpan = Global()
@@ -51,26 +60,30 @@ class ScoredAttention(AttentionConfig):
     weights: AnyWeighing = Softmax()
     """How scores become weights."""
     size: int = Field(0, ge=0)
-    """Width of the layer that scores "concat" and "hybrid" have, and span "local-p"; 0: as wide as the decoder."""
+    """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the
+    decoder."""
 
 
-class WindowAttention(AttentionConfig):
-    """Attention by a soft window that moves forward."""
+class WindowAttention(LookingConfig):
+    """A decoder that looks through a soft window, which only ever moves forward."""
 
-    kind: Literal["window"] = "window"
-    """The kind of attention."""
+    kind: Literal["window"]
+    """The kind of attention: a sum of the annotations under Gaussians, without any score."""
     components: int = Field(10, ge=1)
-    """K: how many Gaussians the window is the sum of."""
+    """How many Gaussians the window is the sum of."""
 
 
-def _scored_unless_said(table: Any) -> Any:
-    return {"kind": "scored", **table} if isinstance(table, Mapping) and "kind" not in table else table
+def _soft_unless_named(value: Any) -> Any:
+    return {"kind": "soft", **value} if isinstance(value, Mapping) else value
 
 
 AnyAttention = Annotated[
-    ScoredAttention | WindowAttention, Field(discriminator="kind"), BeforeValidator(_scored_unless_said), by_kind
+    AttentionConfig | WindowAttention | NoAttention,
+    Field(discriminator="kind"),
+    BeforeValidator(_soft_unless_named),
+    by_kind,
 ]
-"""The attention of a recipe: a table of options of ``kind = "scored"``, which need not be said, or of another kind."""
+"""Attention as a recipe names it: the table ``[attention]``, or ``attention = "none"``."""
 
 
 class Attention(ABC):
@@ -79,8 +92,8 @@ class Attention(ABC):
     name = "attention"
     """In front of the names of its weights and of its memory."""
 
-    def __init__(self, config: AttentionConfig) -> None:
-        """Checks what the options say together.
+    def __init__(self, config: LookingConfig, gives: Gives) -> None:
+        """``gives``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
@@ -90,6 +103,11 @@ class Attention(ABC):
                 'attention.query "previous" does not go with attention.context "output": use "current" with "output" '
                 '(Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or "current" with "state" '
                 "(Sennrich et al. 2017)."
+            )
+        if not gives.annotations:
+            raise ConfigError(
+                "attention looks at an annotation of every position, but this encoder leaves one vector of a sentence: "
+                'set attention = "none", or encoder.kind = "recurrent".'
             )
         self.config = config
 
@@ -123,18 +141,18 @@ class Attention(ABC):
         """What it carries from step to step, before the first: B x width by signal."""
 
 
-class Scored(Attention):
+class SoftAttention(Attention):
     """Attention by a score, over a span."""
 
-    def __init__(self, config: ScoredAttention, query: int, memory: int) -> None:
-        """``query``: width of the state that asks; ``memory``: width of an annotation.
+    def __init__(self, config: AttentionConfig, query: int, gives: Gives) -> None:
+        """``query``: width of the state that asks; ``gives``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
         """
-        super().__init__(config)
+        super().__init__(config, gives)
         self._score, self._span, self._weighing = config.score, config.span, config.weights
-        self._query, self._memory, self._hidden = query, memory, config.size or query
+        self._query, self._memory, self._hidden = query, gives.width, config.size or query
 
     def matrices(self) -> dict[str, Matrix]:
         """Those of the score, and those of the span."""
@@ -170,16 +188,16 @@ class Scored(Attention):
         return state
 
 
-class Windowed(Attention):
+class SoftWindow(Attention):
     """Attention by a soft window."""
 
-    def __init__(self, config: WindowAttention, query: int) -> None:
-        """``query``: width of the state that asks.
+    def __init__(self, config: WindowAttention, query: int, gives: Gives) -> None:
+        """``query``: width of the state that asks; ``gives``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
         """
-        super().__init__(config)
+        super().__init__(config, gives)
         self._query, self._components = query, config.components
 
     def matrices(self) -> dict[str, Matrix]:
@@ -196,10 +214,16 @@ class Windowed(Attention):
         return {"kappa": annotations_BSM.new_zeros(len(annotations_BSM), self._components)}
 
 
-def attention_of(config: AnyAttention, query: int, memory: int) -> Attention:
-    """The attention of a decoder whose state is ``query`` wide, over annotations ``memory`` wide.
+def attention_of(config: AnyAttention, query: int, gives: Gives) -> Attention | None:
+    """The attention of a decoder whose state is ``query`` wide, over what an encoder ``gives``; None without.
 
     Raises:
         ConfigError: the options do not go together.
     """
-    return Windowed(config, query) if isinstance(config, WindowAttention) else Scored(config, query, memory)
+    match config:
+        case AttentionConfig():
+            return SoftAttention(config, query, gives)
+        case WindowAttention():
+            return SoftWindow(config, query, gives)
+        case NoAttention():
+            return None

@@ -7,7 +7,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from anaphora.evaluation.alignment import Links, hard_links, merge, spaced, words_of
+from anaphora.evaluation.alignment import hard_links, merge, spaced, words_of
+from anaphora.formats.pharaoh import Links
 
 
 @dataclass(frozen=True)
