@@ -76,6 +76,12 @@ def test_a_wrong_file_is_refused_in_one_sentence(text: str, sentence: str) -> No
     assert complaint(text) == sentence
 
 
+@pytest.mark.parametrize("reduction", ["sum", "sum_per_sentence"])
+def test_a_rate_never_follows_the_length_of_a_window_twice(reduction: str) -> None:
+    settings = ["data.windows=random", f"training.reduction={reduction}"]
+    assert complaint(LANGUAGE_MODEL, *settings).endswith(f"'{reduction}' does so already: set it to 'mean_per_token'.")
+
+
 def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None:
     recipe = TRANSLATE + '[data]\ncorpus = "multi30k"\ntest = "test_2016_flickr"\nsource = "en"\ntarget = "de"\n'
     experiment = read_experiment(recipe, "x", ["data.longest=7"], data=[Path("mine"), Path("more.tsv")], target="cs")

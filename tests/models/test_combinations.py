@@ -48,10 +48,12 @@ CHOICES: dict[str, list[Any]] = {
     "weight_dropout": [0.0, 0.2],
     "bias": [True, False],
     "bidirectional": [True, False],
-    "start": ["project", "zero"],
+    "start": ["project", "mean", "zero"],
     "words": [0.0, 0.1, {"kind": "variational", "rate": 0.1, "words": 0.1}],
     "readout": [0, 8],
     "readout_word": [False, True],
+    "readout_layer": ["tanh", "maxout"],
+    "readout_state": ["current", "previous"],
 }
 
 
@@ -103,7 +105,7 @@ def make(row: dict[str, Any]) -> Translator:
         | {"cell": cell, "bidirectional": row["bidirectional"], "size": 12 if row["bidirectional"] else 24},
         "decoder": shared
         | {"cell": cell, "size": 24, "readout": row["readout"]}
-        | {name: row[name] for name in ("input_feeding", "start", "readout_word")},
+        | {name: row[name] for name in ("input_feeding", "start", "readout_word", "readout_layer", "readout_state")},
         "attention": {
             "score": {"kind": row["score"], "scaled": row["scaled"]},
             "query": row["topology"][0],
@@ -217,6 +219,8 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
         dropped,
         masks,
         config.residual,
+        config.readout_layer,
+        config.readout_state,
     ).outputs
     got = {"o": o_TBR, "weights": weights_TBS}
     assert_close(got, expected, rtol=0, atol=1e-10)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
+from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
@@ -37,7 +38,9 @@ def batch(links: bool = True) -> Batch:
     shares = torch.zeros(2, 3, 4)
     shares[0, 0, 1] = shares[1, 0, 0] = 1
     shares[0, 1, [0, 2]] = 0.5
-    return Batch(inputs, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool), shares if links else None)
+    return Batch(
+        inputs, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool), links_BTS=shares if links else None
+    )
 
 
 def weights_of(model: Translator) -> Tensor:
@@ -74,10 +77,15 @@ def test_the_gradient_of_every_weight_is_that_of_finite_differences(query: str, 
         assert_close(ends[0] - ends[1], 2 * (step * gradient).sum(), rtol=1e-5, atol=1e-12)
 
 
+def test_a_translator_without_attention_cannot_be_guided() -> None:
+    with pytest.raises(ConfigError, match="guide tells attention where to look"):
+        build("translate", {"attention": "none", "guide": "learn"}, {"source": SYMBOLS, "target": SYMBOLS}, "test")
+
+
 def test_steps_along_the_gradient_lead_attention_to_the_links() -> None:
     model = translator("current", "output")
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-    for _ in range(60):
+    for _ in range(40):
         optimizer.zero_grad()
         model(batch())[0].sum.backward()
         optimizer.step()

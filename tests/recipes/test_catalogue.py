@@ -34,7 +34,8 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
     symbols = Symbols(40, 0, 1, 2, 3)
     sides = ("source", "target") if experiment.task == "translate" else ("text",)
-    model = registry.build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name)
+    words = {"text": [f"word{number}" for number in range(36)]}
+    model = registry.build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name, words)
     model.initialise(1)
     model.eval()
     ids = Sequence(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))

@@ -10,6 +10,9 @@ from anaphora.events import Report
 if TYPE_CHECKING:
     from anaphora.pipeline import Aligner, LanguageModel, Translator
 
+AUTO = "auto"
+"""What the experiment is called that the data chooses."""
+
 
 def open_translator(folder: Path, report: Report) -> "Translator":
     """The translator in a run folder; RunError when it holds another kind of model."""
@@ -50,8 +53,16 @@ def _kind(model: "Translator | LanguageModel | Aligner") -> str:
     }[type(model).__name__]
 
 
-def recipe_text(recipe: str) -> tuple[str, str]:
-    """The TOML of a recipe, or of a file when the name ends in ``.toml``, and what messages call it; or ConfigError."""
+def experiment_text(recipe: str, data: list[Path], source: str, target: str, report: Report) -> tuple[str, str]:
+    """The TOML of an experiment, and what messages call it; ConfigError when there is none.
+
+    It is that of a recipe, of a file when the name ends in ``.toml``, or for ``auto`` and no name that chosen by the
+    look of the data.
+    """
+    if recipe in ("", AUTO):
+        from anaphora.experiment.auto import automatic
+
+        return automatic(data, source, target, report), f"{AUTO}.toml"
     if not recipe.endswith(".toml"):
         from anaphora import recipes
 

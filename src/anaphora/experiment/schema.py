@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
+from anaphora.experiment.idle import refuse_idle
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
@@ -57,6 +58,11 @@ class TextData(DataConfig):
     """The language of the text, for units that are words."""
     steps: int = Field(100, ge=1)
     """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
+    windows: Literal["equal", "random"] = "equal"
+    """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn anew every
+    epoch, the learning rate following the length (Merity et al. 2018)."""
+    longest: int = Field(0, ge=0)
+    """Training sentences with more units than this are left out; 0 keeps them all."""
 
 
 class StartConfig(Config):
@@ -145,6 +151,22 @@ class LanguageModelExperiment(ExperimentBase):
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bits_per_character": "lower"})
 
     @model_validator(mode="after")
+    def _running_text_has_no_longest(self) -> Self:
+        if self.data.longest and getattr(self, "reads", "stream") == "stream":
+            raise ValueError("data.longest leaves out sentences, but this model reads running text: leave it out.")
+        return self
+
+    @model_validator(mode="after")
+    def _rate_follows_once(self) -> Self:
+        reduction = self.training.reduction
+        if self.data.windows == "random" and reduction in ("sum", "sum_per_sentence"):
+            raise ValueError(
+                f"data.windows = 'random' lets the learning rate follow the length of a window, but training.reduction "
+                f"= '{reduction}' does so already: set it to 'mean_per_token'."
+            )
+        return self
+
+    @model_validator(mode="after")
     def _one_way_to_cut(self) -> Self:
         option = {Bpe: "dropout", Unigram: "alpha"}.get(type(self.text), "")
         if option and getattr(self.text, option):
@@ -158,6 +180,16 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
 
     model: Literal["recurrent"] = "recurrent"
     """The kind of model."""
+
+    @model_validator(mode="after")
+    def _lines_are_not_cut(self) -> Self:
+        usual = TextData()
+        if self.reads == "sentences" and (self.data.steps, self.data.windows) != (usual.steps, usual.windows):
+            raise ValueError(
+                "data.steps and data.windows say where running text is cut, but reads = 'sentences' takes every line "
+                "whole: leave them out, or set reads = 'stream'."
+            )
+        return self
 
 
 class WindowExperiment(WindowModelConfig, LanguageModelExperiment):
@@ -210,7 +242,8 @@ def read_experiment(
 ) -> Experiment:
     """The experiment in a TOML ``text`` that came from ``where``, with ``settings`` such as ``training.epochs=5``.
 
-    ``data`` takes the place of the whole ``[data]`` table but its languages, which ``source`` and ``target`` replace.
+    ``data`` takes the place of the corpus in the ``[data]`` table and of its parts; ``source`` and ``target`` replace
+    the languages.
     ``start`` takes the place of the ``[start]`` table. Settings come last. Raises ConfigError with one sentence.
     """
     table = read_table(text, where)
@@ -219,7 +252,10 @@ def read_experiment(
     if start is not None:
         table["start"] = start.model_dump()
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
-    return parse(override(table, [*languages, *settings]), where)
+    experiment = parse(override(table, [*languages, *settings]), where)
+    if isinstance(experiment, TranslationExperiment):
+        refuse_idle(experiment, where)
+    return experiment
 
 
 def parse(table: Mapping[str, Any], where: str) -> Experiment:
@@ -252,6 +288,6 @@ def _decided_by(experiment: AnyExperiment, figures: Mapping[str, str]) -> AnyExp
 
 def _own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
     """The ``[data]`` table for a person's own files: their parts have the common names, whatever the recipe's have."""
-    kept = ("source", "target", "language", "longest", "steps")
-    options = {key: value for key, value in table.items() if key in kept} if isinstance(table, Mapping) else {}
+    places = DataConfig.model_fields
+    options = {key: value for key, value in table.items() if key not in places} if isinstance(table, Mapping) else {}
     return options | {"files": [str(path.absolute()) for path in data]}

@@ -20,6 +20,7 @@ from anaphora.kernels.naive_units import unit_step
 from anaphora.kernels.scores import Concat, Dot, General, Score
 
 Tensors = Mapping[str, Tensor]
+Readout = Literal["tanh", "maxout", "none"]
 
 
 class Walked(NamedTuple):
@@ -99,8 +100,8 @@ def stack(
 
 def decoder(
     cell: Cell,
-    score: Score,
-    query: Literal["previous", "halfway", "current"],
+    score: Score | None,
+    query: Literal["previous", "halfway", "current", "never"],
     x_TBD: Tensor,
     memory_BSM: Tensor,
     lengths_B: Tensor,
@@ -109,28 +110,38 @@ def decoder(
     weights: Tensors,
     masks: Tensors | None = None,
     residual: bool = False,
+    readout: Readout = "tanh",
+    read: Literal["current", "previous"] = "current",
 ) -> Walked:
-    """The attentional decoder; writes ``o`` and the attention ``weights``.
+    """The decoder; writes ``o`` and, with attention, its ``weights``.
 
     ``query`` "current": Luong et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context
     as one more input of the bottom unit; "halfway": Sennrich et al. 2017, section 3.2, the conditional GRU, with the
     first half of the bottom step under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is another
     input (input feeding); with ``combine_word.weight`` the embedding is a term of o_t.
+    Where ``query`` is "never" there is no score: the memory has one position, the summary of a sentence, which is the
+    context of every step for as much as there are weights for one (Cho et al. 2014, appendix A.1.2).
+
+    ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2).
     ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent
     states, ``mask`` for o. With residual connections the sum above the top layer is what asks now and is read out.
     """
     top = f"layer{_height(weights) - 1}.h"
 
     def attend(h_BH: Tensor) -> tuple[Tensor, Tensor]:
+        assert score is not None
         return attention(score, h_BH, memory_BSM, positions_B, _of("attention", weights))
 
     def step(t: int, state: Tensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         at_t = {name: mask_TBR[t] for name, mask_TBR in (masks or {}).items()}
-        inputs = [x_TBD[t]]
+        inputs, before = [x_TBD[t]], state[top]
         if "feed.weight" in weights:
             inputs.append(state["o"])
         if query == "previous":
-            c_BM, a_BS = attend(state[top])
+            c_BM, a_BS = attend(before)
+        if query == "never":
+            c_BM = memory_BSM[:, 0]
+        if query in ("previous", "never") and "context.weight" in weights:
             inputs.append(c_BM)
         if query == "halfway":
             asking = _first_half(cell, inputs, state, weights, at_t)
@@ -140,12 +151,10 @@ def decoder(
         new, h_BH = _layers(cell, inputs, state, weights, at_t, residual)
         if query == "current":
             c_BM, a_BS = attend(h_BH)
-        terms = {"combine_context": c_BM, "combine_state": h_BH, "combine_word": x_TBD[t]}
-        read = [part for part in terms if f"{part}.weight" in weights]
-        W_u = torch.cat([weights[f"{part}.weight"] for part in read], dim=1)
-        u = torch.cat([terms[part] for part in read], dim=-1)
-        o_BR = torch.tanh(u @ W_u.T + weights.get("combine_context.bias", 0)) * at_t.get("mask", 1)
-        return {"o": o_BR, "weights": a_BS}, new | ({"o": o_BR} if "o" in state else {})
+        terms = {"combine_context": c_BM, "combine_state": before if read == "previous" else h_BH}
+        o_BR = _read_out(h_BH, terms | {"combine_word": x_TBD[t]}, weights, readout) * at_t.get("mask", 1)
+        outputs = {"o": o_BR} | ({} if query == "never" else {"weights": a_BS})
+        return outputs, new | ({"o": o_BR} if "o" in state else {})
 
     return _walk(step, lengths_B, first, len(x_TBD))
 
@@ -172,6 +181,17 @@ def softmax(e: Tensor) -> Tensor:
     """exp(e) / sum exp(e) over the last dimension."""
     exponential = torch.exp(e - e.max(dim=-1, keepdim=True).values)
     return exponential / exponential.sum(dim=-1, keepdim=True)
+
+
+def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) -> Tensor:
+    """o_t, of those terms that there are weights for, side by side."""
+    if readout == "none":
+        return h_BH
+    read = [part for part in terms if f"{part}.weight" in weights]
+    W_u = torch.cat([weights[f"{part}.weight"] for part in read], dim=1)
+    u = torch.cat([terms[part] for part in read], dim=-1)
+    t = u @ W_u.T + weights.get("combine_context.bias", weights.get("combine_state.bias", 0))
+    return torch.tanh(t) if readout == "tanh" else torch.maximum(t[:, 0::2], t[:, 1::2])
 
 
 def _layers(

@@ -1,8 +1,9 @@
-"""The attentional encoder-decoder: a sentence in, the words of its translation out, one at a time.
+"""The encoder-decoder: a sentence in, the words of its translation out, one at a time.
 
 With ``encoder.bidirectional``, an LSTM in both, attention "general", input feeding and no biases it is exactly the
 recipe ``bilstm-attention``; the options lead from there to the systems of Bahdanau et al. (2015) and Luong et al.
-(2015).
+(2015), and without attention to those of Kalchbrenner and Blunsom (2013), Cho et al. (2014) and Sutskever et al.
+(2014).
 """
 
 from typing import NamedTuple
@@ -14,10 +15,10 @@ from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.guidance import guidance
 from anaphora.models.guide import AnyGuide, NoGuide
-from anaphora.nn.attention import AttentionConfig
+from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.encoder import Encoder, EncoderConfig
+from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.output import Output, OutputConfig
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import AnyStart, Orthogonal
@@ -36,11 +37,11 @@ class TranslatorConfig(Config):
 
     embedding: TranslationEmbeddingConfig = TranslationEmbeddingConfig()
     """Word vectors."""
-    encoder: EncoderConfig = EncoderConfig()
+    encoder: AnyEncoder = EncoderConfig()
     """What reads the source."""
     decoder: DecoderConfig = DecoderConfig()
     """What writes the target."""
-    attention: AttentionConfig = AttentionConfig()
+    attention: AnyAttention = AttentionConfig()
     """How the decoder looks at the source."""
     output: OutputConfig = OutputConfig()
     """How words are predicted."""
@@ -51,7 +52,7 @@ class TranslatorConfig(Config):
 
 
 class Translator(nn.Module):
-    """An encoder, a decoder with attention, and an output layer."""
+    """An encoder, a decoder, and an output layer."""
 
     def __init__(self, config: TranslatorConfig, source: Symbols, target: Symbols) -> None:
         """Sizes and marks of both vocabularies.
@@ -65,15 +66,17 @@ class Translator(nn.Module):
                 f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} units and the "
                 f"target {target.size}: set text.joint = true, or embedding.shared = false."
             )
+        if config.guide.kind != "none" and config.attention.kind == "none":
+            raise ConfigError(
+                'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
+            )
         self.config, self.symbols = config, target
         self.target_embedding = Embedding(config.embedding, target.size, "words")
         self.source_embedding = (
             self.target_embedding if config.embedding.shared else Embedding(config.embedding, source.size, "words")
         )
-        self.encoder = Encoder(config.encoder, config.embedding.size)
-        self.decoder = Decoder(
-            config.decoder, config.attention, config.embedding.size, self.encoder.width, config.encoder.cell.state
-        )
+        self.encoder = config.encoder.build(config.embedding.size)
+        self.decoder = Decoder(config.decoder, config.attention, config.embedding.size, self.encoder.gives)
         self.output = Output(config.output, self.target_embedding, config.decoder.readout_size, target.size)
 
     def initialise(self, seed: int) -> None:
@@ -110,7 +113,7 @@ class Translator(nn.Module):
         source = batch.inputs
         x_SBD = self.source_embedding.vectors(source.ids_BT.T, "source")
         encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B)
-        return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded)
+        return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded, source.lengths_B)
 
     def stepper(self) -> "TranslatorStepper":
         """The translator one step at a time; puts it into evaluation mode."""
@@ -143,7 +146,7 @@ class TranslatorStepper:
     @torch.inference_mode()
     def advance(self, memory: dict[str, Tensor], state: TranslatorState, ids_N: Tensor) -> Step:
         """One word of every row."""
-        sentences = len(memory["attention.values"])
+        sentences = len(next(iter(memory.values())))
 
         def by_sentence(rows_NW: Tensor) -> Tensor:
             return rows_NW.view(sentences, -1, rows_NW.shape[-1]).transpose(0, 1)
@@ -155,9 +158,8 @@ class TranslatorStepper:
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
         o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, memory)
         log_probs_NV = self._model.output.log_probs(by_row(o_KBH))
-        return Step(
-            log_probs_NV, by_row(weights_KBS), TranslatorState({name: by_row(block) for name, block in after.items()})
-        )
+        weights_NS = None if weights_KBS is None else by_row(weights_KBS)
+        return Step(log_probs_NV, weights_NS, TranslatorState({name: by_row(block) for name, block in after.items()}))
 
     def select(self, state: TranslatorState, rows_N: Tensor) -> TranslatorState:
         """The state of the given rows."""

@@ -1,22 +1,32 @@
 """How a decoder looks at the source: the options, and what they make of weights, step parts, memory and state."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import torch
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from torch import Tensor
 
-from anaphora.config import Config
+from anaphora.config import Config, by_kind
 from anaphora.errors import ConfigError
 from anaphora.kernels.parts import Attend, Part
 from anaphora.kernels.scores import AnyScore, General
+from anaphora.nn.encoders.encoder import Gives
 from anaphora.nn.weights import Matrix
+
+
+class NoAttention(Config):
+    """A decoder that looks at nothing: all it knows of the source is a summary."""
+
+    kind: Literal["none"]
+    """The kind of attention."""
 
 
 class AttentionConfig(Config):
     """How the decoder looks at the source."""
 
+    kind: Literal["soft"] = "soft"
+    """The kind of attention: a mean of the annotations, weighted by how well they fit."""
     score: AnyScore = General()
     """How well a position fits the query."""
     span: Literal["global"] = "global"
@@ -35,14 +45,24 @@ class AttentionConfig(Config):
         return self.query == "current" and self.context == "state"
 
 
+def _soft_unless_named(value: Any) -> Any:
+    return {"kind": "soft", **value} if isinstance(value, Mapping) else value
+
+
+AnyAttention = Annotated[
+    AttentionConfig | NoAttention, Field(discriminator="kind"), BeforeValidator(_soft_unless_named), by_kind
+]
+"""Attention as a recipe names it: the table ``[attention]``, or ``attention = "none"``."""
+
+
 class Attention:
     """Attention as a decoder asks for it; its weights, memory and signals stand beside those of the decoder."""
 
     name = "attention"
     """In front of the names of its weights and of its memory."""
 
-    def __init__(self, config: AttentionConfig, query: int, memory: int) -> None:
-        """``query``: width of the state that asks; ``memory``: width of an annotation.
+    def __init__(self, config: AttentionConfig, query: int, gives: Gives) -> None:
+        """``query``: width of the state that asks; ``gives``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
@@ -53,8 +73,13 @@ class Attention:
                 '(Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or "current" with "state" '
                 "(Sennrich et al. 2017)."
             )
+        if not gives.annotations:
+            raise ConfigError(
+                "attention looks at an annotation of every position, but this encoder leaves one vector of a sentence: "
+                'set attention = "none", or encoder.kind = "recurrent".'
+            )
         self.config = config
-        self._query, self._memory, self._hidden = query, memory, config.size or query
+        self._query, self._memory, self._hidden = query, gives.width, config.size or query
 
     def matrices(self) -> dict[str, Matrix]:
         """Its weights.

@@ -25,21 +25,15 @@ class OutputConfig(Config):
 class Output(nn.Module):
     """log p = log softmax(W o + b)."""
 
-    def __init__(self, config: OutputConfig, embedding: nn.Embedding, width: int, size: int) -> None:
+    def __init__(self, config: OutputConfig, embedding: nn.Embedding | None, width: int, size: int) -> None:
         """``width`` of the states, ``size`` of the vocabulary; ``embedding`` lends its matrix when tied.
 
         Raises:
-            ConfigError: tied, but the states are not as wide as the embedding.
+            ConfigError: tied, but there is no embedding, or the states are not as wide.
         """
         super().__init__()
-        if config.tied and embedding.embedding_dim != width:
-            raise ConfigError(
-                f"output.tied needs states as wide as the embedding, but they have {width} numbers and an embedding "
-                f"{embedding.embedding_dim}: set the decoder's readout (or the recurrence's size) to "
-                f"{embedding.embedding_dim}, or output.tied = false."
-            )
         self.config = config
-        self.weight = embedding.weight if config.tied else nn.Parameter(torch.zeros(size, width))
+        self.weight = _lent(embedding, width) if config.tied else nn.Parameter(torch.zeros(size, width))
         self.bias = nn.Parameter(torch.zeros(size if config.bias else 0))
 
     def loss(self, states_TBH: Tensor, targets: Sequence) -> Loss:
@@ -67,3 +61,19 @@ class Output(nn.Module):
             if not self.config.tied:
                 start.fill(self.weight, Matrix(*self.weight.shape), generator)
             start.fill(self.bias, Matrix(len(self.bias)), generator)
+
+
+def _lent(embedding: nn.Embedding | None, width: int) -> Tensor:
+    """The matrix of an embedding, for states of ``width``."""
+    if embedding is None:
+        raise ConfigError(
+            "output.tied needs a table of word vectors, but these are composed from characters: set output.tied = "
+            "false, or embedding.kind = 'table'."
+        )
+    if embedding.embedding_dim != width:
+        raise ConfigError(
+            f"output.tied needs states as wide as the embedding, but they have {width} numbers and an embedding "
+            f"{embedding.embedding_dim}: set the decoder's readout (or the recurrence's size) to "
+            f"{embedding.embedding_dim}, or output.tied = false."
+        )
+    return embedding.weight

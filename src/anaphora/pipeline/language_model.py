@@ -11,6 +11,7 @@ import torch
 from anaphora.data.pairs import LazyBatches
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.perplexity import Prediction, TextSize, text_size
+from anaphora.evaluation.sentences import sentence_loss
 from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Progress, Report, silent
 from anaphora.pipeline.context import Context
@@ -105,10 +106,15 @@ class LanguageModel:
         from the likeliest that make up the share ``top_p``; 1 takes the likeliest unit every time, more search for the
         likeliest line. ``heard`` is told what is drawn piece by piece, and the whole of what a beam found.
 
-        Raises ConfigError for a length below 1, a negative beam, and what ``search.sampling`` refuses.
+        Raises ConfigError for a length below 1, a negative beam, lines that a model of sentences cannot go on from, and
+        what ``search.sampling`` refuses.
         """
         if length < 1:
             raise ConfigError(f"A text should go on for a length of at least 1 unit, but {length} was given: raise it.")
+        if "\n" in prompt and self._of_sentences:
+            raise ConfigError(
+                "A model of sentences knows nothing of the line before, but a prompt of several came: give one."
+            )
         stepper = self._model.stepper()
         begin = self._encode(prompt)
         batch = _one_row([stepper.bos], begin)
@@ -131,16 +137,20 @@ class LanguageModel:
         return Generation(text, found.score, found.finished)
 
     def evaluate(self, lines: Iterable[str], *, report: Report = silent) -> Prediction:
-        """How well the model predicts lines of running text, in one pass with the state carried from line to line.
+        """How well the model predicts a text, the way it was trained: in one pass, the state carried from line to line.
 
-        Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands for ``<s>``. Raises
-        DataError for a text without lines.
+        Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands for ``<s>``. A model
+        of sentences begins every line anew. Raises DataError for a text without lines.
         """
-        self._model.eval()
-        text = _Reading(lines, self._coder)
-        nats, tokens = stream_loss(
-            self._model, text, self._coder.symbols.eos, lambda done: report(Progress("evaluate", done, 0, "tokens"))
-        )
+
+        def done(tokens: int) -> None:
+            report(Progress("evaluate", tokens, 0, "tokens"))
+
+        symbols, text = self._coder.symbols, _Reading(lines, self._coder)
+        if self._of_sentences:
+            nats, tokens = sentence_loss(self._model, text, symbols, done)
+        else:
+            nats, tokens = stream_loss(self._model, text, symbols.eos, done)
         if not tokens:
             raise DataError("A language model can be measured on a text only, but there is no line: give a text.")
         return Prediction(nats, tokens, text.unknown, text.size)
@@ -234,6 +244,12 @@ class LanguageModel:
 
     def _stepper(self) -> TextStepper:
         return cast(TextStepper, self._model.stepper())
+
+    @property
+    def _of_sentences(self) -> bool:
+        """Whether the model begins every line anew; puts it into evaluation mode."""
+        stepper = self._stepper()
+        return stepper.bos != stepper.eos
 
     def _words(self, sentence: str) -> list[list[int]]:
         """The units of every word of a sentence, the space before it with it."""

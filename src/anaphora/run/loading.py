@@ -16,6 +16,7 @@ from anaphora.run import weights
 from anaphora.run.folder import Run, Which
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
+from anaphora.text.words import WordCoder
 
 
 def load_model(
@@ -47,9 +48,10 @@ def load_coders(run: Run) -> dict[str, TextCoder]:
 def build_model(experiment: Mapping[str, Any], coders: Mapping[str, TextCoder], where: str) -> torch.nn.Module:
     """A new network as ``experiment`` describes it, for the vocabularies of ``coders``; ``where`` is for messages."""
     symbols = {side: coder.symbols for side, coder in coders.items()}
+    words = {side: coder.vocabulary for side, coder in coders.items() if isinstance(coder, WordCoder)}
     task = str(experiment.get("task", ""))
     try:
-        return registry.build(task, experiment, symbols, where)
+        return registry.build(task, experiment, symbols, where, words)
     except KeyError as error:
         sides = ", ".join(sorted(coders)) or "none"
         raise RunError(

@@ -99,6 +99,11 @@ class WordCoder:
         return (json.dumps(table, ensure_ascii=False, indent=0) + "\n").encode()
 
     @property
+    def vocabulary(self) -> Sequence[str]:
+        """The words in the order of their ids, which begin behind the marks."""
+        return self._words
+
+    @property
     def symbols(self) -> Symbols:
         """The size of the vocabulary and the ids of its marks."""
         return symbols_of(len(self._written))
