@@ -13,6 +13,8 @@ from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
+from anaphora.kernels.guidance import guidance
+from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
@@ -43,6 +45,8 @@ class TranslatorConfig(Config):
     """How the decoder looks at the source."""
     output: AnyOutput = Full()
     """How words are predicted."""
+    guide: AnyGuide = NoGuide()
+    """Where attention is told to look while training."""
     initialise: AnyStart = Orthogonal()
     """What the weights start from."""
 
@@ -61,6 +65,10 @@ class Translator(nn.Module):
             raise ConfigError(
                 f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} units and the "
                 f"target {target.size}: set text.joint = true, or embedding.shared = false."
+            )
+        if config.guide.kind != "none" and config.attention.kind == "none":
+            raise ConfigError(
+                'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
             )
         self.config, self.symbols = config, target
         self.target_embedding = Embedding(config.embedding, target.size, "words")
@@ -81,15 +89,24 @@ class Translator(nn.Module):
             layer.initialise(start, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of the targets given the inputs; nothing is carried."""
+        """The loss of the targets given the inputs, that of attention added where it is guided; nothing is carried."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         memory, first = self.encode(batch)
         ids_TB = batch.targets.ids_BT.T
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
         x_TBD = self.target_embedding.vectors(shifted_TB, "target")
-        states_TBH, _ = self.decoder(x_TBD, batch.targets.lengths_B, first, memory)
-        return self.output.loss(states_TBH, batch.targets), {}
+        states_TBH, weights_TBS = self.decoder(x_TBD, batch.targets.lengths_B, first, memory)
+        loss = self.output.loss(states_TBH, batch.targets)
+        return loss if batch.links_BTS is None else self._guided(loss, weights_TBS, batch), {}
+
+    def _guided(self, loss: Loss, weights_TBS: Tensor, batch: Batch) -> Loss:
+        """The loss with the cost of looking elsewhere than the links of the batch say."""
+        assert batch.links_BTS is not None and batch.targets is not None and not isinstance(self.config.guide, NoGuide)
+        links_BTS, rows_B = batch.links_BTS, batch.targets.weights_B
+        if rows_B is not None:
+            links_BTS = links_BTS * rows_B[:, None, None]
+        return Loss(loss.sum + self.config.guide.weight * guidance(weights_TBS, links_BTS.transpose(0, 1)), loss.count)
 
     def encode(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The memory that the decoder looks at, and its first state."""
