@@ -45,11 +45,11 @@ def test_the_task_decides_which_tables_there_are() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "mine.toml: task is missing. Known: language-model, translate."),
-        ("task = 3", "mine.toml: task is missing. Known: language-model, translate."),
+        ("", "mine.toml: task is missing. Known: align, language-model, translate."),
+        ("task = 3", "mine.toml: task is missing. Known: align, language-model, translate."),
         (
             'task = "translat"',
-            "mine.toml: task 'translat' is unknown. Known: language-model, translate. Did you mean 'translate'?",
+            "mine.toml: task 'translat' is unknown. Known: align, language-model, translate. Did you mean 'translate'?",
         ),
         (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
         (
