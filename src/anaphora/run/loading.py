@@ -48,7 +48,7 @@ def load_coders(run: Run) -> dict[str, TextCoder]:
 def build_model(experiment: Mapping[str, Any], coders: Mapping[str, TextCoder], where: str) -> torch.nn.Module:
     """A new network as ``experiment`` describes it, for the vocabularies of ``coders``; ``where`` is for messages."""
     symbols = {side: coder.symbols for side, coder in coders.items()}
-    words = {side: coder.words for side, coder in coders.items() if isinstance(coder, WordCoder)}
+    words = {side: coder.vocabulary for side, coder in coders.items() if isinstance(coder, WordCoder)}
     task = str(experiment.get("task", ""))
     try:
         return registry.build(task, experiment, symbols, where, words)

@@ -99,7 +99,7 @@ class WordCoder:
         return (json.dumps(table, ensure_ascii=False, indent=0) + "\n").encode()
 
     @property
-    def words(self) -> Sequence[str]:
+    def vocabulary(self) -> Sequence[str]:
         """The words in the order of their ids, which begin behind the marks."""
         return self._words
 
