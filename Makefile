@@ -4,16 +4,19 @@
 #   make test         the fast tests        make slow     the long ones
 #   make lint         what CI checks        make format   put right what can be put right
 #   make bench        speed beside peers (benchmarks/README.md); make peers installs the one that is not torch
+#   make reproduce    systems compared like for like: trains what the tables lack, for hours (benchmarks/README.md)
 #   make clean        remove .venv and caches
 #
 #   PYTHON=python3.12         which Python builds the environment
 #   BENCH="NAME --rounds 3"   what make bench measures, and how; everything without
+#   TABLES="NAME"             which tables make reproduce fills; all without
 #   TORCH_INDEX=https://...   an extra package index, for the small CPU build of torch (README.md, "Installation")
 
 PYTHON ?= python3
 TORCH_INDEX ?=
 VENV ?= .venv
 BENCH ?=
+TABLES ?=
 
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --disable-pip-version-check --quiet -c constraints.txt \
@@ -25,7 +28,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 PEERS := benchmarks/peers
 INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow lint format bench peers clean
+.PHONY: quickstart install test slow lint format bench reproduce peers clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/anaphora quickstart
@@ -52,6 +55,9 @@ format: $(INSTALLED_DEV)
 
 bench: $(INSTALLED_DEV)
 	$(BIN)/python -m benchmarks $(BENCH)
+
+reproduce: $(INSTALLED_DEV)
+	$(BIN)/python -m benchmarks.reproduce $(TABLES)
 
 peers: $(INSTALLED_PEERS)
 

@@ -26,6 +26,7 @@ def test_every_public_name_is_there() -> None:
 
 def test_public_names_are_pinned() -> None:
     assert anaphora.__all__ == [
+        "Aligner",
         "AnaphoraError",
         "Experiment",
         "LanguageModel",

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from anaphora.errors import AnaphoraError
     from anaphora.experiment.conduct import train
     from anaphora.experiment.schema import Experiment, read_experiment
-    from anaphora.pipeline import LanguageModel, Translation, Translator, load
+    from anaphora.pipeline import Aligner, LanguageModel, Translation, Translator, load
 
 __all__ = [
+    "Aligner",
     "AnaphoraError",
     "Experiment",
     "LanguageModel",
@@ -30,6 +31,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Aligner": "anaphora.pipeline",
     "AnaphoraError": "anaphora.errors",
     "Experiment": "anaphora.experiment.schema",
     "LanguageModel": "anaphora.pipeline",

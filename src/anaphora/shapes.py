@@ -5,6 +5,7 @@
     S  positions attended over              V  vocabulary
     D  width of an input                    N  rows of a search (sentences times hypotheses), or of a flat batch
     K  hypotheses of a sentence             M  width of what is attended over
+    C  words chosen from V, or classes      I  inner nodes of a tree of words
 
 A name ends in its dimensions: ``x_TBD`` is steps x batch x width. Public doors are batch first, kernels time first.
 """

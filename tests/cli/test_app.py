@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,22 @@ import anaphora
 from anaphora.cli.app import main
 
 COMMAND = [sys.executable, "-m", "anaphora"]
-VERBS = ("quickstart", "recipes", "check", "train", "translate", "evaluate", "info", "average", "generate", "fetch")
+VERBS = (
+    "quickstart",
+    "recipes",
+    "check",
+    "train",
+    "translate",
+    "align",
+    "evaluate",
+    "export",
+    "score",
+    "rescore",
+    "info",
+    "average",
+    "generate",
+    "fetch",
+)
 
 
 def test_help_is_quick() -> None:
@@ -57,9 +73,17 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_recipes_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["recipes"]) == 0
     listed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in listed] == anaphora.recipes.names()  # type: ignore[attr-defined]
+    assert [line.split()[0] for line in listed] == ["auto", *anaphora.recipes.names()]  # type: ignore[attr-defined]
     assert main(["recipes", "character-lm"]) == 0
     assert capsys.readouterr().out == anaphora.recipes.read("character-lm")  # type: ignore[attr-defined]
+
+
+def test_what_the_data_chooses_is_shown_for_every_size_of_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipes", "auto"]) == 0
+    shown = capsys.readouterr().out
+    assert all(line.startswith("#") for line in shown.splitlines())
+    for size in ("5,000", "1,000,000", "200,000"):
+        assert re.search(rf"^# +{size} ", shown, re.MULTILINE)
 
 
 def test_a_reader_that_goes_away_is_no_fault() -> None:

@@ -95,12 +95,15 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
 ) -> None:
     characters, translator, mixed = tmp_path / "characters", tmp_path / "translator", tmp_path / "mixed"
     assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(characters)]) == 0
+    sentences = ["train", str(tiny_language_model), "--set", "reads=sentences", "--set", "data.steps=100"]
+    assert main([*sentences, "--data", str(toy_book), "--run", str(tmp_path / "sentences")]) == 0
     pairs = ["--data", str(toy_pairs), "--target", "fr"]
     assert main(["train", str(tiny_translator), *pairs, "--run", str(translator)]) == 0
     counts = str(runs[0])
     assert main(["mix", counts, "--cache", "--run", str(tmp_path / "cached")]) == 0
     for others, said in (
         ([str(characters)], "A mixture needs runs of one vocabulary"),
+        ([str(tmp_path / "sentences")], "is a model of sentences: leave it out"),
         ([str(translator)], "made of language models, but"),
         ([str(tmp_path / "cached")], f"is a mixture itself: name the runs that it was made of, {counts}"),
         ([], "one run and no cache"),

@@ -47,6 +47,45 @@ def test_every_epoch_is_the_text_in_order() -> None:
     ]
 
 
+@given(st.integers(10, 600), st.integers(1, 4), st.integers(1, 40), st.integers(0, 9))
+def test_windows_of_random_lengths_predict_the_same_in_the_same_order(
+    count: int, rows: int, steps: int, seed: int
+) -> None:
+    equal = TextWindows(store_of(count), rows=rows, steps=steps)
+    random = TextWindows(store_of(count), rows=rows, steps=steps, seed=seed)
+    for epoch in 1, 2:
+        expected, batches = list(equal.epoch(epoch)), list(random.epoch(epoch))
+        for place, batch in enumerate(batches):
+            width = batch.inputs.ids_BT.shape[1]
+            assert width >= min(5, steps) or place == len(batches) - 1
+            assert batch.rate == width / steps
+            assert (batch.continues_B == (place > 0)).all()
+        for side in "inputs", "targets":
+            walked, plain = (
+                np.concatenate([getattr(batch, side).ids_BT.numpy() for batch in found], axis=1)
+                for found in (batches, expected)
+            )
+            assert (walked == plain).all()
+
+
+def test_random_lengths_depend_on_seed_and_epoch_alone_and_lie_about_what_was_asked_for() -> None:
+    def lengths(seed: int, epoch: int) -> list[int]:
+        windows = TextWindows(store_of(100_000), rows=1, steps=70, seed=seed)
+        return [batch.inputs.ids_BT.shape[1] for batch in windows.epoch(epoch)][:-1]
+
+    drawn = lengths(1, 1)
+    assert drawn == lengths(1, 1) and drawn != lengths(1, 2) and drawn != lengths(2, 1)
+    short = [length for length in drawn if length < 52]
+    assert 0.02 < len(short) / len(drawn) < 0.09
+    assert np.mean(short) == pytest.approx(35, abs=2) and np.std(short) == pytest.approx(5, abs=1.5)
+    usual = [length for length in drawn if length >= 52]
+    assert np.mean(usual) == pytest.approx(70, abs=1) and np.std(usual) == pytest.approx(5, abs=0.5)
+
+
+def test_windows_of_one_length_leave_the_learning_rate_alone() -> None:
+    assert {batch.rate for batch in TextWindows(store_of(50), rows=3, steps=7).epoch(1)} == {1.0}
+
+
 def test_a_text_too_short_for_its_rows_is_refused() -> None:
     with pytest.raises(DataError, match=r"each of the 20 streams .* holds only 9 units"):
         TextWindows(store_of(10), rows=20, steps=5)

@@ -4,14 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from anaphora.evaluation.alignment import (
-    alignment_error_rate,
-    from_pharaoh,
-    hard_links,
-    merge,
-    to_pharaoh,
-    words_of,
-)
+from anaphora.evaluation.alignment import agreement, hard_links, merge, words_of
 
 links = st.frozensets(st.tuples(st.integers(0, 30), st.integers(0, 30)))
 
@@ -50,37 +43,35 @@ def test_links_between_pieces_become_links_between_their_words() -> None:
     assert merge({(0, 0), (1, 1), (2, 1), (3, 2)}, [0, 1, 1, None], [0, 1, 1]) == {(0, 0), (1, 1)}
 
 
-@given(links)
-def test_pharaoh_lines_come_back_as_they_were(some: frozenset[tuple[int, int]]) -> None:
-    assert from_pharaoh(to_pharaoh(some)) == some
-
-
-def test_pharaoh_lines_are_in_order() -> None:
-    assert to_pharaoh({(10, 0), (2, 3), (2, 1)}) == "2-1 2-3 10-0"
-
-
-@pytest.mark.parametrize("line", ["1", "1-", "-1", "a-b", "0-0 1_2", "1-2-3", "²-1"])
-def test_anything_else_than_a_link_is_refused(line: str) -> None:
-    with pytest.raises(DataError, match="should read i-j"):
-        from_pharaoh(line)
-
-
 @given(st.lists(links.filter(bool), min_size=1, max_size=4))
 def test_the_gold_links_themselves_have_no_error(gold: list[frozenset[tuple[int, int]]]) -> None:
-    assert alignment_error_rate(gold, gold) == 0.0
-    assert alignment_error_rate([frozenset()] * len(gold), gold) == 1.0
+    assert agreement(gold, gold) == (0.0, 1.0, 1.0)
+    none = agreement([frozenset()] * len(gold), gold)
+    assert none == (1.0, 1.0, 0.0) and none.f1 == 0.0
 
 
-def test_the_error_rate_is_that_of_the_paper() -> None:
+def test_the_figures_are_those_of_the_papers() -> None:
     found = [frozenset({(0, 0), (1, 1), (2, 2), (3, 3)})]
     sure, possible = [frozenset({(0, 0), (4, 4)})], [frozenset({(1, 1)})]
     # |A & S| = 1, |A & P| = 2 with the sure ones in P, |A| = 4, |S| = 2
-    assert alignment_error_rate(found, sure, possible) == pytest.approx(1 - 3 / 6)
-    assert alignment_error_rate(found, sure) == pytest.approx(1 - 2 / 6)
+    assert agreement(found, sure, possible) == pytest.approx((1 - 3 / 6, 2 / 4, 1 / 2))
+    alone = agreement(found, sure)
+    assert alone == pytest.approx((1 - 2 / 6, 1 / 4, 1 / 2))
+    assert alone.f1 == pytest.approx(2 / 6)
+    assert str(alone) == "alignment error rate 66.67%, precision 25.00%, recall 50.00%, F1 33.33%"
+
+
+@given(st.lists(st.tuples(links, links.filter(bool)), min_size=1, max_size=4))
+def test_without_possible_links_the_error_rate_is_what_f1_lacks(
+    both: list[tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]],
+) -> None:
+    measured = agreement([found for found, _ in both], [sure for _, sure in both])
+    if any(found for found, _ in both):
+        assert measured.error_rate == pytest.approx(1 - measured.f1)
 
 
 def test_alignments_of_different_sentences_are_refused() -> None:
     with pytest.raises(DataError, match="equally many"):
-        alignment_error_rate([frozenset()], [])
+        agreement([frozenset()], [])
     with pytest.raises(DataError, match="there are none"):
-        alignment_error_rate([frozenset()], [frozenset()])
+        agreement([frozenset()], [frozenset()])

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from anaphora.evaluation import stream
-from anaphora.evaluation.sentences import sentence_loss
 from anaphora.evaluation.stream import stream_log_probs, stream_loss, stream_sources
 from anaphora.models import registry
 from anaphora.protocols import Batch, Carry, Loss, Sequence
@@ -110,11 +109,3 @@ def test_the_members_of_a_mixture_are_read_each_in_its_own_way() -> None:
     sources = torch.cat([some.log_probs for some in stream_sources(mixture, ids, 3)], dim=1)
     for place, member_alone in enumerate((forgetful, remembering)):
         assert -float(sources[place].sum()) == pytest.approx(member_alone.one_by_one(ids, 3), rel=1e-5)
-
-
-def test_lines_cost_what_each_costs_alone() -> None:
-    model = Counted(1.0)
-    rows = [text(length) for length in (1, 3, 3, 30, 7)]
-    expected = sum(model.one_by_one(row, 3) for row in rows)
-    assert sentence_loss(model, rows, 3) == pytest.approx(expected, rel=1e-5)
-    assert sentence_loss(model, [], 3) == 0

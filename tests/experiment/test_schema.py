@@ -28,6 +28,8 @@ def complaint(text: str, *settings: str) -> str:
         read_experiment(TRANSLATE, "x"),
         read_experiment(LANGUAGE_MODEL, "x"),
         read_experiment(TRANSLATE + '[text]\nunits = "character"\n[decoder]\ncell = "gru"\n', "x", ["training.seed=9"]),
+        read_experiment(TRANSLATE + 'attention = "window"\n', "x", ["decoder.cell=gru"]),
+        read_experiment(TRANSLATE, "x", ["attention.span.kind=local-p", "attention.score=hybrid"]),
         read_experiment(LANGUAGE_MODEL, "x", ["training.optimizer.rate=1e-7", "initialise=uniform"]),
     ],
 )
@@ -45,11 +47,11 @@ def test_the_task_decides_which_tables_there_are() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "mine.toml: task is missing. Known: language-model, translate."),
-        ("task = 3", "mine.toml: task is missing. Known: language-model, translate."),
+        ("", "mine.toml: task is missing. Known: align, language-model, translate."),
+        ("task = 3", "mine.toml: task is missing. Known: align, language-model, translate."),
         (
             'task = "translat"',
-            "mine.toml: task 'translat' is unknown. Known: language-model, translate. Did you mean 'translate'?",
+            "mine.toml: task 'translat' is unknown. Known: align, language-model, translate. Did you mean 'translate'?",
         ),
         (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
         (
@@ -60,6 +62,19 @@ def test_the_task_decides_which_tables_there_are() -> None:
             TRANSLATE + '[encoder]\ncell = "lstmm"',
             "mine.toml: encoder.cell 'lstmm' is unknown. Known: elman, gru, lstm, lstm-additive, lstm-forget, "
             "lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate. Did you mean 'lstm'?",
+        ),
+        (
+            TRANSLATE + '[attention]\nspan = "globl"',
+            "mine.toml: attention.span 'globl' is unknown. Known: global, local-m, local-p, median. "
+            "Did you mean 'global'?",
+        ),
+        (
+            TRANSLATE + '[attention]\nkind = "window"\nscore = "dot"',
+            "mine.toml: attention.score is not an option. Known: components, context, kind, query.",
+        ),
+        (
+            TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 0}',
+            "mine.toml: attention.span.window should be at least 1, but is 0.",
         ),
         (TRANSLATE + "format = 2", "mine.toml: format should be 1, but is 2."),
         (
@@ -74,6 +89,12 @@ def test_the_task_decides_which_tables_there_are() -> None:
 )
 def test_a_wrong_file_is_refused_in_one_sentence(text: str, sentence: str) -> None:
     assert complaint(text) == sentence
+
+
+@pytest.mark.parametrize("reduction", ["sum", "sum_per_sentence"])
+def test_a_rate_never_follows_the_length_of_a_window_twice(reduction: str) -> None:
+    settings = ["data.windows=random", f"training.reduction={reduction}"]
+    assert complaint(LANGUAGE_MODEL, *settings).endswith(f"'{reduction}' does so already: set it to 'mean_per_token'.")
 
 
 def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None:

@@ -6,7 +6,7 @@ from torch import nn
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Gru, Lstm
-from anaphora.nn.encoder import Encoder, EncoderConfig
+from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
 from anaphora.nn.randomness import draws, generator
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import Uniform, Xavier
@@ -21,7 +21,7 @@ def stack(**options: object) -> Stack:
 
 
 def test_a_bidirectional_encoder_is_that_of_torch_nn_with_its_halves_exchanged() -> None:
-    encoder = Encoder(EncoderConfig.parse({"size": 6, "layers": 2, "cell": "lstm"}, "test"), 5).double()
+    encoder = RecurrentEncoder(EncoderConfig.parse({"size": 6, "layers": 2, "cell": "lstm"}, "test"), 5).double()
     encoder.initialise(Uniform(range=0.5), generator(1, "initialise"))
     theirs = nn.LSTM(5, 6, 2, bidirectional=True).double()
     with torch.no_grad():
@@ -46,7 +46,7 @@ def test_a_bidirectional_encoder_is_that_of_torch_nn_with_its_halves_exchanged()
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_padding_never_changes_an_encoder(cell: str) -> None:
-    encoder = Encoder(EncoderConfig.parse({"size": 6, "cell": cell}, "test"), 5)
+    encoder = RecurrentEncoder(EncoderConfig.parse({"size": 6, "cell": cell}, "test"), 5)
     encoder.initialise(Xavier(), generator(1, "initialise"))
     x_BSD = torch.randn(4, 7, 5)
     clean = encoder(x_BSD, LENGTHS)
@@ -119,11 +119,11 @@ def test_residual_connections_go_around_every_layer_but_the_first(options: dict[
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_residual_connections_of_an_encoder_go_around_both_directions(bidirectional: bool) -> None:
     options = {"size": 6, "layers": 2, "residual": True, "bidirectional": bidirectional}
-    encoder = Encoder(EncoderConfig.parse(options, "test"), 5)
+    encoder = RecurrentEncoder(EncoderConfig.parse(options, "test"), 5)
     encoder.initialise(Uniform(range=0.5), generator(1, "initialise"))
-    without = Encoder(EncoderConfig.parse(options | {"residual": False}, "test"), 5)
+    without = RecurrentEncoder(EncoderConfig.parse(options | {"residual": False}, "test"), 5)
     without.load_state_dict(encoder.state_dict())
-    bottom = Encoder(EncoderConfig.parse(options | {"layers": 1}, "test"), 5)
+    bottom = RecurrentEncoder(EncoderConfig.parse(options | {"layers": 1}, "test"), 5)
     bottom.load_state_dict({name: encoder.state_dict()[name] for name in bottom.state_dict()})
     x_BSD = torch.randn(4, 7, 5)
     below, above, both = (one(x_BSD, LENGTHS).annotations_BSM for one in (bottom, without, encoder))

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from anaphora.data.store import TextStore
+from anaphora.errors import ConfigError
+from anaphora.evaluation.dynamic import Dynamic
 from anaphora.events import Event, Progress
 from anaphora.models import registry
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
@@ -192,3 +194,17 @@ def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
     assert 0 < found.unknown_nats < found.nats
     first = model.evaluate(lines[:1])
     assert first.nats == pytest.approx(first.sentence_nats, rel=1e-5) == pytest.approx(-each[0].nats, rel=1e-5)
+
+
+def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
+    coder = word_coder()
+    tables = RECURRENT | {"reads": "sentences"}
+    network = registry.build("language-model", tables, {"text": coder.symbols}, "test.toml")
+    network.initialise(3)
+    model = LanguageModel(network.eval(), coder)
+    found = model.evaluate(SENTENCES)
+    assert not found.carried and found.sentence_nats == found.nats
+    assert found.nats == pytest.approx(-sum(line.nats for line in model.score_lines(SENTENCES)), rel=1e-5)
+    for call in (model.evaluate, model.adapted):
+        with pytest.raises(ConfigError, match="a model of sentences begins every line anew"):
+            call(SENTENCES, Dynamic())

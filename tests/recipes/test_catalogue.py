@@ -6,6 +6,7 @@ import pytest
 
 from anaphora import recipes
 from anaphora.data.catalogue import CORPORA
+from anaphora.data.ragged import Ragged
 from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
 from anaphora.experiment.schema import read_experiment
@@ -25,14 +26,16 @@ def test_every_recipe_says_what_it_is_where_it_comes_from_and_how_to_run_it(name
 
 
 COUNTED = [name for name in recipes.names() if name.endswith("ngram")]
+ALIGNERS = [name for name in recipes.names() if name.endswith("aligner")]
 
 
-@pytest.mark.parametrize("name", sorted({*recipes.names()} - {*COUNTED}))
+@pytest.mark.parametrize("name", sorted({*recipes.names()} - {*COUNTED, *ALIGNERS}))
 def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
     symbols = Symbols(40, 0, 1, 2, 3)
     sides = ("source", "target") if experiment.task == "translate" else ("text",)
-    model = registry.build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name)
+    words = {"text": [f"word{number}" for number in range(36)]}
+    model = registry.build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name, words)
     model.initialise(1)
     model.eval()
     ids = Sequence(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))
@@ -57,6 +60,16 @@ def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> 
     row, lengths = Sequence(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
     loss, _ = model(Batch(row, Sequence(ids[:, 1:], lengths), torch.arange(1), torch.zeros(1, dtype=torch.bool)))
     assert loss.sum.item() < 0.1 * 100 * log(40)
+
+
+@pytest.mark.parametrize("name", ALIGNERS)
+def test_every_recipe_of_an_aligner_links_words_that_always_come_together(name: str) -> None:
+    experiment = read_experiment(recipes.read(name), f"{name}.toml")
+    symbols = Symbols(40, 0, 1, 2, 3)
+    model = registry.build("align", experiment.tables(), {"source": symbols, "target": symbols}, name)
+    sources, targets = Ragged.of([[5, 6], [5, 7], [6, 7]]), Ragged.of([[8, 9], [8, 4], [4, 9]])
+    model.fit(sources, targets)
+    assert model.links(sources, targets, "intersection") == [{(0, 0), (1, 1)}, {(0, 0), (1, 1)}, {(0, 1), (1, 0)}]
 
 
 @pytest.mark.parametrize("name", [name for name in recipes.names() if name.startswith("multi30k")])

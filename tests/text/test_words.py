@@ -67,6 +67,36 @@ def test_pieces_show_which_words_stand_after_a_space() -> None:
     assert "".join(pieces[:-1]).replace("▁", " ").strip() == LINES[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "pieces"),
+    [
+        ("Hello , world !", ["▁Hello", "▁,", "▁world", "▁!"]),
+        ("Hello, world!", ["▁Hello", ",", "▁world", "!"]),
+        ("  Hello,new  world", ["▁Hello", ",", "<unk>", "▁world"]),
+        ("new\u00a0world", ["▁<unk>", "▁world"]),
+        ("", []),
+    ],
+)
+def test_pieces_of_a_line_have_the_spaces_of_the_line(line: str, pieces: list[str]) -> None:
+    assert learn(LINES).pieces_of(line) == pieces
+
+
+@given(st.lists(st.sampled_from([*LINES[0].split(), "new", "(", "U.S.", "...", "l'homme", "3.5%"]), max_size=8))
+def test_pieces_of_a_line_are_as_many_words_as_its_spaces_part(words: list[str]) -> None:
+    coder = learn(LINES)
+    line = " ".join(words)
+    pieces = coder.pieces_of(line)
+    assert sum(piece.startswith("▁") for piece in pieces) == len(words)
+    assert len(pieces) == len(coder.encode(line))
+
+
+def test_unknown_words_are_filled_in_their_order() -> None:
+    coder = learn(LINES)
+    ids = [*coder.encode("Hello, Ann and Bob!"), EOS]
+    assert coder.filled(ids, ["Ann", "and", "Bob"]) == "Hello, Ann and Bob!"
+    assert coder.filled(coder.encode("Hello!"), []) == "Hello!"
+
+
 def test_case_is_kept_unless_lower_case_is_asked_for() -> None:
     assert learn(["Hello hello"], tokenise="none").encode("HELLO") == [UNK]
     assert learn(["Hello hello"], tokenise="none", lowercase=True).encode("HELLO") == [4]

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,6 +10,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Event, Note, Saved, Update, Validated
+from anaphora.protocols import Batch
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, never, train
@@ -111,6 +113,16 @@ def test_the_best_may_be_the_highest(session: Session) -> None:
     session.validate = lambda model: {"bleu": next(figures)}
     outcome = session.train(epochs=1, validate_every=2, metric="bleu", better="higher")
     assert (outcome.best_update, session.run.best()) == (4, 4)
+
+
+def test_a_batch_multiplies_the_rate_of_its_update(session: Session) -> None:
+    class Uneven:
+        def epoch(self, number: int) -> list[Batch]:
+            batches = session.toy.ToyBatches().epoch(number)
+            return [replace(batch, rate=1 / (1 + place)) for place, batch in enumerate(batches)]
+
+    session.train(Uneven(), epochs=1, schedule="constant", optimizer={"kind": "sgd", "rate": 0.6})
+    assert [event.rate for event in session.of(Update)] == pytest.approx([0.6, 0.3, 0.2, 0.15, 0.12, 0.1])
 
 
 def test_the_plateau_schedule_lowers_the_rate_of_later_updates(session: Session) -> None:

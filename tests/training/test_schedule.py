@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.training.schedule import AnySchedule, Constant, Decay, Halving, InverseRoot, Plateau
+from anaphora.training.schedule import AnySchedule, Constant, Decay, Halving, InverseRoot, Linear, Plateau
 
-EVERY: list[AnySchedule] = [Constant(), Decay(), Plateau(patience=3), Halving(), InverseRoot()]
+EVERY: list[AnySchedule] = [Constant(), Decay(), Plateau(patience=3), Halving(), Linear(), InverseRoot()]
 
 
 def test_a_constant_rate_never_changes() -> None:
@@ -24,6 +24,11 @@ def test_halving_leaves_the_first_epochs_alone_and_lowers_every_later_one() -> N
     schedule = Halving(after=4, factor=0.5).build(1.0)
     assert [schedule.rate(epoch - 1, 1) for epoch in range(1, 8)] == [1, 1, 1, 1, 0.5, 0.25, 0.125]
     assert schedule.rate(3.999, 1) == 1 and schedule.rate(4.999, 1) == 0.5
+
+
+def test_a_linear_rate_falls_in_a_straight_line_to_its_final_share_and_stays_there() -> None:
+    schedule = Linear(epochs=4, final=0.2).build(0.5)
+    assert [schedule.rate(epochs, 1) for epochs in (0, 1, 2, 4, 9)] == pytest.approx([0.5, 0.4, 0.3, 0.1, 0.1])
 
 
 def test_the_inverse_root_is_highest_when_warming_up_is_over() -> None:

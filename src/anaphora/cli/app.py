@@ -13,6 +13,7 @@ import typer
 
 import anaphora
 from anaphora.cli import (
+    align,
     average,
     check,
     evaluate,
@@ -54,6 +55,7 @@ for verb in (
     train,
     mix,
     translate,
+    align,
     evaluate,
     export,
     score,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable, recipe_text
+from anaphora.cli.opening import AUTO, check_writable, experiment_text
 from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -20,13 +20,18 @@ EXAMPLES = (
     "anaphora check quickstart --data my-folder --source en --target fr",
     "anaphora check quickstart --data pairs.tsv --source en --target cs --output report",
     "anaphora check character-lm --data book.txt --trial 0 --json",
+    "anaphora check --data book.txt",
 )
 
 
 def run(
     recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE|FILE.toml", help="A recipe's name, or a TOML file of your own.")
-    ],
+        str,
+        typer.Argument(
+            metavar="RECIPE|FILE.toml",
+            help="A recipe's name, or a TOML file of your own. [default: chosen by the data]",
+        ),
+    ] = "",
     data: Annotated[
         list[Path] | None,
         typer.Option("--data", metavar="FOLDER|FILE", help="Your own text instead of the recipe's; may be repeated."),
@@ -51,20 +56,20 @@ def run(
     The exit code is 0 if the data can be trained on, and 2 if not.
     """
     check_writable(output)
-    text, where = recipe_text(recipe)
 
     from anaphora.experiment.check import check
     from anaphora.experiment.schema import read_experiment
 
-    experiment = read_experiment(text, where, settings or [], data=data or [], source=source, target=target)
     with listening() as report:
+        text, where = experiment_text(recipe, data or [], source, target, report)
+        experiment = read_experiment(text, where, settings or [], data=data or [], source=source, target=target)
         checked = check(experiment, trial=trial, report=report)
     if as_json:
         typer.echo(json.dumps(checked.json(), ensure_ascii=False))
     else:
         _print(checked)
     if output is not None:
-        _write(checked, output, f"{recipe}: {', '.join(map(str, data or [Path(experiment.data.corpus)]))}")
+        _write(checked, output, f"{recipe or AUTO}: {', '.join(map(str, data or [Path(experiment.data.corpus)]))}")
     failing = ("error", "warning") if strict else ("error",)
     if any(finding.severity in failing for finding in checked.findings):
         raise typer.Exit(AnaphoraError.exit_code)

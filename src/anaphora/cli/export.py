@@ -1,36 +1,60 @@
 """``anaphora export``: a run in the format of another program."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable
+from anaphora.cli.opening import check_writable, open_aligner
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
 from anaphora.config import unknown
 from anaphora.errors import ConfigError
 
-EXAMPLES = ("anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz",)
+if TYPE_CHECKING:
+    from anaphora.events import Report
+
+EXAMPLES = (
+    "anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz",
+    "anaphora export runs/links --to dictionary --output en-de.tsv",
+)
 
 
 def run(
     run_folder: RunFolder,
-    output: Annotated[Path, typer.Option(help="The file to write; .gz packs it.")],
-    to: Annotated[str, typer.Option(metavar="arpa", help="arpa: a count model, for any n-gram toolkit.")] = "arpa",
+    output: Annotated[Path, typer.Option(help="The file to write; .gz packs an ARPA file.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="arpa|dictionary",
+            help="arpa: a count model, for any n-gram toolkit; dictionary: what an aligner learnt, as TSV.",
+        ),
+    ] = "arpa",
 ) -> None:
-    """Write a count model as an ARPA file."""
-    if to != "arpa":
-        raise ConfigError(unknown("--to", to, ["arpa"]))
+    """Write a count model as an ARPA file, or an aligner's dictionary as source, target and probability."""
+    if to not in _WRITERS:
+        raise ConfigError(unknown("--to", to, _WRITERS))
     check_writable(output)
+    with listening() as report:
+        _WRITERS[to](run_folder, output, report)
+    typer.echo(output)
 
+
+def _arpa(run_folder: Path, output: Path, report: "Report") -> None:
     from anaphora.export.arpa import save_arpa
     from anaphora.models.ngram import NgramModel
     from anaphora.run.loading import load_model
 
-    with listening() as report:
-        model, coders, _ = load_model(run_folder, "best", report)
+    model, coders, _ = load_model(run_folder, "best", report)
     if not isinstance(model, NgramModel):
         raise ConfigError(f"An ARPA file holds counts, but {run_folder} is no count model: train one from ptb-ngram.")
     save_arpa(model, coders["text"], output)
-    typer.echo(output)
+
+
+def _dictionary(run_folder: Path, output: Path, report: "Report") -> None:
+    from anaphora.formats.dictionary import write_dictionary
+
+    write_dictionary(output, open_aligner(run_folder, report).dictionary())
+
+
+_WRITERS = {"arpa": _arpa, "dictionary": _dictionary}

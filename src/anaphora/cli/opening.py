@@ -10,16 +10,19 @@ from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Report
 
 if TYPE_CHECKING:
-    from anaphora.pipeline import LanguageModel, Translator
+    from anaphora.pipeline import Aligner, LanguageModel, Translator
+
+AUTO = "auto"
+"""What the experiment is called that the data chooses."""
 
 
 def open_translator(folder: Path, report: Report) -> "Translator":
     """The translator in a run folder; RunError when it holds another kind of model."""
-    from anaphora.pipeline import LanguageModel, load
+    from anaphora.pipeline import Translator, load
 
     model = load(folder, report=report)
-    if isinstance(model, LanguageModel):
-        raise RunError(f"{folder} should be a translator, but is a language model: see anaphora generate and evaluate.")
+    if not isinstance(model, Translator):
+        raise RunError(f"{folder} should be a translator, but is {_kind(model)}")
     return model
 
 
@@ -34,16 +37,43 @@ def open_translators(folders: Sequence[Path], mean: str, report: Report) -> "Tra
 
 def open_language_model(folder: Path, report: Report) -> "LanguageModel":
     """The language model in a run folder; RunError when it holds another kind of model."""
-    from anaphora.pipeline import Translator, load
+    from anaphora.pipeline import LanguageModel, load
 
     model = load(folder, report=report)
-    if isinstance(model, Translator):
-        raise RunError(f"{folder} should be a language model, but is a translator: see anaphora translate.")
+    if not isinstance(model, LanguageModel):
+        raise RunError(f"{folder} should be a language model, but is {_kind(model)}")
     return model
 
 
-def recipe_text(recipe: str) -> tuple[str, str]:
-    """The TOML of a recipe, or of a file when the name ends in ``.toml``, and what messages call it; or ConfigError."""
+def open_aligner(folder: Path, report: Report) -> "Aligner":
+    """The aligner in a run folder; RunError when it holds another kind of model."""
+    from anaphora.pipeline import Aligner, load
+
+    model = load(folder, report=report)
+    if not isinstance(model, Aligner):
+        raise RunError(f"{folder} should be an aligner, but is {_kind(model)}")
+    return model
+
+
+def _kind(model: "Translator | LanguageModel | Aligner") -> str:
+    """What a model is, and the verbs for it."""
+    return {
+        "Translator": "a translator: see anaphora translate.",
+        "LanguageModel": "a language model: see anaphora generate and evaluate.",
+        "Aligner": "an aligner: see anaphora align.",
+    }[type(model).__name__]
+
+
+def experiment_text(recipe: str, data: list[Path], source: str, target: str, report: Report) -> tuple[str, str]:
+    """The TOML of an experiment, and what messages call it; ConfigError when there is none.
+
+    It is that of a recipe, of a file when the name ends in ``.toml``, or for ``auto`` and no name that chosen by the
+    look of the data.
+    """
+    if recipe in ("", AUTO):
+        from anaphora.experiment.auto import automatic
+
+        return automatic(data, source, target, report), f"{AUTO}.toml"
     if not recipe.endswith(".toml"):
         from anaphora import recipes
 
@@ -60,6 +90,18 @@ def given_lines(file: str) -> list[str]:
     from anaphora.formats.lines import decode_lines, read_lines
 
     return list(decode_lines(sys.stdin.buffer, "standard input") if file == "-" else read_lines(Path(file)))
+
+
+def split_pairs(lines: list[str]) -> tuple[list[str], list[str]]:
+    """The sources and the targets of lines of two columns; DataError for the first line that has not two."""
+    pairs = [line.split("\t") for line in lines]
+    for number, pair in enumerate(pairs, 1):
+        if len(pair) != 2:
+            raise DataError(
+                f"Pairs are a source and its translation with a tab between them, but line {number} has {len(pair)} "
+                f"column(s): put both into one file of two columns."
+            )
+    return [source for source, _ in pairs], [target for _, target in pairs]
 
 
 def check_writable(*files: Path | None) -> None:

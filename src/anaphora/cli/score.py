@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anaphora.cli.opening import check_writable, given_lines
+from anaphora.cli.opening import check_writable, given_lines, split_pairs
 from anaphora.cli.options import RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
-from anaphora.errors import DataError
+from anaphora.errors import RunError
 
 if TYPE_CHECKING:
     from anaphora.events import Report
@@ -39,10 +39,12 @@ def run(
     use_threads(threads)
 
     from anaphora.formats.lines import write_lines
-    from anaphora.pipeline import LanguageModel, load
+    from anaphora.pipeline import Aligner, LanguageModel, load
 
     with listening() as report:
         model = load(run_folder, report=report)
+        if isinstance(model, Aligner):
+            raise RunError(f"{run_folder} is an aligner, which scores no text: see anaphora align.")
         lines = given_lines(file)
         found = list(
             _of_lines(model, lines, report) if isinstance(model, LanguageModel) else _of_pairs(model, lines, report)
@@ -67,18 +69,11 @@ def _of_lines(model: "LanguageModel", lines: list[str], report: "Report") -> Ite
 
 
 def _of_pairs(model: "Translator", lines: list[str], report: "Report") -> Iterator[dict[str, Any]]:
-    pairs = [line.split("\t") for line in lines]
-    for number, pair in enumerate(pairs, 1):
-        if len(pair) != 2:
-            raise DataError(
-                f"A translator scores pairs, a source and its translation with a tab between them, but line {number} "
-                f"has {len(pair)} column(s): put both into one file of two columns."
-            )
-    sources, targets = zip(*pairs, strict=True) if pairs else ((), ())
+    sources, targets = split_pairs(lines)
     for scored in model.score_pairs(sources, targets, report=report):
         yield {
             "log10": scored.score / math.log(10),
             "units": len(scored.target_pieces),
-            "unknown": scored.target_pieces.count("<unk>"),
+            "unknown": sum(piece.endswith("<unk>") for piece in scored.target_pieces),
             "perplexity": math.exp(-scored.score / len(scored.target_pieces)),
         }

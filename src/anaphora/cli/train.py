@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import recipe_text
+from anaphora.cli.opening import AUTO, experiment_text
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import Signals, obeyed
@@ -64,7 +64,7 @@ def run(
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is needed here: the folder to go on with, or the new one to make.")
     changes = _changes(settings or [], time, threads)
-    folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or "auto")
+    folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
     from anaphora.experiment.conduct import train
     from anaphora.experiment.schema import read_experiment
@@ -102,11 +102,7 @@ def _toml(
         from anaphora.experiment.conduct import experiment_of
 
         return experiment_of(run).to_toml(), str(run / "experiment.toml")
-    if recipe in ("", "auto"):
-        from anaphora.experiment.auto import automatic
-
-        return automatic(data, source, target, report), "auto.toml"
-    return recipe_text(recipe)
+    return experiment_text(recipe, data, source, target, report)
 
 
 def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":
@@ -140,7 +136,11 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
         "stopped": "it was told to stop",
     }[outcome.reason]
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
-    verb = f"translate {folder} FILE" if experiment.task == "translate" else f"generate {folder} --prompt TEXT"
+    verb = {
+        "translate": f"translate {folder} FILE",
+        "align": f"align {folder} PAIRS",
+        "language-model": f"generate {folder} --prompt TEXT",
+    }[experiment.task]
     return (
         f"Trained in {clock(outcome.seconds)}: {why} after {outcome.update:,} updates. "
         f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. Next: anaphora {verb}"

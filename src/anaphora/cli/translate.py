@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
     "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
+    "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -37,17 +38,37 @@ def run(
     no_split: Annotated[
         bool, typer.Option("--no-split", help="Take every line as one sentence; else lines are split into sentences.")
     ] = False,
+    replace_unknown: Annotated[
+        bool,
+        typer.Option("--replace-unknown", help="Put the source word that was looked at most in place of every <unk>."),
+    ] = False,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(help="With --replace-unknown: word, tab, translation; words that are in it are translated."),
+    ] = None,
     mean: Mean = "",
     threads: Threads = 0,
 ) -> None:
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
     runs, file = _runs_and_file(given)
+    if dictionary is not None and not replace_unknown:
+        raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
     check_writable(output, alignments)
     use_threads(threads)
+
+    from anaphora.formats.dictionary import read_dictionary
+
+    words = read_dictionary(dictionary) if dictionary is not None else {}
     with listening() as report:
         translator = open_translators(runs, mean, report)
         translate = translator.translate if no_split else translator.translate_text
-        translations = translate(given_lines(file), beam=beam, length_penalty=length_penalty, report=report)
+        translations = translate(
+            given_lines(file),
+            beam=beam,
+            length_penalty=length_penalty,
+            replace_unknown=words if replace_unknown else None,
+            report=report,
+        )
     _write(translations, output, alignments)
 
 
@@ -64,14 +85,14 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
 
 
 def _write(translations: list["Translation"], output: Path | None, alignments: Path | None) -> None:
-    from anaphora.evaluation.alignment import to_pharaoh
     from anaphora.formats.lines import write_lines
+    from anaphora.formats.pharaoh import to_pharaoh
 
     texts = [translation.text for translation in translations]
-    if alignments is not None:
-        write_lines(alignments, (to_pharaoh(translation.links()) for translation in translations))
     if output is not None:
         write_lines(output, texts)
-        return
-    for text in texts:
-        typer.echo(text)
+    else:
+        for text in texts:
+            typer.echo(text)
+    if alignments is not None:
+        write_lines(alignments, (to_pharaoh(translation.links()) for translation in translations))

@@ -1,16 +1,15 @@
-"""Word links: out of attention, between units and words, as Pharaoh lines, and measured against gold ones.
+"""Word links: out of attention, between units and words, and measured against those of people or another aligner.
 
 A link (i, j) says that unit i of the source and unit j of the target translate each other; both count from 0.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
 from anaphora.errors import DataError
-
-Links = frozenset[tuple[int, int]]
+from anaphora.formats.pharaoh import Links
 
 _SPACE = "\u2581"
 """How the pieces of a coder show a space."""
@@ -55,24 +54,31 @@ def merge(links: Iterable[tuple[int, int]], source: Sequence[int | None], target
     return frozenset((i, j) for i, j in merged if i is not None and j is not None)
 
 
-def to_pharaoh(links: Iterable[tuple[int, int]]) -> str:
-    """``0-0 1-2``: one line, in order of the source, then of the target."""
-    return " ".join(f"{i}-{j}" for i, j in sorted(links))
+class Agreement(NamedTuple):
+    """How far found links are the right ones, each figure from 0 to 1."""
+
+    error_rate: float
+    """1 - (|A & S| + |A & P|) / (|A| + |S|), the best being 0 (Och and Ney 2003); A found, S sure, P possible ones."""
+    precision: float
+    """|A & P| / |A|."""
+    recall: float
+    """|A & S| / |S|."""
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"alignment error rate {100 * self.error_rate:.2f}%, precision {100 * self.precision:.2f}%, "
+            f"recall {100 * self.recall:.2f}%, F1 {100 * self.f1:.2f}%"
+        )
 
 
-def from_pharaoh(line: str) -> Links:
-    """The links of one line; DataError for anything else than ``i-j`` with spaces between."""
-    links = []
-    for field in line.split():
-        i, dash, j = field.partition("-")
-        if not (dash and i.isdecimal() and j.isdecimal()):
-            raise DataError(f"A word link should read i-j with two numbers, but reads {field!r}: mend that line.")
-        links.append((int(i), int(j)))
-    return frozenset(links)
-
-
-def alignment_error_rate(found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] = ()) -> float:
-    """1 - (|A & S| + |A & P|) / (|A| + |S|) over all sentences, from 0, the best, to 1 (Och and Ney 2003).
+def agreement(found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] = ()) -> Agreement:
+    """How ``found`` links agree with ``sure`` ones over all sentences; the links of nothing count as all right.
 
     ``possible`` links are those allowed beside the sure ones, if the gold standard knows them. Raises DataError for
     unequal counts of sentences, or where there is no link at all.
@@ -83,8 +89,13 @@ def alignment_error_rate(found: Sequence[Links], sure: Sequence[Links], possible
             f"{len(possible):,} possible ones: give those of the same sentences."
         )
     allowed = [s | p for s, p in zip(sure, possible, strict=True)] if possible else sure
-    links = sum(map(len, found)) + sum(map(len, sure))
-    if not links:
+    all_found, all_sure = sum(map(len, found)), sum(map(len, sure))
+    if not all_found + all_sure:
         raise DataError("An alignment error rate needs links, but there are none on either side: give some.")
-    right = sum(len(a & s) + len(a & p) for a, s, p in zip(found, sure, allowed, strict=True))
-    return 1.0 - right / links
+    right = sum(len(a & p) for a, p in zip(found, allowed, strict=True))
+    met = sum(len(a & s) for a, s in zip(found, sure, strict=True))
+    return Agreement(
+        error_rate=1.0 - (met + right) / (all_found + all_sure),
+        precision=right / all_found if all_found else 1.0,
+        recall=met / all_sure if all_sure else 1.0,
+    )

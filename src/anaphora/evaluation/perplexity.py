@@ -54,7 +54,9 @@ class Prediction:
     """What of ``nats`` the unknown tokens cost."""
     sentence_nats: float
     """The sum of -ln p over all tokens, each line read by itself."""
-    adaptation: str = ""
+    carried: bool
+    """Whether there was such a pass; a model of sentences reads each line by itself, and both sums are one."""
+    adaptation: str
     """What the model did, in one pass, with the text behind it, in words."""
 
     @property
@@ -101,10 +103,13 @@ class Prediction:
         }
 
     def __str__(self) -> str:
-        return (
-            f"one pass      perplexity {self.perplexity:.3f} of {self.tokens:,} predictions; "
+        """One line of words for each way of reading."""
+        figures = (
+            f"perplexity {self.perplexity:.3f} of {self.tokens:,} predictions; "
             f"{self.known_perplexity:.3f} without {self.unknown:,} unknown ones; "
             f"{self.bits_per_character:.4f} bits per character, {self.bits_per_byte:.4f} bits per byte"
-            f"{'; ' + self.adaptation if self.adaptation else ''}\n"
-            f"line by line  perplexity {self.sentence_perplexity:.3f}"
+            f"{'; ' + self.adaptation if self.adaptation else ''}"
         )
+        if not self.carried:
+            return f"line by line  {figures}"
+        return f"one pass      {figures}\nline by line  perplexity {self.sentence_perplexity:.3f}"

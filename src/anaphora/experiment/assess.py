@@ -15,7 +15,12 @@ from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.conduct import experiment_of
 from anaphora.experiment.language_model import language_model_parts
-from anaphora.experiment.schema import Experiment, LanguageModelExperiment, TranslationExperiment
+from anaphora.experiment.schema import (
+    AlignerExperiment,
+    Experiment,
+    LanguageModelExperiment,
+    TranslationExperiment,
+)
 from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
@@ -65,6 +70,7 @@ def assess(
         if not isinstance(adaptation, Static):
             raise ConfigError(f"{path} is a translator: a neural cache and dynamic evaluation are for language models.")
         return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
+    assert isinstance(experiment, LanguageModelExperiment)  # an aligner has no texts
     return _assess_text(path, experiment, texts, adaptation, keep, report)
 
 
@@ -203,6 +209,8 @@ def _texts(
     path: Path, experiment: Experiment, pairs: tuple[Path, Path] | None, text: Path | None, report: Report
 ) -> Mapping[str, Any]:
     """What is to be measured, by part: pairs for a translator, lines for a language model."""
+    if isinstance(experiment, AlignerExperiment):
+        raise ConfigError(f"{path} is an aligner: its links are measured by anaphora align {path} PAIRS --gold LINKS.")
     if isinstance(experiment, TranslationExperiment):
         if text is not None:
             raise ConfigError(f"{path} is a translator: it is scored on --source and --reference, not on --text.")

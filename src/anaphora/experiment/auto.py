@@ -57,6 +57,34 @@ TEXT_TIERS = (
 )
 """From the smallest to the largest."""
 
+SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
+"""What it is, in one line."""
+
+
+def description() -> str:
+    """What is chosen for which data, for people to read, as comments of TOML."""
+    lines = [
+        SUMMARY,
+        "",
+        "Run:    anaphora train --data FOLDER|FILE",
+        "        anaphora check --data FOLDER|FILE",
+        "Own:    what was chosen stands in experiment.toml of the run folder; start a file of your own from that.",
+        "",
+        *_drawn("pairs", TIERS),
+        "",
+        *_drawn("characters", TEXT_TIERS),
+    ]
+    return "".join(f"# {line}".rstrip() + "\n" for line in lines)
+
+
+def _drawn(counted: str, tiers: Sequence[Tier] | Sequence[TextTier]) -> list[str]:
+    """A table of tiers, one a line, the data that each is for in front."""
+    heads = [f"{counted} up to", *tiers[0]._fields[1:]]
+    rows = [[f"{tier[0]:,}", *(f"{value:,}" for value in tier[1:])] for tier in tiers]
+    rows[-1][0] = "more"
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *rows)]
+
 
 def automatic(data: Sequence[Path], source: str = "", target: str = "", report: Report = silent) -> str:
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.

@@ -13,7 +13,7 @@ from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Event, Report, Skipped, silent
 from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.experiment.language_model import language_model_parts
-from anaphora.experiment.schema import Experiment, MixtureExperiment, NgramExperiment, TranslationExperiment
+from anaphora.experiment.schema import AlignerExperiment, CountedExperiment, Experiment, TranslationExperiment
 from anaphora.experiment.translation import pair_parts
 from anaphora.text.coder import TextCoder
 
@@ -70,7 +70,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
 
     checked = Checked(experiment)
     try:
-        if isinstance(experiment, TranslationExperiment):
+        if isinstance(experiment, TranslationExperiment | AlignerExperiment):
             pairs = pair_parts(experiment, heard)
             sides = (experiment.data.source, experiment.data.target)
             checked.survey = survey_pairs(pairs, sides, lowercase=experiment.text.lowercase, report=heard)
@@ -92,9 +92,7 @@ def _try_out(
     trial: float,
     report: Report,
 ) -> None:
-    if trial <= 0 or isinstance(
-        checked.experiment, NgramExperiment | MixtureExperiment
-    ):  # a text is counted in seconds
+    if trial <= 0 or isinstance(checked.experiment, CountedExperiment):  # counted in one go
         return
     found, coders = estimate(checked.experiment, parts, trial, report)
     checked.estimates.append(found)

@@ -9,12 +9,15 @@ import torch
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Note, Report, silent
+from anaphora.experiment.alignment import AlignerWork
 from anaphora.experiment.inheritance import Parent
 from anaphora.experiment.language_model import LanguageModelWork
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
 from anaphora.experiment.mixture import MixtureWork, with_members
 from anaphora.experiment.ngram import NgramWork
 from anaphora.experiment.schema import (
+    AlignerExperiment,
+    CountedExperiment,
     Experiment,
     MixtureExperiment,
     NgramExperiment,
@@ -69,6 +72,7 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
     with run.lock():
         try:
+            work.count(model, coders, run, report)
             if parent:
                 # so that going on never needs the parent again, which may change or go
                 TrainingState(model, experiment.training).save(run)
@@ -90,6 +94,7 @@ def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> O
         coders = load_coders(run)
         model = _model(begun, coders, str(path / "experiment.toml"))
         say_what_autograd_does(model, report)
+        work.count(model, coders, run, report)
         return work.learn(model, coders, run, experiment.training, report, stop)
 
 
@@ -101,7 +106,7 @@ def _sized(
     experiment: Experiment, model: torch.nn.Module, coders: Mapping[str, TextCoder], work: Work, report: Report
 ) -> Experiment:
     """The experiment with a batch that fits into memory, where it leaves that open."""
-    if experiment.training.batch_tokens or isinstance(experiment, NgramExperiment | MixtureExperiment):
+    if experiment.training.batch_tokens or isinstance(experiment, CountedExperiment):
         return experiment
     if not work.longest:
         raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.longest.")
@@ -127,6 +132,8 @@ def work_of(experiment: Experiment, report: Report) -> Work:
     """The data of an experiment, found and checked, and what its task does with it."""
     if isinstance(experiment, TranslationExperiment):
         return TranslationWork(experiment, report)
+    if isinstance(experiment, AlignerExperiment):
+        return AlignerWork(experiment, report)
     if isinstance(experiment, MixtureExperiment):
         return MixtureWork(experiment, report)
     return (NgramWork if isinstance(experiment, NgramExperiment) else LanguageModelWork)(experiment, report)

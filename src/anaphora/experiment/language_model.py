@@ -7,13 +7,16 @@ from pathlib import Path
 import torch
 
 from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.ragged import Integers, unit_counts
+from anaphora.data.sentences import TextSentences
 from anaphora.data.sources import text_parts
 from anaphora.data.store import TextStore, text_store
 from anaphora.data.windows import TextWindows
 from anaphora.evaluation.perplexity import perplexity
-from anaphora.events import Report
-from anaphora.experiment.schema import LanguageModelExperiment
+from anaphora.events import Report, Skipped
+from anaphora.experiment.schema import LanguageModelExperiment, RecurrentExperiment
 from anaphora.experiment.work import Work, data_paths, mean_loss
+from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
@@ -42,29 +45,52 @@ class LanguageModelWork(Work):
 
     @property
     def longest(self) -> int:
-        """Predictions of a window."""
-        return self._experiment.data.steps
+        """Predictions of a window, or of the longest sentence."""
+        return self._experiment.data.longest if self._of_sentences else self._experiment.data.steps
 
-    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> TextWindows:
-        """Windows over as many streams as ``batch_tokens`` have room for."""
-        steps = self._experiment.data.steps
+    @property
+    def _of_sentences(self) -> bool:
+        return isinstance(self._experiment, RecurrentExperiment) and self._experiment.reads == "sentences"
+
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """Every unit of the text but the first is predicted."""
         train = text_store(self._parts.train, coders["text"], folder, report=report)
+        return unit_counts(train.ids[1:], coders["text"].symbols.size)
+
+    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> Batches:
+        """Windows over as many streams as ``batch_tokens`` have room for, or sentences of like length."""
+        data, training = self._experiment.data, self._experiment.training
+        train = text_store(self._parts.train, coders["text"], folder, report=report)
+        if self._of_sentences:
+            sentences = TextSentences(
+                train, coders["text"].symbols, batch_tokens=batch_tokens, seed=training.seed, longest=data.longest
+            )
+            if sentences.left_out:
+                text = f"lines with more than {data.longest} units were left out of {self._parts.train.name}"
+                report(Skipped(text, sentences.left_out))
+            return sentences
+        steps = data.steps
+        seed = training.seed if data.windows == "random" else None
         # a text shorter than a batch fills fewer streams, each with a window at least
         rows = max(1, min(batch_tokens, len(train.ids) - 1) // steps)
-        return TextWindows(train, rows=rows, steps=steps)
+        return TextWindows(train, rows=rows, steps=steps, seed=seed)
 
     def validation(
         self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """What it costs to predict the validation text."""
-        steps = self._experiment.data.steps
         valid = text_store(self._parts.valid, coders["text"], run.path / "encoded" / "valid", report=report)
-        # a short text keeps a few windows a stream, so that the state has something to carry
-        rows = max(1, min(training.batch_tokens, len(valid.ids) // 4) // steps)
-        windows = TextWindows(valid, rows=rows, steps=steps)
+        batches: Batches
+        if self._of_sentences:
+            batches = TextSentences(valid, coders["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
+        else:
+            steps = self._experiment.data.steps
+            # a short text keeps a few windows a stream, so that the state has something to carry
+            rows = max(1, min(training.batch_tokens, len(valid.ids) // 4) // steps)
+            batches = TextWindows(valid, rows=rows, steps=steps)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            return figures_of(mean_loss(model, windows.epoch(1)), valid)
+            return figures_of(mean_loss(model, batches.epoch(1)), valid)
 
         return validate
 

@@ -119,6 +119,8 @@ def _begun(run: str) -> LanguageModelExperiment:
         raise ConfigError(f"A mixture is made of language models, but {path} is a translator: leave it out.")
     if isinstance(begun, MixtureExperiment):
         raise ConfigError(f"{path} is a mixture itself: name the runs that it was made of, {_listed(begun)}.")
+    if getattr(begun, "reads", "stream") == "sentences":
+        raise ConfigError(f"A mixture reads running text, but {path} is a model of sentences: leave it out.")
     return begun
 
 

@@ -14,7 +14,9 @@ from pydantic import Field, model_validator
 from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
+from anaphora.experiment.idle import refuse_idle
 from anaphora.experiment.overrides import override, read_table
+from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.mixture import MixtureModelConfig
 from anaphora.models.ngram import NgramModelConfig
@@ -57,6 +59,11 @@ class TextData(DataConfig):
     """The language of the text, for units that are words."""
     steps: int = Field(100, ge=1)
     """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
+    windows: Literal["equal", "random"] = "equal"
+    """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn anew every
+    epoch, the learning rate following the length (Merity et al. 2018)."""
+    longest: int = Field(0, ge=0)
+    """Training sentences with more units than this are left out; 0 keeps them all."""
 
 
 class StartConfig(Config):
@@ -103,6 +110,30 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
     def _known_metric(self) -> Self:
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bleu": "higher"})
 
+    @model_validator(mode="after")
+    def _links_of_one_cut(self) -> Self:
+        option = {Bpe: "dropout", Unigram: "alpha"}.get(type(self.text), "")
+        if option and getattr(self.text, option) and self.guide.kind != "none":
+            raise ValueError(f"text.{option} cuts sentences anew, so that guide has no links between their units.")
+        return self
+
+
+class AlignerExperiment(AlignerModelConfig, ExperimentBase):
+    """Word links, counted; of ``[training]`` it has use for the seed alone."""
+
+    task: Literal["align"]
+    """What is learnt."""
+    data: PairData = PairData()
+    """Where pairs of sentences come from."""
+    text: TextConfig = Word(size=1_000_000, lowercase=True)
+    """What a text is cut into."""
+
+    @model_validator(mode="after")
+    def _counted_anew(self) -> Self:
+        if self.start.run != "none":
+            raise ValueError("an aligner starts from no other run: let it learn from the old text and the new one.")
+        return self
+
 
 class LanguageModelExperiment(ExperimentBase):
     """What every language model has."""
@@ -121,6 +152,22 @@ class LanguageModelExperiment(ExperimentBase):
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bits_per_character": "lower"})
 
     @model_validator(mode="after")
+    def _running_text_has_no_longest(self) -> Self:
+        if self.data.longest and getattr(self, "reads", "stream") == "stream":
+            raise ValueError("data.longest leaves out sentences, but this model reads running text: leave it out.")
+        return self
+
+    @model_validator(mode="after")
+    def _rate_follows_once(self) -> Self:
+        reduction = self.training.reduction
+        if self.data.windows == "random" and reduction in ("sum", "sum_per_sentence"):
+            raise ValueError(
+                f"data.windows = 'random' lets the learning rate follow the length of a window, but training.reduction "
+                f"= '{reduction}' does so already: set it to 'mean_per_token'."
+            )
+        return self
+
+    @model_validator(mode="after")
     def _one_way_to_cut(self) -> Self:
         option = {Bpe: "dropout", Unigram: "alpha"}.get(type(self.text), "")
         if option and getattr(self.text, option):
@@ -134,6 +181,16 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
 
     model: Literal["recurrent"] = "recurrent"
     """The kind of model."""
+
+    @model_validator(mode="after")
+    def _lines_are_not_cut(self) -> Self:
+        usual = TextData()
+        if self.reads == "sentences" and (self.data.steps, self.data.windows) != (usual.steps, usual.windows):
+            raise ValueError(
+                "data.steps and data.windows say where running text is cut, but reads = 'sentences' takes every line "
+                "whole: leave them out, or set reads = 'stream'."
+            )
+        return self
 
 
 class WindowExperiment(WindowModelConfig, LanguageModelExperiment):
@@ -175,9 +232,14 @@ class MixtureExperiment(MixtureModelConfig, LanguageModelExperiment):
 
 
 AnyExperiment = TypeVar("AnyExperiment", bound=ExperimentBase)
-Experiment = TranslationExperiment | RecurrentExperiment | WindowExperiment | NgramExperiment | MixtureExperiment
+PairExperiment = TranslationExperiment | AlignerExperiment
+"""What is learnt from pairs of sentences."""
+CountedExperiment = NgramExperiment | MixtureExperiment | AlignerExperiment
+"""What is counted in one go, not trained update by update."""
+Experiment = PairExperiment | RecurrentExperiment | WindowExperiment | NgramExperiment | MixtureExperiment
 
-_TASKS = ("translate", "language-model")
+_PAIRS: Mapping[str, type[PairExperiment]] = {"translate": TranslationExperiment, "align": AlignerExperiment}
+_TASKS = (*_PAIRS, "language-model")
 _LANGUAGE_MODELS: Mapping[str, type[RecurrentExperiment | WindowExperiment | NgramExperiment | MixtureExperiment]] = {
     "recurrent": RecurrentExperiment,
     "window": WindowExperiment,
@@ -198,7 +260,8 @@ def read_experiment(
 ) -> Experiment:
     """The experiment in a TOML ``text`` that came from ``where``, with ``settings`` such as ``training.epochs=5``.
 
-    ``data`` takes the place of the whole ``[data]`` table but its languages, which ``source`` and ``target`` replace.
+    ``data`` takes the place of the corpus in the ``[data]`` table and of its parts; ``source`` and ``target`` replace
+    the languages.
     ``start`` takes the place of the ``[start]`` table. Settings come last. Raises ConfigError with one sentence.
     """
     table = read_table(text, where)
@@ -207,7 +270,10 @@ def read_experiment(
     if start is not None:
         table["start"] = start.model_dump()
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
-    return parse(override(table, [*languages, *settings]), where)
+    experiment = parse(override(table, [*languages, *settings]), where)
+    if isinstance(experiment, TranslationExperiment):
+        refuse_idle(experiment, where)
+    return experiment
 
 
 def parse(table: Mapping[str, Any], where: str) -> Experiment:
@@ -217,8 +283,8 @@ def parse(table: Mapping[str, Any], where: str) -> Experiment:
         raise ConfigError(f"{where}: task is missing. Known: {', '.join(sorted(_TASKS))}.")
     if task not in _TASKS:
         raise ConfigError(f"{where}: {unknown('task', task, _TASKS)}")
-    if task == "translate":
-        return TranslationExperiment.parse(table, where)
+    if task in _PAIRS:
+        return _PAIRS[task].parse(table, where)
     kind = table.get("model", "recurrent")
     if kind not in _LANGUAGE_MODELS:
         raise ConfigError(f"{where}: {unknown('model', str(kind), _LANGUAGE_MODELS)}")
@@ -240,6 +306,6 @@ def _decided_by(experiment: AnyExperiment, figures: Mapping[str, str]) -> AnyExp
 
 def _own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
     """The ``[data]`` table for a person's own files: their parts have the common names, whatever the recipe's have."""
-    kept = ("source", "target", "language", "longest", "steps")
-    options = {key: value for key, value in table.items() if key in kept} if isinstance(table, Mapping) else {}
+    places = DataConfig.model_fields
+    options = {key: value for key, value in table.items() if key not in places} if isinstance(table, Mapping) else {}
     return options | {"files": [str(path.absolute()) for path in data]}

@@ -21,12 +21,18 @@ from anaphora.kernels.arithmetic import Prepared, prepare
 ROWS = 8
 """A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not."""
 
+_COLUMNS, _RUN = 12, 4
+"""A product less wide than this, over a width that is no multiple of that, does not either (measured with MKL)."""
+
 
 def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
     """y = W a for every row, each with the same bits whatever stands beside it; without a record."""
     shape = a_XK.shape[:-1]
-    flat = _padded(a_XK.reshape(-1, a_XK.shape[-1]), 0)
-    return functional.linear(flat, weight_NK)[: shape.numel()].reshape(*shape, weight_NK.shape[0])
+    columns, width = weight_NK.shape
+    if columns < _COLUMNS and width % _RUN:
+        weight_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns))
+    flat = _padded(a_XK.reshape(-1, width), 0)
+    return functional.linear(flat, weight_NK)[: shape.numel(), :columns].reshape(*shape, columns)
 
 
 class Products:
@@ -58,12 +64,16 @@ class Products:
         """A memory tensor of the first ``rows`` sentences."""
         return self._memory[name][:rows]
 
-    def add_gradient(self, name: str, gradient: Tensor) -> None:
-        """Add to the gradient of a vector, or of a memory tensor for as many sentences as ``gradient`` has."""
+    def gradient(self, name: str, rows: int) -> Tensor:
+        """The gradient of a vector, or of a memory tensor for its first ``rows`` sentences, to be added to."""
         if name not in self._gradients:
             whole = self._weights[name] if name in self._weights else self._memory[name]
             self._gradients[name] = torch.zeros_like(whole)
-        self._gradients[name][: gradient.shape[0]] += gradient
+        return self._gradients[name][:rows]
+
+    def add_gradient(self, name: str, gradient: Tensor) -> None:
+        """Add to the gradient of a vector, or of a memory tensor for as many sentences as ``gradient`` has."""
+        self.gradient(name, gradient.shape[0]).add_(gradient)
 
     def times(self, name: str, a_XBK: Tensor) -> Tensor:
         """y = W a for every row of the block."""
@@ -151,6 +161,10 @@ class PartProducts:
     def sentences(self, name: str, rows: int) -> Tensor:
         """A memory tensor of the first ``rows`` sentences."""
         return self._products.sentences(self._full(name), rows)
+
+    def gradient(self, name: str, rows: int) -> Tensor:
+        """The gradient of a vector or a memory tensor, to be added to."""
+        return self._products.gradient(self._full(name), rows)
 
     def add_gradient(self, name: str, gradient: Tensor) -> None:
         """Add to the gradient of a vector or a memory tensor."""

@@ -14,17 +14,19 @@ e / V never touch the chunk: they are carried through the products (dh = W' (s d
 constant times a column sum of W or of h).
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
+from anaphora.kernels import compiled
 from anaphora.kernels.arithmetic import prepare
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.derived import derived_loss
 from anaphora.shapes import check_shapes
 
 CHUNK = 1 << 23
 """Numbers of z made at once (32 MiB in single precision)."""
+
+Gradients = tuple[Tensor, ...]
+"""dh, dW and db; nothing where they are not wanted."""
 
 
 def softmax_loss(
@@ -53,64 +55,64 @@ def softmax_loss(
         check_shapes(weight_VH=weight_VH, bias_V=bias_V)
     if weights_N is not None:
         check_shapes(targets_N=targets_N, weights_N=weights_N)
-    loss: Tensor = _SoftmaxLoss.apply(  # type: ignore[no-untyped-call]
-        hidden_NH, weight_VH, bias_V, targets_N, smoothing, weights_N, torch.is_grad_enabled()
-    )
-    return loss
+
+    def derive(recording: bool, h: Tensor, w: Tensor, b: Tensor) -> tuple[Tensor, Gradients]:
+        return cross_entropy(recording, h, w, b, targets_N, weights_N, smoothing)
+
+    return derived_loss(derive, hidden_NH, weight_VH, bias_V)
 
 
-class _SoftmaxLoss(torch.autograd.Function):
-    @staticmethod
-    @outside_autocast
-    def forward(
-        ctx: Any,
-        hidden_NH: Tensor,
-        weight_VH: Tensor,
-        bias_V: Tensor,
-        targets_N: Tensor,
-        smoothing: float,
-        weights_N: Tensor | None,
-        recording: bool,
-    ) -> Tensor:
-        recording = recording and any(ctx.needs_input_grad)
-        dhidden_NH = torch.empty_like(hidden_NH) if recording else hidden_NH.new_empty(0)
-        dweight_VH = torch.zeros_like(weight_VH) if recording else hidden_NH.new_empty(0)
-        dbias_V = torch.zeros_like(bias_V)
-        size = weight_VH.shape[0]
-        share = smoothing / size
-        spread_H = weight_VH.sum(0)
-        # w weights both the loss of a row and, in 3', its dz
+def cross_entropy(
+    recording: bool,
+    hidden_NH: Tensor,
+    weight_VH: Tensor,
+    bias_V: Tensor,
+    targets_N: Tensor,
+    weights_N: Tensor | None,
+    smoothing: float = 0.0,
+) -> tuple[Tensor, Gradients]:
+    """The loss of ``softmax_loss`` in double precision and, if ``recording``, its gradients: without autograd."""
+    dhidden_NH = torch.empty_like(hidden_NH) if recording else hidden_NH.new_empty(0)
+    dweight_VH = torch.zeros_like(weight_VH) if recording else hidden_NH.new_empty(0)
+    dbias_V = torch.zeros_like(bias_V)
+    size = weight_VH.shape[0]
+    share = smoothing / size
+    loss = torch.zeros((), dtype=torch.float64, device=hidden_NH.device)
+    if share:  # 3: e mean(z); w weights both the loss of a row and, in 3', its dz
         weighted_NH = hidden_NH if weights_N is None else hidden_NH * weights_N[:, None]
         total = len(targets_N) if weights_N is None else weights_N.sum()
-        loss = -share * ((weighted_NH @ spread_H).sum(dtype=torch.float64) + total * bias_V.sum())  # 3: e mean(z)
-        rows = max(8, CHUNK // size)
-        weight = prepare(weight_VH, rows)
-        for start in range(0, len(targets_N), rows):
-            h, y = hidden_NH[start : start + rows], targets_N[start : start + rows, None]
-            z = weight.times(h)  # 1
+        spread_H = weight_VH.sum(0)
+        loss -= share * ((weighted_NH @ spread_H).sum(dtype=torch.float64) + total * bias_V.sum())
+    rows = max(8, CHUNK // size)
+    weight = prepare(weight_VH, rows)
+    for start in range(0, len(targets_N), rows):
+        h, y = hidden_NH[start : start + rows], targets_N[start : start + rows, None]
+        q, right, top, s = _exponentials(weight.times(h), bias_V, y)  # 1, 2
+        w = 1 if weights_N is None else weights_N[start : start + rows, None]
+        loss += (w * (s.log() + top - (1 - smoothing) * right)).sum(dtype=torch.float64)  # 3
+        if recording:
+            q.scatter_add_(1, y, (smoothing - 1) * s)  # 3': q is now s (dz + e / V)
+            dh = weight.back(q).div_(s)  # 1'
+            dhidden_NH[start : start + rows] = (dh.sub_(share * spread_H) if share else dh).mul_(w)
+            dweight_VH += weight.outer(q, h * (w / s))
             if bias_V.numel():
-                z += bias_V
-            top, right = z.amax(-1, keepdim=True), z.gather(1, y)
-            q = z.sub_(top).exp_()  # 2
-            s = q.sum(-1, keepdim=True)
-            w = 1 if weights_N is None else weights_N[start : start + rows, None]
-            loss += (w * (s.log() + top - (1 - smoothing) * right)).sum(dtype=torch.float64)  # 3
-            if recording:
-                q.scatter_add_(1, y, (smoothing - 1) * s)  # 3': q is now s (dz + e / V)
-                dhidden_NH[start : start + rows] = weight.back(q).div_(s).sub_(share * spread_H).mul_(w)  # 1'
-                dweight_VH += weight.outer(q, h * (w / s))
-                if bias_V.numel():
-                    dbias_V.addmv_(q.T, (w / s).squeeze(1))
-        if recording and share:
-            dweight_VH -= share * weighted_NH.sum(0)
-            if bias_V.numel():
-                dbias_V -= share * total
-        ctx.save_for_backward(dhidden_NH, dweight_VH, dbias_V)
-        return loss.to(hidden_NH.dtype)
+                dbias_V.addmv_(q.T, (w / s).squeeze(1))
+    if recording and share:
+        dweight_VH -= share * weighted_NH.sum(0)
+        if bias_V.numel():
+            dbias_V -= share * total
+    return loss, (dhidden_NH, dweight_VH, dbias_V) if recording else ()
 
-    @staticmethod
-    @outside_autocast
-    @once_differentiable
-    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor | None, ...]:
-        dhidden_NH, dweight_VH, dbias_V = ctx.saved_tensors
-        return dhidden_NH * dloss, dweight_VH * dloss, dbias_V * dloss, None, None, None, None
+
+def _exponentials(z_NV: Tensor, bias_V: Tensor, y_N1: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """q in the place of ``z_NV``, which has no bias yet; z_y, max z and s, each N x 1."""
+    right = z_NV.gather(1, y_N1)
+    if bias_V.numel():
+        right += bias_V[y_N1]
+    if compiled.suits(z_NV):
+        return z_NV, right, *compiled.softmax_exponentials(z_NV, bias_V)
+    if bias_V.numel():
+        z_NV += bias_V
+    top = z_NV.amax(-1, keepdim=True)
+    q_NV = z_NV.sub_(top).exp_()
+    return q_NV, right, top, q_NV.sum(-1, keepdim=True)

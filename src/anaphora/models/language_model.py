@@ -1,9 +1,10 @@
 """The recurrent language model: text in, the next symbol out (Mikolov et al. 2010, Zaremba et al. 2014).
 
 It reads running text in windows and carries its state from one to the next; ``</s>`` ends a line and, in front of the
-first, stands for ``<s>``.
+first, stands for ``<s>``. A model of sentences begins every line anew, behind ``<s>``.
 """
 
+from collections import abc
 from typing import Annotated, Literal
 
 import torch
@@ -12,8 +13,9 @@ from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.output import Output, OutputConfig
+from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
+from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
@@ -45,11 +47,13 @@ class RecurrenceConfig(RecurrentConfig):
 class LanguageModelConfig(Config):
     """The network tables of a recurrent language model."""
 
-    embedding: EmbeddingConfig = EmbeddingConfig()
-    """Vectors of words or characters."""
+    reads: Literal["stream", "sentences"] = "stream"
+    """Whether it reads running text, its state carried from line to line, or every line by itself."""
+    embedding: AnyEmbedding = EmbeddingConfig()
+    """Vectors of words or characters: a table, or words composed from their characters."""
     recurrence: RecurrenceConfig = RecurrenceConfig()
     """What reads the text."""
-    output: OutputConfig = OutputConfig()
+    output: AnyOutput = Full()
     """How the next symbol is predicted."""
     initialise: AnyStart = Orthogonal()
     """What the weights start from."""
@@ -58,17 +62,18 @@ class LanguageModelConfig(Config):
 class LanguageModel(nn.Module):
     """An embedding, a stack of recurrent layers, and an output layer."""
 
-    def __init__(self, config: LanguageModelConfig, text: Symbols) -> None:
-        """Size and marks of the vocabulary.
+    def __init__(self, config: LanguageModelConfig, text: Symbols, words: abc.Sequence[str] = ()) -> None:
+        """Size and marks of the vocabulary, and its words where units are words.
 
         Raises:
             ConfigError: the options do not go together.
         """
         super().__init__()
         self.config, self.symbols = config, text
-        self.embedding = Embedding(config.embedding, text.size, "text")
+        self.embedding = embedding_of(config.embedding, text, words, "text")
+        table = self.embedding if isinstance(self.embedding, Embedding) else None
         self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence")
-        self.output = Output(config.output, self.embedding, config.recurrence.size, text.size)
+        self.output = config.output.build(table, config.recurrence.size, text.size)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""
@@ -77,7 +82,10 @@ class LanguageModel(nn.Module):
             layer.initialise(self.config.initialise, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the state for the next; rows that do not go on start from zero."""
+        """The loss of a window, and the state for the next; rows that do not go on start from zero.
+
+        Of sentences nothing is carried.
+        """
         states_TBH, targets, after = self._read(batch, carry)
         return self.output.loss(states_TBH, targets), after
 
@@ -102,6 +110,8 @@ class LanguageModel(nn.Module):
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, Window) else None
         scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first, back)
+        if self.config.reads == "sentences":
+            return scanned.outputs["h"], batch.targets, {}
         return scanned.outputs["h"], batch.targets, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
 
     def stepper(self) -> "LanguageModelStepper":
@@ -119,8 +129,8 @@ class LanguageModelStepper:
     def __init__(self, model: LanguageModel) -> None:
         """The model is read, never changed."""
         self._model = model
-        self.size, _, self.unk, _, self.eos = model.symbols
-        self.bos = self.eos
+        self.size, _, self.unk, bos, self.eos = model.symbols
+        self.bos = bos if model.config.reads == "sentences" else self.eos
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> tuple[None, dict[str, Tensor]]:

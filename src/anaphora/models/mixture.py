@@ -72,11 +72,11 @@ class MixtureModelConfig(Config):
 class Mixture(nn.Module):
     """Language models whose probabilities are mixed."""
 
-    def __init__(self, config: MixtureModelConfig, text: Symbols) -> None:
-        """Size and marks of the vocabulary, which is the same for all members."""
+    def __init__(self, config: MixtureModelConfig, text: Symbols, words: Sequence[str] = ()) -> None:
+        """Size and marks of the vocabulary, which is the same for all members, and its words where units are words."""
         super().__init__()
         self.symbols, self.cache = text, config.mixture.cache
-        self.members = nn.ModuleList(_make(member, text) for member in config.mixture.members)
+        self.members = nn.ModuleList(_make(member, text, words) for member in config.mixture.members)
         sources = len(self.members) + self.cache.order
         self.weights: Tensor
         self.register_buffer("weights", torch.full((sources,), 1 / max(1, sources), dtype=torch.float64))
@@ -209,7 +209,7 @@ def _beside(own: Tensor, said: Remembered) -> Remembered:
     return Remembered(torch.cat([own, said.log_probs]), torch.cat([always, said.known]))
 
 
-def _make(config: AnyMember, text: Symbols) -> nn.Module:
+def _make(config: AnyMember, text: Symbols, words: Sequence[str]) -> nn.Module:
     if isinstance(config, RecurrentMember):
-        return LanguageModel(config, text)
+        return LanguageModel(config, text, words)
     return WindowModel(config, text) if isinstance(config, WindowMember) else NgramModel(config, text)

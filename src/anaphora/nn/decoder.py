@@ -1,4 +1,4 @@
-"""The attentional decoder in the topologies of the papers, as a program of step parts.
+"""The decoder in the topologies of the papers, as a program of step parts.
 
     query "current", context "output"   the unit first, then attention with its new state, then both are combined
                                         (Luong, Pham and Manning 2015)
@@ -7,45 +7,44 @@
     query "current", context "state"    the bottom layer's step in two halves: the first half's state asks, and the
                                         context enters the second (the conditional GRU, Sennrich et al. 2017)
 
-In all, o_t = dropout(tanh(W_c c_t + W_h h_t)) is what the output layer sees; with ``readout_word`` the embedding of
-the word before is a third term. With input feeding, o_{t-1} enters the bottom layer beside the embedding (o_0 = 0).
+    attention "none"                       no context, or the summary of the sentence as the context of every step: it
+                                           enters the unit and the readout (Sutskever et al. 2014; Cho et al. 2014)
+
+What the output layer sees is o_t (``readout.py``); what the decoder starts from and, without attention, is told of the
+sentence comes over the bridge (``bridge.py``). With input feeding, o_{t-1} enters the bottom layer beside the embedding
+(o_0 = 0).
 
 With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which asks
 in the second topology, is that of the top layer's unit itself.
 """
 
 from collections.abc import Mapping
-from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.kernels.parts import Activate, Attend, Part, Project, previous
+from anaphora.kernels.constant import Constant
+from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.products import linear
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
-from anaphora.kernels.scores import AnyScore, General
-from anaphora.nn.encoder import Encoded
+from anaphora.nn.attention import AnyAttention, NoAttention, attention_of
+from anaphora.nn.bridge import Bridge, BridgeConfig
+from anaphora.nn.encoders.encoder import Encoded, Gives
+from anaphora.nn.readout import Context, Readout, ReadoutConfig
+from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
 
 
-class DecoderConfig(RecurrentConfig):
+class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
     """A recurrent decoder."""
 
-    start: Literal["project", "zero"] = "project"
-    """Where its first state comes from: the encoder's summary, projected layer by layer, or nothing."""
-    start_activation: Literal["none", "tanh"] = "none"
-    """What the projected start state goes through (Bahdanau et al. 2015: tanh)."""
     input_feeding: bool = True
     """Whether o_{t-1} enters the bottom layer (Luong et al. 2015, section 3.3)."""
-    readout: int = Field(0, ge=0)
-    """Width of o_t; 0: as wide as a layer."""
-    readout_word: bool = False
-    """Whether the embedding of the word before enters o_t (Bahdanau et al. 2015, appendix A.2.2)."""
+    scheduled_sampling: AnySampling = NoSampling()
+    """Whether, in training, it reads words of its own in the place of true ones (Bengio et al. 2015)."""
 
     @property
     def readout_size(self) -> int:
@@ -53,147 +52,105 @@ class DecoderConfig(RecurrentConfig):
         return self.readout or self.size
 
 
-class AttentionConfig(Config):
-    """How the decoder looks at the source."""
-
-    score: AnyScore = General()
-    """How well a position fits the query."""
-    span: Literal["global"] = "global"
-    """Which positions are looked at."""
-    query: Literal["previous", "current"] = "current"
-    """Which state asks: the top layer's before this step, or a new one: the top layer's, or, where the context goes
-    into the state, the one that the bottom layer has halfway."""
-    context: Literal["state", "output"] = "output"
-    """Where the context goes: into the bottom layer's unit (and the output), or into the output alone."""
-    size: int = Field(0, ge=0)
-    """Width of the scoring layer of score "concat"; 0: as wide as the decoder."""
-
-    @property
-    def halfway(self) -> bool:
-        """Whether the bottom layer's step has two halves, with attention between them."""
-        return self.query == "current" and self.context == "state"
-
-
 class Decoder(nn.Module):
-    """Recurrent layers, attention, and the combination of both."""
+    """Recurrent layers, what they see of the source, and the combination of both."""
 
-    def __init__(
-        self, config: DecoderConfig, attention: AttentionConfig, width: int, memory: int, summaries: tuple[str, ...]
-    ) -> None:
-        """``width`` of the embeddings, ``memory`` of an annotation, ``summaries``: fields of the encoder's state.
+    def __init__(self, config: DecoderConfig, attention: AnyAttention, width: int, gives: Gives) -> None:
+        """``width`` of the embeddings; ``gives``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
         """
         super().__init__()
-        if attention.query == "previous" and attention.context == "output":
-            raise ConfigError(
-                'attention.query "previous" does not go with attention.context "output": use "current" with "output" '
-                '(Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or "current" with "state" '
-                "(Sennrich et al. 2017)."
-            )
-        self.config, self.attention, self.summary_fields = config, attention, summaries
-        self._hidden = attention.size or config.size
-        self._answer = Project("context", "context", "attended", attention.halfway and config.input_bias)
-        self._layers = Layers(config, Question(self._attend("ask.h"), self._answer) if attention.halfway else None)
-        self.weights = Weights(self._matrices(width, memory))
+        self.config = config
+        self.attention = attention_of(attention, config.size, gives)
+        self.bridge = Bridge(config, config.cell, config.layers, config.size, config.bias, gives)
+        _check_source(config, attention)
+        self._readout = Readout(config, config.size, config.bias, self._context)
+        self._context_enters = (
+            self.attention.config.context == "state" if self.attention else config.summary == "every-step"
+        )
+        halfway = self.attention is not None and self.attention.config.halfway
+        self._answer = Project("context", "context", "attended", halfway and config.input_bias)
+        question = Question(self.attention.parts("ask.h"), self._answer) if self.attention and halfway else None
+        self._layers = Layers(config, question)
+        self.weights = Weights(self._matrices(width, gives.width if self.attention else self.bridge.width))
         self._plain, self._training = self._program(training=False), self._program(training=True)
 
-    def _matrices(self, width: int, memory: int) -> dict[str, Matrix]:
-        config, readout = self.config, self.config.readout_size
+    @property
+    def _context(self) -> Context:
+        if self.attention:
+            return "step"
+        return "sentence" if self.config.summary == "every-step" else "none"
+
+    def _matrices(self, width: int, context: int) -> dict[str, Matrix]:
+        config = self.config
         rows, gates = config.cell.gates * config.size, config.cell.gates
-        matrices = self._layers.matrices(width)
-        if config.start == "project":
-            for layer in range(config.layers):
-                for field in config.cell.state:
-                    matrices |= projection_matrices(f"start{layer}_{field}", config.size, memory, config.bias)
+        matrices = self._layers.matrices(width) | self.bridge.matrices()
         if config.input_feeding:
-            matrices |= projection_matrices("feed", rows, readout, False, gates)
-        if self.attention.context == "state":
-            matrices |= projection_matrices("context", rows, memory, self._answer.bias, gates)
-        for name, shape in self.attention.score.weights(config.size, memory, self._hidden).items():
-            matrices[f"attention.{name}"] = Matrix(shape[0], shape[1])
-        matrices |= projection_matrices("combine_context", readout, memory, config.bias)
-        matrices |= projection_matrices("combine_state", readout, config.size, False)
-        return matrices | (projection_matrices("combine_word", readout, width, False) if config.readout_word else {})
+            matrices |= projection_matrices("feed", rows, config.readout_size, False, gates)
+        if self._context_enters:
+            matrices |= projection_matrices("context", rows, context, self._answer.bias, gates)
+        matrices |= self.attention.matrices() if self.attention else {}
+        return matrices | self._readout.matrices(width, context)
 
     def _program(self, training: bool) -> Program:
         """One step; ``training`` with dropout between the layers and on o_t."""
-        config, into_unit = self.config, self.attention.context == "state"
-        before, beside = self._before_layers(into_unit and not self.attention.halfway)
+        config = self.config
+        before, beside = self._before_layers()
         layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
+        after: list[Part] = [*self.attention.parts(top)] if self.attention and not self._context_enters else []
         dropped = training and config.dropout.rate > 0
-        after: list[Part] = [] if into_unit else [self._attend(top)]
-        terms = [
-            Project("combine_context", "context", "of_context", config.bias),
-            Project("combine_state", top, "of_state", False),
-        ]
-        if config.readout_word:
-            terms.append(Project("combine_word", "x", "of_word", False))
-        combined = Activate("combine", tuple(term.target for term in terms), "combined" if dropped else "o")
-        after += [*terms, combined]
+        after += self._readout.parts(top, self._top_unit, "combined" if dropped else "o")
         if dropped:
             after.append(config.dropout.part("dropout", "combined", "o"))
-        return Program((*before, *layers, *after), ("o", "weights"))
+        return Program((*before, *layers, *after), ("o", "weights") if self.attention else ("o",))
 
-    def _before_layers(self, attends: bool) -> tuple[list[Part], tuple[str, ...]]:
+    @property
+    def _top_unit(self) -> str:
+        return f"layer{self.config.layers - 1}.h"
+
+    def _before_layers(self) -> tuple[list[Part], tuple[str, ...]]:
         """What is known before the layers take their step, and what of it enters the bottom one."""
         parts: list[Part] = []
         beside: list[str] = []
         if self.config.input_feeding:
             parts.append(Project("feed", previous("o"), "fed", False))
             beside.append("fed")
-        if attends:
-            state = f"layer{self.config.layers - 1}.h"
-            parts += [self._attend(previous(state)), self._answer]
+        if self._context_enters and not self._layers.question:
+            if self.attention:
+                parts += [*self.attention.parts(previous(self._top_unit)), self._answer]
+            else:
+                parts.append(Constant("context", "x", self._answer.target))
             beside.append(self._answer.target)
         return parts, tuple(beside)
 
-    def _attend(self, query: str) -> Attend:
-        score = self.attention.score
-        return Attend(
-            "attention", score, score.width(self.config.size, self._hidden) ** -0.5 if score.scaled else 1.0, query
-        )
-
     def prepare(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
         """The memory of a batch: what does not depend on the step."""
-        annotations_BSM = encoded.annotations_BSM
-        positions_S = torch.arange(annotations_BSM.shape[1], device=annotations_BSM.device)
-        weights = {
-            n.removeprefix("attention."): w for n, w in self.weights.tensors().items() if n.startswith("attention.")
-        }
-        return {
-            "attention.keys": self.attention.score.prepare(annotations_BSM, weights),
-            "attention.values": annotations_BSM,
-            "attention.closed": positions_S >= lengths_B.to(positions_S.device).unsqueeze(1),
-        }
+        weights = self.weights.tensors()
+        if self.attention:
+            return self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
+        summary_BM = self.bridge.summary(encoded, weights)
+        memory = {"summary.vector": summary_BM}
+        for part in ("context", "combine_context"):
+            if f"{part}.weight" in weights:
+                vector_BW = linear(summary_BM, weights[f"{part}.weight"])
+                bias = weights.get(f"{part}.bias")
+                memory[f"{part}.vector"] = vector_BW if bias is None else vector_BW + bias
+        return memory
 
-    def first(self, encoded: Encoded) -> dict[str, Tensor]:
+    def first(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
         """The state before the first word, B x width by carried signal."""
-        config, weights = self.config, self.weights.tensors()
-        sentences = len(encoded.annotations_BSM)
-        state = {}
-        for layer in range(config.layers):
-            summary = encoded.summaries[min(layer, len(encoded.summaries) - 1)]
-            for field in config.cell.state:
-                name = f"layer{layer}.{field}"
-                if config.start == "zero":
-                    state[name] = encoded.annotations_BSM.new_zeros(sentences, config.size)
-                    continue
-                whole = summary.get(field, summary["h"])
-                part = f"start{layer}_{field}"
-                value = linear(whole, weights[f"{part}.weight"])
-                if config.bias:
-                    value = value + weights[f"{part}.bias"]
-                state[name] = torch.tanh(value) if config.start_activation == "tanh" else value
-        if config.input_feeding:
-            state["o"] = encoded.annotations_BSM.new_zeros(sentences, config.readout_size)
-        return state
+        state = self.bridge.first(encoded, lengths_B, self.weights.tensors())
+        if self.config.input_feeding:
+            like = next(iter(state.values()))
+            state["o"] = like.new_zeros(len(like), self.config.readout_size)
+        return state | (self.attention.first(encoded.annotations_BSM) if self.attention else {})
 
     def forward(
         self, x_TBD: Tensor, lengths_B: Tensor, first: Mapping[str, Tensor], memory: Mapping[str, Tensor]
-    ) -> tuple[Tensor, Tensor]:
-        """o (T x B x readout) and the attention weights (T x B x S) of whole sentences."""
+    ) -> tuple[Tensor, Tensor | None]:
+        """o (T x B x readout) of whole sentences, and with attention its weights (T x B x S)."""
         config, program, weights, inputs = self.config, self._plain, self.weights.tensors(), {"x": x_TBD}
         if self.training:
             program, weights = self._training, self.weights.dropped("decoder", config.weight_dropout)
@@ -201,15 +158,36 @@ class Decoder(nn.Module):
             masks = config.dropout.draw("decoder", widths, self._layers.units, x_TBD)
             inputs, memory = inputs | masks.inputs, {**memory, **masks.memory}
         outputs = scan(program, inputs, first, weights, memory, lengths_B).outputs
-        return outputs["o"], outputs["weights"]
+        return outputs["o"], outputs.get("weights")
 
     def advance(
         self, x_KBD: Tensor, state: Mapping[str, Tensor], memory: Mapping[str, Tensor]
-    ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        """One step of K hypotheses a sentence: o, the attention weights, and the new state."""
+    ) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
+        """One step of K hypotheses a sentence: o, with attention its weights, and the new state."""
         signals = advance(self._plain, {"x": x_KBD}, state, self.weights.tensors(), memory)
-        return signals["o"], signals["weights"], {name: signals[name] for name in self._plain.carried}
+        return signals["o"], signals.get("weights"), {name: signals[name] for name in self._plain.carried}
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
         self._layers.initialise(self.weights, start, generator)
+
+
+def _check_source(config: DecoderConfig, attention: AnyAttention) -> None:
+    """Refuse a decoder that sees its source twice, or never."""
+    if isinstance(attention, NoAttention):
+        if config.summary == "start" and config.start == "zero":
+            raise ConfigError(
+                'a decoder with attention = "none", decoder.start = "zero" and decoder.summary = "start" sees nothing '
+                'of the source: set decoder.start = "project", or decoder.summary = "every-step".'
+            )
+        return
+    if config.summary == "every-step":
+        raise ConfigError(
+            'decoder.summary = "every-step" is for decoders without attention, whose context takes its place: set '
+            'attention = "none", or decoder.summary = "start".'
+        )
+    if config.readout_layer == "none" and attention.context == "output":
+        raise ConfigError(
+            'decoder.readout_layer = "none" leaves no place for a context that goes into the output: set '
+            'decoder.readout_layer = "tanh", or attention.context = "state".'
+        )

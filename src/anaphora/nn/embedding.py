@@ -1,5 +1,7 @@
 """Word vectors: a table, its dropout, and what it starts from."""
 
+from typing import Literal
+
 import torch
 from pydantic import Field
 from torch import Tensor, nn
@@ -13,6 +15,8 @@ from anaphora.nn.weights import Start
 class EmbeddingConfig(Config):
     """A table of word vectors."""
 
+    kind: Literal["table"] = "table"
+    """The kind's name."""
     size: int = Field(256, ge=1)
     """Numbers of a word vector."""
     scaled: bool = False
@@ -35,24 +39,27 @@ class Embedding(nn.Embedding):
 
         In training, ids are steps x sentences (T x B), and ``purpose`` tells two uses of one table apart.
         """
-        vectors = self(ids) * self._scale
-        return self._dropped(vectors, ids, f"embedding.{self._name}.{purpose}") if self.training else vectors
-
-    def _dropped(self, x_TBD: Tensor, ids_TB: Tensor, purpose: str) -> Tensor:
-        dropout = self._dropout
-        if isinstance(dropout, IndependentDropout):
-            return dropped(x_TBD, purpose, dropout.rate, True)
-        if dropout.rate:
-            x_TBD = x_TBD * dropout_mask(purpose, tuple(x_TBD.shape[1:]), dropout.rate, x_TBD)
-        if dropout.words:
-            # a word's mask is that of its first place in the sentence
-            first_TB = (ids_TB.unsqueeze(1) == ids_TB).byte().argmax(1)
-            mask_TB = dropout_mask(f"{purpose}.words", tuple(ids_TB.shape), dropout.words, x_TBD)
-            x_TBD = x_TBD * mask_TB.gather(0, first_TB).unsqueeze(-1)
-        return x_TBD
+        vectors: Tensor = self(ids) * self._scale
+        if not self.training:
+            return vectors
+        return words_dropped(vectors, ids, self._dropout, f"embedding.{self._name}.{purpose}")
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the table with what training starts from."""
         with torch.no_grad():
             start.fill_table(self.weight, generator)
             self.weight /= self._scale
+
+
+def words_dropped(x_TBD: Tensor, ids_TB: Tensor, dropout: AnyWordDropout, purpose: str) -> Tensor:
+    """The vectors of ``ids_TB`` with dropout in training; ``purpose`` tells its masks apart from those of others."""
+    if isinstance(dropout, IndependentDropout):
+        return dropped(x_TBD, purpose, dropout.rate, True)
+    if dropout.rate:
+        x_TBD = x_TBD * dropout_mask(purpose, tuple(x_TBD.shape[1:]), dropout.rate, x_TBD)
+    if dropout.words:
+        # a word's mask is that of its first place in the sentence
+        first_TB = (ids_TB.unsqueeze(1) == ids_TB).byte().argmax(1)
+        mask_TB = dropout_mask(f"{purpose}.words", tuple(ids_TB.shape), dropout.words, x_TBD)
+        x_TBD = x_TBD * mask_TB.gather(0, first_TB).unsqueeze(-1)
+    return x_TBD

@@ -11,7 +11,7 @@ from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import AnyCell, Cell, Forgetting, Lstm
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Add, Attend, Part, Project, Unit, previous
+from anaphora.kernels.parts import Add, Part, Project, Unit, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import Scanned, advance
 from anaphora.kernels.truncation import scan_windows
@@ -72,8 +72,8 @@ def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: 
 class Question(NamedTuple):
     """What stands between the two halves of a step: the first half's state asks, the answer enters the second."""
 
-    attend: Attend
-    """Reads ``ask.h``."""
+    attend: tuple[Part, ...]
+    """From ``ask.h`` to ``context``."""
     answer: Project
     """The context on its way into the second half."""
 
@@ -151,7 +151,8 @@ class Layers:
             if self.question and layer == 0:
                 fields = config.cell.state
                 own = tuple(previous(f"layer0.{field}") for field in fields)
-                parts += [*self._unit("ask", "norm_ask", inputs, own, training), *self.question]
+                parts += [*self._unit("ask", "norm_ask", inputs, own, training), *self.question.attend]
+                parts.append(self.question.answer)
                 inputs, before = (self.question.answer.target,), tuple(f"ask.{field}" for field in fields)
             parts += self._unit(f"layer{layer}", f"norm{layer}", inputs, before, training)
             source = f"layer{layer}.h"

@@ -6,10 +6,11 @@ What comes out for a text is a function of that text alone, to the last bit: bat
 width, and neither their order nor their size plays a part.
 """
 
+from anaphora.pipeline.aligner import Aligner
 from anaphora.pipeline.language_model import Generation, LanguageModel
 from anaphora.pipeline.loading import load
 from anaphora.pipeline.network import Network
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.translator import Translator, longest
 
-__all__ = ["Generation", "LanguageModel", "Network", "Translation", "Translator", "load", "longest"]
+__all__ = ["Aligner", "Generation", "LanguageModel", "Network", "Translation", "Translator", "load", "longest"]

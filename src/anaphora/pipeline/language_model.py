@@ -3,6 +3,7 @@
 from collections import abc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from anaphora.data.pairs import LazyBatches
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, fitted_adaptation, is_fitted
 from anaphora.evaluation.perplexity import Prediction, TextSize, text_size
-from anaphora.evaluation.sentences import sentence_loss
+from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
@@ -108,10 +109,15 @@ class LanguageModel:
         from the likeliest that make up the share ``top_p``; 1 takes the likeliest unit every time, more search for the
         likeliest line. ``heard`` is told what is drawn piece by piece, and the whole of what a beam found.
 
-        Raises ConfigError for a length below 1, a negative beam, and what ``search.sampling`` refuses.
+        Raises ConfigError for a length below 1, a negative beam, lines that a model of sentences cannot go on from, and
+        what ``search.sampling`` refuses.
         """
         if length < 1:
             raise ConfigError(f"A text should go on for a length of at least 1 unit, but {length} was given: raise it.")
+        if "\n" in prompt and self._of_sentences:
+            raise ConfigError(
+                "A model of sentences knows nothing of the line before, but a prompt of several came: give one."
+            )
         stepper = self._model.stepper()
         begin = self._encode(prompt)
         batch = _one_row([stepper.bos], begin)
@@ -137,7 +143,7 @@ class LanguageModel:
         """``adaptation`` with the numbers that suit a text best where they are not given; raises as ``evaluate``."""
         if is_fitted(adaptation):
             return adaptation
-        self._model.eval()
+        self._refuse_sentences(adaptation)
         text = _Reading(lines, self._coder)
         return fitted_adaptation(self._model, text, self._coder.symbols.eos, adaptation)
 
@@ -146,26 +152,33 @@ class LanguageModel:
     ) -> Prediction:
         """How well the model predicts lines of running text.
 
-        They are read in one pass, the state carried from line to line, and each by itself. Every unit counts, and the
-        ``</s>`` of every line; in front of the first, ``</s>`` stands for ``<s>``. With an ``adaptation``, the pass
-        also remembers or learns from what is behind it, which single lines have no use for.
+        They are read in one pass, the state carried from line to line, and each by itself; by a model of sentences in
+        the second way alone. Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands
+        for ``<s>``. With an ``adaptation``, the pass also remembers or learns from what is behind it, which single
+        lines have no use for.
 
         Raises DataError for a text without lines, ConfigError for a model that cannot adapt so.
         """
-        self._model.eval()
-        _, _, unk, _, eos = self._coder.symbols
-        text = _Reading(lines, self._coder)
+        self._refuse_sentences(adaptation)
+        by_line, text = self._of_sentences, _Reading(lines, self._coder)
+        _, _, unk, bos, eos = self._coder.symbols
         nats = unknown_nats = sentence_nats = 0.0
         tokens = unknown = 0
-        for ids_N, log_probs_N in adapted_log_probs(self._model, text, eos, adaptation):
+        for ids_N, log_probs_N in (
+            sentence_log_probs(self._model, text, bos, eos)
+            if by_line
+            else adapted_log_probs(self._model, text, eos, adaptation)
+        ):
             nats -= float(log_probs_N.sum())
             unknown_nats -= float(log_probs_N[ids_N == unk].sum())
-            sentence_nats += sentence_loss(self._model, text.take(), eos)
+            again = () if by_line else sentence_log_probs(self._model, chain.from_iterable(text.take()), eos, eos)
+            sentence_nats -= sum(float(more.sum()) for _, more in again)
             tokens, unknown = tokens + len(ids_N), unknown + int((ids_N == unk).sum())
             report(Progress("evaluate", tokens, 0, "tokens"))
         if not tokens:
             raise DataError("A language model can be measured on a text only, but there is no line: give a text.")
-        return Prediction(nats, tokens, unknown, text.size, unknown_nats, sentence_nats, str(adaptation))
+        sentence_nats = nats if by_line else sentence_nats
+        return Prediction(nats, tokens, unknown, text.size, unknown_nats, sentence_nats, not by_line, str(adaptation))
 
     def score_lines(self, lines: abc.Sequence[str], *, report: Report = silent) -> list[LineScore]:
         """The score of every line by itself, in their order; its neighbours do not change a bit of it."""
@@ -256,6 +269,19 @@ class LanguageModel:
 
     def _stepper(self) -> TextStepper:
         return cast(TextStepper, self._model.stepper())
+
+    def _refuse_sentences(self, adaptation: Adaptation) -> None:
+        if self._of_sentences and not isinstance(adaptation, Static):
+            raise ConfigError(
+                "A neural cache and dynamic evaluation use the text behind a line, but a model of sentences begins "
+                "every line anew: leave them out."
+            )
+
+    @property
+    def _of_sentences(self) -> bool:
+        """Whether the model begins every line anew; puts it into evaluation mode."""
+        stepper = self._stepper()
+        return stepper.bos != stepper.eos
 
     def _words(self, sentence: str) -> list[list[int]]:
         """The units of every word of a sentence, the space before it with it."""

@@ -6,6 +6,8 @@ from typing import Any, cast
 
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Report, silent
+from anaphora.models.alignment import aligner as models
+from anaphora.pipeline.aligner import Aligner
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.pipeline.language_model import LanguageModel
 from anaphora.pipeline.network import Network, TextNetwork
@@ -15,7 +17,7 @@ from anaphora.run.loading import load_model
 from anaphora.text.sentences import Splitter
 
 
-def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> Translator | LanguageModel:
+def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> Translator | LanguageModel | Aligner:
     """A checkpoint of a run folder, ready to use; RunError when there is none that is whole.
 
     In place of a run, an ARPA file (``.arpa``, ``.arpa.gz``) is the count model in it; DataError when it is none.
@@ -24,6 +26,8 @@ def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> 
     if is_arpa(path):
         return LanguageModel(*load_arpa(path))
     model, coders, experiment = load_model(path, which, report)
+    if isinstance(model, models.Aligner):
+        return Aligner(model, coders["source"], coders["target"])
     if experiment["task"] == "language-model":
         return LanguageModel(cast(TextNetwork, model), coders["text"])
     evaluation = TranslationEvaluation.parse(experiment.get("evaluation", {}), str(path / "experiment.toml"))

@@ -2,14 +2,18 @@
 
 from collections import abc
 from dataclasses import replace
+from typing import NamedTuple
 
 from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
-from anaphora.errors import ConfigError, DataError
+from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Progress, Report, silent
+from anaphora.formats.pharaoh import Links
+from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of
 from anaphora.pipeline.network import Networks, Searched
 from anaphora.pipeline.translation import Translation
+from anaphora.pipeline.unknown import UnknownWords
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.ensemble import Mean
 from anaphora.search.hypothesis import Hypothesis
@@ -71,18 +75,22 @@ class Translator:
         beam: int | None = None,
         length_penalty: float | None = None,
         alternatives: int = 0,
+        replace_unknown: abc.Mapping[str, str] | None = None,
         report: Report = silent,
     ) -> list[Translation]:
         """The translation of every text, in their order; an empty text has an empty one.
 
         ``beam`` and ``length_penalty`` are the run's own where they are None. With ``alternatives``, as many others as
-        the beam finished besides, up to that number. Raises ConfigError for a beam below 1.
+        the beam finished besides, up to that number. With ``replace_unknown``, a dictionary that may be empty, every
+        ``<unk>`` becomes the source word that was looked at most, or its translation. Raises ConfigError for a beam
+        below 1, and where nothing can be replaced: units are not words, or there is no attention.
         """
         size = self.evaluation.beam if beam is None else beam
         penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
         stepper = self._model.stepper()
+        unknown = None if replace_unknown is None else UnknownWords(self._source, self._target, replace_unknown)
         rows = self._encode(texts)
-        full = [place for place, row in enumerate(rows) if row]
+        full = [place for place, row in enumerate(rows) if row.ids]
         answers = [Translation("", 0.0, True, (), (), None)] * len(rows)
         done = len(rows) - len(full)
         for batch in self._batches([rows[place] for place in full]):
@@ -94,7 +102,8 @@ class Translator:
                 length_penalty=penalty,
             )
             for number, hypotheses in zip(batch.numbers_B.tolist(), found, strict=True):
-                answers[full[number]] = self._answer(rows[full[number]], hypotheses, alternatives)
+                place = full[number]
+                answers[place] = self._answer(rows[place], hypotheses, alternatives, unknown)
             done += len(found)
             report(Progress("translate", done, len(rows), "sentences"))
         return answers
@@ -106,6 +115,7 @@ class Translator:
         beam: int | None = None,
         length_penalty: float | None = None,
         alternatives: int = 0,
+        replace_unknown: abc.Mapping[str, str] | None = None,
         report: Report = silent,
     ) -> list[Translation]:
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
@@ -113,12 +123,19 @@ class Translator:
         The alternatives of a text are those with another translation of one sentence, the best first. Where the run
         takes lines whole (text.sentences), a text is one sentence.
         """
-        _demand_several(texts)
+        demand_several(texts)
         split = self._splitter.split if self._splitter else Passage.whole
         passages = [split(text) for text in texts]
         every = [sentence for passage in passages for sentence in passage.sentences]
         found = iter(
-            self.translate(every, beam=beam, length_penalty=length_penalty, alternatives=alternatives, report=report)
+            self.translate(
+                every,
+                beam=beam,
+                length_penalty=length_penalty,
+                alternatives=alternatives,
+                replace_unknown=replace_unknown,
+                report=report,
+            )
         )
         return [self._together(passage, [next(found) for _ in passage.sentences], alternatives) for passage in passages]
 
@@ -149,64 +166,71 @@ class Translator:
 
         Raises DataError for unequal counts.
         """
-        if len(sources) != len(targets):
-            raise DataError(
-                f"Sources and translations should be equally many, but there are {len(sources):,} sources and "
-                f"{len(targets):,} translations: give both sides of the same pairs."
-            )
+        demand_pairs(sources, targets)
         stepper = self._model.stepper()
         rows = self._encode(sources)
         answers: dict[int, Translation] = {}
         for batch in self._batches(rows, [self._target.encode(text) for text in targets]):
             found = score(stepper, batch)
             for number, hypothesis in zip(batch.numbers_B.tolist(), found, strict=True):
-                answers[number] = self._translation(targets[number], rows[number], hypothesis)
+                pieces = pieces_of(self._target, targets[number], hypothesis.ids)
+                answers[number] = self._translation(targets[number], rows[number], hypothesis, pieces)
             report(Progress("score", len(answers), len(rows), "pairs"))
         return [answers[number] for number in range(len(rows))]
 
-    def _encode(self, texts: abc.Sequence[str]) -> list[list[int]]:
-        _demand_several(texts)
-        return [self._source.encode(text) for text in texts]
+    def align(self, sources: abc.Sequence[str], targets: abc.Sequence[str], *, report: Report = silent) -> list[Links]:
+        """The links between the space-separated words of every pair: where the model looks most as it reads the target.
 
-    def _batches(self, sources: list[list[int]], targets: list[list[int]] | None = None) -> LazyBatches:
+        Raises DataError for unequal counts.
+        """
+        return [pair.links() for pair in self.score_pairs(sources, targets, report=report)]
+
+    def _encode(self, texts: abc.Sequence[str]) -> list["_Given"]:
+        demand_several(texts)
+        return [_Given(text, self._source.encode(text)) for text in texts]
+
+    def _batches(self, sources: list["_Given"], targets: list[list[int]] | None = None) -> LazyBatches:
         return search_batches(
-            Ragged.of(sources),
+            Ragged.of(row.ids for row in sources),
             self._source.symbols,
             batch_tokens=_BATCH_TOKENS,
             targets=None if targets is None else Ragged.of(targets),
             target=self._target.symbols,
         )
 
-    def _answer(self, row: list[int], hypotheses: list[Hypothesis], alternatives: int) -> Translation:
+    def _answer(
+        self, row: "_Given", hypotheses: list[Hypothesis], alternatives: int, unknown: UnknownWords | None
+    ) -> Translation:
         by_text: dict[str, Hypothesis] = {}
         for hypothesis in hypotheses:
-            by_text.setdefault(self._target.decode(hypothesis.ids), hypothesis)
-        (text, best), *others = by_text.items()
-        return self._translation(
-            text,
-            row,
-            best,
-            tuple(self._translation(text, row, other) for text, other in others[: max(0, alternatives)]),
+            text = unknown.filled(row.text, hypothesis) if unknown else self._target.decode(hypothesis.ids)
+            by_text.setdefault(text, hypothesis)
+        best, *others = (
+            self._translation(text, row, hypothesis, self._target.pieces(hypothesis.ids))
+            for text, hypothesis in by_text.items()
         )
+        return replace(best, alternatives=tuple(others[: max(0, alternatives)]))
 
-    def _translation(
-        self, text: str, row: list[int], hypothesis: Hypothesis, alternatives: tuple[Translation, ...] = ()
-    ) -> Translation:
-        end = [self._target.symbols.eos] if hypothesis.finished else []
+    def _translation(self, text: str, row: "_Given", hypothesis: Hypothesis, pieces: list[str]) -> Translation:
+        end = self._target.pieces([self._target.symbols.eos]) if hypothesis.finished else []
         return Translation(
             text=text,
             score=hypothesis.score,
             finished=hypothesis.finished,
-            source_pieces=tuple(self._source.pieces([*row, self._source.symbols.eos])),
-            target_pieces=tuple(self._target.pieces([*hypothesis.ids, *end])),
+            source_pieces=(
+                *pieces_of(self._source, row.text, row.ids),
+                *self._source.pieces([self._source.symbols.eos]),
+            ),
+            target_pieces=(*pieces, *end),
             weights=None if hypothesis.weights is None else hypothesis.weights.numpy(),
-            alternatives=alternatives,
         )
 
 
-def _demand_several(texts: abc.Sequence[str]) -> None:
-    if isinstance(texts, str):
-        raise TypeError("Several texts were expected, but one came: put it into a list, as in [text].")
+class _Given(NamedTuple):
+    """A source, as it was given and as ids."""
+
+    text: str
+    ids: list[int]
 
 
 def longest(units: int) -> int:

@@ -10,6 +10,7 @@ from anaphora.run.evaluations import Evaluation
 
 _USE = {
     "translate": 'translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)',
+    "align": 'aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])',
     "language-model": 'model = anaphora.load("{path}")\nprint(model.generate("...").text)',
 }
 

@@ -10,12 +10,14 @@ from pydantic import TypeAdapter, ValidationError
 from anaphora.errors import RunError
 from anaphora.events import Report, silent
 from anaphora.models import registry
+from anaphora.models.alignment.aligner import Aligner
 from anaphora.models.mixture import Mixture
 from anaphora.models.ngram import NgramModel
 from anaphora.run import weights
 from anaphora.run.folder import Run, Which
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
+from anaphora.text.words import WordCoder
 
 
 def load_model(
@@ -29,7 +31,7 @@ def load_model(
     coders = load_coders(run)
     checkpoint = run.load(which, report)
     model = build_model(run.experiment, coders, str(path / "experiment.toml"))
-    if isinstance(model, NgramModel | Mixture):
+    if isinstance(model, NgramModel | Mixture | Aligner):
         model.make_room({name: tensor.shape for name, tensor in checkpoint.model.items()})
     weights.fill(model, checkpoint.model, checkpoint.path / "model.safetensors")
     return model.eval(), coders, run.experiment
@@ -47,9 +49,10 @@ def load_coders(run: Run) -> dict[str, TextCoder]:
 def build_model(experiment: Mapping[str, Any], coders: Mapping[str, TextCoder], where: str) -> torch.nn.Module:
     """A new network as ``experiment`` describes it, for the vocabularies of ``coders``; ``where`` is for messages."""
     symbols = {side: coder.symbols for side, coder in coders.items()}
+    words = {side: coder.vocabulary for side, coder in coders.items() if isinstance(coder, WordCoder)}
     task = str(experiment.get("task", ""))
     try:
-        return registry.build(task, experiment, symbols, where)
+        return registry.build(task, experiment, symbols, where, words)
     except KeyError as error:
         sides = ", ".join(sorted(coders)) or "none"
         raise RunError(

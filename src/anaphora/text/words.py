@@ -65,7 +65,7 @@ class WordCoder:
         empty = cls((), lowercase=lowercase, tokenise=tokenise, language=language)
         counts: Counter[str] = Counter()
         for line in lines:
-            counts.update(empty._split(line))
+            counts.update(empty.words(line))
         for mark in MARKS:
             counts.pop(mark, None)
         frequent = sorted(
@@ -99,6 +99,11 @@ class WordCoder:
         return (json.dumps(table, ensure_ascii=False, indent=0) + "\n").encode()
 
     @property
+    def vocabulary(self) -> Sequence[str]:
+        """The words in the order of their ids, which begin behind the marks."""
+        return self._words
+
+    @property
     def symbols(self) -> Symbols:
         """The size of the vocabulary and the ids of its marks."""
         return symbols_of(len(self._written))
@@ -110,11 +115,17 @@ class WordCoder:
 
     def encode(self, text: str) -> list[int]:
         """One id a word, without marks at the ends."""
-        return [self._ids.get(word, UNK) for word in self._split(text)]
+        return [self._ids.get(word, UNK) for word in self.words(text)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line, words joined as the language writes them."""
         return one_line(self._tokens.join(self._visible(ids)))
+
+    def filled(self, ids: Sequence[int], words: Sequence[str]) -> str:
+        """``decode`` with ``words`` in the place of the unknown ones, in their order."""
+        given = iter(words)
+        visible = (next(given) if word == MARKS[UNK] else word for word in self._visible(ids))
+        return one_line(self._tokens.join(list(visible)))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The words one by one, with U+2581 in front of those that ``decode`` sets a space before."""
@@ -130,6 +141,20 @@ class WordCoder:
             shown.append(word if found and not spaced and place > len(word) else _SPACE + word)
         return shown
 
+    def words(self, text: str) -> list[str]:
+        """The words of one line, known or not."""
+        return self._tokens.split(normalise(text, lowercase=self._lowercase))
+
+    def pieces_of(self, text: str) -> list[str]:
+        """The words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
+        line, place, shown = normalise(text, lowercase=self._lowercase), 0, []
+        for word in self._tokens.split(line):
+            start = line.find(word, place)
+            spaced = start < 0 or not line[:start].strip() or any(sign.isspace() for sign in line[place:start])
+            shown.append((_SPACE if spaced else "") + self._written[self._ids.get(word, UNK)])
+            place = start + len(word) if start >= 0 else place
+        return shown
+
     @cached_property
     def _tokens(self) -> Tokens:
         if self._tokenise == "none":
@@ -137,9 +162,6 @@ class WordCoder:
         from anaphora.text.moses import MosesTokens  # sacremoses takes its time, and many coders never need it
 
         return MosesTokens(self._language)
-
-    def _split(self, text: str) -> list[str]:
-        return self._tokens.split(normalise(text, lowercase=self._lowercase))
 
     def _visible(self, ids: Sequence[int]) -> list[str]:
         return [self._written[number] for number in ids if number not in (PAD, BOS, EOS)]

@@ -162,7 +162,7 @@ class _Training:
         batch, total = self._batch()
         state, config, cursor = self._state, self._config, self._state.cursor
         cursor.begin()
-        rate = state.rate(total)
+        rate = state.rate(total) * batch.rate
         state.optimizer.clear()
         with draws(config.seed, cursor.update), products_in(self._arithmetic):
             loss, carry = self._model(weighted(batch, config.reduction), state.carry or None)

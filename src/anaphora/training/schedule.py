@@ -99,6 +99,21 @@ class Halving(ScheduleConfig):
         return _Halving(rate, self)
 
 
+class Linear(ScheduleConfig):
+    """The rate falls in a straight line, from its whole at the start to a share of it after so many epochs."""
+
+    kind: Literal["linear"] = "linear"
+    """Which schedule this is."""
+    epochs: float = Field(10.0, gt=0)
+    """Epochs after which the rate falls no further."""
+    final: float = Field(0.02, ge=0, lt=1)
+    """Share of the rate that is left then."""
+
+    def build(self, rate: float) -> Schedule:
+        """The schedule that starts at ``rate``."""
+        return _Linear(rate, self)
+
+
 class InverseRoot(ScheduleConfig):
     """The rate falls with the root of the updates behind it: rate times sqrt(w / max(u, w)) at update u.
 
@@ -117,7 +132,7 @@ class InverseRoot(ScheduleConfig):
 
 
 AnySchedule = Annotated[
-    Plateau | Constant | Decay | Halving | InverseRoot,
+    Plateau | Constant | Decay | Halving | Linear | InverseRoot,
     Field(discriminator="kind"),
     by_kind,
 ]
@@ -141,6 +156,16 @@ class _Halving(Schedule):
     def _shape(self, epochs: float, update: int) -> float:
         epoch = int(epochs) + 1
         return float(self._rate * self._config.factor ** max(0, epoch - self._config.after))
+
+
+class _Linear(Schedule):
+    def __init__(self, rate: float, config: Linear) -> None:
+        super().__init__(rate, config.warmup)
+        self._config = config
+
+    def _shape(self, epochs: float, update: int) -> float:
+        left = max(0.0, 1 - epochs / self._config.epochs)
+        return float(self._rate * (self._config.final + (1 - self._config.final) * left))
 
 
 class _InverseRoot(Schedule):

@@ -16,6 +16,7 @@ import torch
 from pydantic import model_validator
 from torch import Tensor
 
+from anaphora.kernels import compiled
 from anaphora.kernels.cells.cell import Cell
 from anaphora.kernels.pointwise import sigmoid_
 from anaphora.kernels.products import PartProducts
@@ -28,11 +29,10 @@ class GruState(NamedTuple):
 
 
 class _Saved(NamedTuple):
-    rz: Tensor
+    gates: Tensor
+    """r and z; with reset "after" also u before r scales it, U_g h_{t-1} + b'."""
     g: Tensor
     h_before: Tensor
-    u: Tensor
-    """With reset "after": U_g h_{t-1} + b', before r scales it."""
 
 
 class Gru(Cell):
@@ -70,42 +70,49 @@ class Gru(Cell):
         """Steps 1 to 4."""
         (h_before,) = state
         size = h_before.shape[-1]
-        uh = product("h", h_before)
-        rz = sigmoid_(uh[..., : 2 * size] + x_BG[..., : 2 * size])  # 1
-        r, z = rz.chunk(2, -1)
+        gates = product("h", h_before)
+        if self.vectors:
+            gates[..., 2 * size :] += product.vector("bias")
+        if self.reset == "after" and compiled.suits(gates):
+            g, h = compiled.gru_forward(gates, x_BG, h_before, self.update == "keep")  # 1 to 4
+            return GruState(h), _Saved(gates, g, h_before)
+        r, z = sigmoid_(gates[..., : 2 * size].add_(x_BG[..., : 2 * size])).chunk(2, -1)  # 1
         if self.reset == "after":
-            u = uh[..., 2 * size :]
-            if self.vectors:
-                u = u + product.vector("bias")
-            g = torch.addcmul(x_BG[..., 2 * size :], r, u).tanh_()  # 2, 3
+            g = torch.addcmul(x_BG[..., 2 * size :], r, gates[..., 2 * size :]).tanh_()  # 2, 3
         else:
-            u = product("rh", r * h_before)
-            g = torch.add(u, x_BG[..., 2 * size :]).tanh_()
+            g = torch.add(product("rh", r * h_before), x_BG[..., 2 * size :]).tanh_()
         old, new = (h_before, g) if self.update == "new" else (g, h_before)
-        return GruState(torch.addcmul(old, z, new - old)), _Saved(rz, g, h_before, u)  # 4
+        return GruState(torch.addcmul(old, z, new - old)), _Saved(gates, g, h_before)  # 4
 
     def backward(self, saved: _Saved, dstate: Any, product: PartProducts) -> tuple[Tensor, GruState]:
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate
-        rz, g, h_before, u = saved
-        r, z = rz.chunk(2, -1)
+        gates, g, h_before = saved
+        if self.reset == "after" and compiled.suits(gates):
+            dx, da, dh_before = compiled.gru_backward(gates, g, h_before, dh, self.update == "keep")  # 4 to 1
+            return dx, GruState(dh_before.add_(self._through_matrix(da, product)))
+        size = g.shape[-1]
+        r, z = gates[..., : 2 * size].chunk(2, -1)
         dnew = dh * z  # 4
         dold = dh - dnew
         dz = dh * (g - h_before) if self.update == "new" else dh * (h_before - g)
         dg, dh_before = (dnew, dold) if self.update == "new" else (dold, dnew)
-        size = g.shape[-1]
-        dx = rz.new_empty(*rz.shape[:-1], 3 * size)
+        dx = gates.new_empty(*gates.shape[:-1], 3 * size)
         dx_g = torch.mul(dg, 1 - g * g, out=dx[..., 2 * size :])  # 3
         if self.reset == "after":
-            dr = dx_g * u  # 2
-            du = dx_g * r
-            if self.vectors:
-                product.add_gradient("bias", du.sum(tuple(range(du.dim() - 1))))
+            dr = dx_g * gates[..., 2 * size :]  # 2
         else:
             drh = product.back("rh", dx_g)
             dr = drh * h_before
             dh_before = torch.addcmul(dh_before, drh, r)
         torch.mul(dr, r - r * r, out=dx[..., :size])  # 1
         torch.mul(dz, z - z * z, out=dx[..., size : 2 * size])
-        da = torch.cat([dx[..., : 2 * size], du], -1) if self.reset == "after" else dx[..., : 2 * size]
-        return dx, GruState(dh_before + product.back("h", da))
+        da = torch.cat([dx[..., : 2 * size], dx_g * r], -1) if self.reset == "after" else dx[..., : 2 * size]
+        return dx, GruState(dh_before + self._through_matrix(da, product))
+
+    def _through_matrix(self, da_BG: Tensor, product: PartProducts) -> Tensor:
+        """U' da, and db' where there is one."""
+        if self.vectors:
+            du = da_BG[..., -da_BG.shape[-1] // 3 :]
+            product.add_gradient("bias", du.sum(tuple(range(du.dim() - 1))))
+        return product.back("h", da_BG)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels import compiled
 from anaphora.kernels.cells.cell import Forgetting
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 from anaphora.kernels.products import PartProducts
@@ -48,7 +49,11 @@ class Lstm(Forgetting):
     def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[LstmState, _Saved]:
         """Steps 1 to 5."""
         h_before, c_before = state
-        gates = product("h", h_before).add_(x_BG)  # 1
+        gates = product("h", h_before)
+        if compiled.suits(gates):
+            c, m, h = compiled.lstm_forward(gates, x_BG, c_before)  # 1 to 5
+            return LstmState(h, c), _Saved(gates, c_before, m)
+        gates.add_(x_BG)  # 1
         i, f, g, o = gates.chunk(4, -1)
         size = g.shape[-1]
         sigmoid_(gates[..., : 2 * size])  # 2: i and f lie side by side
@@ -62,6 +67,9 @@ class Lstm(Forgetting):
         """Steps 5 to 1 undone; equations of section 2 of the derivation in ``kernels/README.md``."""
         dh, dc = dstate
         gates, c_before, m = saved
+        if compiled.suits(gates):
+            da, dc_before = compiled.lstm_backward(gates, c_before, m, dh, dc)  # 5 to 2
+            return da, LstmState(product.back("h", da), dc_before)  # 1
         i, f, g, o = gates.chunk(4, -1)
         da = torch.empty_like(gates)
         di, df, dg, do = da.chunk(4, -1)

@@ -1,10 +1,18 @@
-"""The recurrent encoder: a sentence becomes one annotation for each of its positions, and a summary."""
+"""The recurrent encoder: a sentence becomes one annotation for each of its positions, and a summary.
 
-from typing import Literal, NamedTuple
+An annotation is [backward; forward] of its position, and the summary of a layer is its last state: [backward at the
+first word; forward at the last], or one of the two alone. Read in reverse, a sentence a b c `</s>` is c b a `</s>` to
+the one direction there is (Sutskever et al. 2014, section 3.3); its annotations still stand in the order of the
+sentence, so that alignments and whatever else looks at positions know nothing of it.
+"""
+
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from anaphora.errors import ConfigError
+from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import Start
 
@@ -16,26 +24,47 @@ class EncoderConfig(RecurrentConfig):
     """The kind of encoder."""
     bidirectional: bool = True
     """Whether a second stack reads each layer's input from right to left (Schuster and Paliwal 1997)."""
+    reversed: bool = False
+    """Whether its one direction reads the sentence from its last word to its first, and then `</s>`."""
+
+    summary_from: Literal["both", "backward", "forward"] = "both"
+    """Of two directions, whose last states are what a decoder starts from (Bahdanau et al. 2015: backward)."""
+
+    def build(self, width: int) -> Encoder:
+        """The encoder over word vectors of ``width``.
+
+        Raises:
+            ConfigError: the options do not go together.
+        """
+        return RecurrentEncoder(self, width)
 
 
-class Encoded(NamedTuple):
-    """What an encoder makes of a batch."""
-
-    annotations_BSM: Tensor
-    """[backward; forward] at each position; zero behind the end of a sentence."""
-    summaries: list[dict[str, Tensor]]
-    """For each layer its last state by field, B x M: [backward at the first word; forward at the last]."""
-
-
-class Encoder(nn.Module):
+class RecurrentEncoder(Encoder):
     """Layers of recurrence in one or two directions; a residual connection goes around both directions together."""
 
     def __init__(self, config: EncoderConfig, width: int) -> None:
-        """``width`` of the embeddings."""
+        """``width`` of the embeddings.
+
+        Raises:
+            ConfigError: the options do not go together.
+        """
         super().__init__()
+        if config.reversed and config.bidirectional:
+            raise ConfigError(
+                "encoder.reversed = true is for an encoder of one direction, but encoder.bidirectional = true reads "
+                "both ways already: set one of the two to false."
+            )
+        if config.summary_from != "both" and not config.bidirectional:
+            raise ConfigError(
+                f'encoder.summary_from = "{config.summary_from}" chooses between two directions, but encoder.bidirectional '
+                f"= false has one: leave it out, or set encoder.bidirectional = true."
+            )
         self.config = config
         self.directions = ("right_to_left", "left_to_right") if config.bidirectional else ("left_to_right",)
-        self.width = config.size * len(self.directions)
+        both = config.size * len(self.directions)
+        self._summarised = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.summary_from]
+        told = both if config.summary_from == "both" else config.size
+        self.gives = Gives(both, told, config.layers, config.cell.state, True)
         single = config.model_copy(update={"layers": 1})
         self.layers = nn.ModuleList(
             nn.ModuleDict(
@@ -53,7 +82,11 @@ class Encoder(nn.Module):
     def forward(self, x_BSD: Tensor, lengths_B: Tensor) -> Encoded:
         """Annotations of M = 2 H (or H) numbers for each position."""
         x_SBD, summaries = x_BSD.transpose(0, 1), []
-        turned_SB1 = _turned(x_SBD.shape[0], lengths_B.to(x_SBD.device)).unsqueeze(-1)
+        steps, units_B = x_SBD.shape[0], lengths_B.to(x_SBD.device)
+        turned_SB1 = _turned(steps, units_B).unsqueeze(-1)
+        words_SB1 = _turned(steps, units_B - 1).unsqueeze(-1)  # all but </s>
+        if self.config.reversed:
+            x_SBD = x_SBD.take_along_dim(words_SB1, 0)
         for layer in range(self.config.layers):
             outputs, states = [], []
             for way in self.directions:
@@ -64,7 +97,10 @@ class Encoder(nn.Module):
                 states.append({name.removeprefix("layer0."): last for name, last in scanned.state.items()})
             both_SBM = torch.cat(outputs, -1)
             x_SBD = both_SBM + x_SBD if self.config.residual and layer else both_SBM
-            summaries.append({field: torch.cat([state[field] for state in states], -1) for field in states[0]})
+            told = states[self._summarised]
+            summaries.append({field: torch.cat([state[field] for state in told], -1) for field in told[0]})
+        if self.config.reversed:
+            x_SBD = x_SBD.take_along_dim(words_SB1, 0)
         return Encoded(x_SBD.transpose(0, 1), summaries)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:

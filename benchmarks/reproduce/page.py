@@ -1,0 +1,80 @@
+"""A table as people read it: a row a system, mean and spread over the seeds, and of each finding whether it holds."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import mean, stdev
+
+from benchmarks.reproduce.queue import Result
+from benchmarks.reproduce.table import Finding, Table
+
+COLUMNS = (
+    ("bleu", "BLEU", ".1f"),
+    ("chrf", "chrF2", ".1f"),
+    ("perplexity", "perplexity", ".1f"),
+    ("bits per character", "bits a character", ".3f"),
+    ("validation perplexity", "validation perplexity", ".2f"),
+    ("parameters", "parameters", ",.0f"),
+    ("updates", "updates", ",.0f"),
+    ("training seconds", "training, s", ",.0f"),
+    ("sentences a second", "sentences a second", ",.0f"),
+)
+"""A figure, what its column is called, and how it is written."""
+
+
+def page(table: Table, results: Iterable[Result]) -> str:
+    """The table in Markdown; figures that no system has get no column."""
+    by_system: dict[str, list[Result]] = {}
+    for result in results:
+        by_system.setdefault(result.system, []).append(result)
+    lines = [f"# {table.title}", "", *_rows(table, by_system), "", *_by_length(table, by_system)]
+    if table.findings:
+        lines += ["", "| finding | by | difference, seed by seed | holds |", "| --- | --- | --- | --- |"]
+        lines += [_finding(finding, by_system) for finding in table.findings]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _rows(table: Table, by_system: Mapping[str, Sequence[Result]]) -> Iterator[str]:
+    columns = [
+        column for column in COLUMNS if any(column[0] in r.figures for found in by_system.values() for r in found)
+    ]
+    yield "| " + " | ".join(["system", "seeds", *(title for _, title, _ in columns)]) + " |"
+    yield "| " + " | ".join(["---"] * (len(columns) + 2)) + " |"
+    for system in table.systems:
+        found = by_system.get(system.name, ())
+        cells = [_spread([r.figures[name] for r in found if name in r.figures], form) for name, _, form in columns]
+        yield "| " + " | ".join([system.name, str(len(found)), *cells]) + " |"
+
+
+def _by_length(table: Table, by_system: Mapping[str, Sequence[Result]]) -> Iterator[str]:
+    """BLEU by the length of the source, where it was measured."""
+    every = (name for found in by_system.values() for result in found for name in result.figures)
+    groups = [name for name in dict.fromkeys(every) if name.startswith("bleu, ")]
+    if not groups:
+        return
+    yield "| BLEU by length | " + " | ".join(group.removeprefix("bleu, ") for group in groups) + " |"
+    yield "| " + " | ".join(["---"] * (len(groups) + 1)) + " |"
+    for system in table.systems:
+        found = by_system.get(system.name, ())
+        cells = [_spread([r.figures[group] for r in found if group in r.figures], ".1f") for group in groups]
+        yield "| " + " | ".join([system.name, *cells]) + " |"
+
+
+def _spread(values: Sequence[float], form: str) -> str:
+    if not values:
+        return "-"
+    if len(values) == 1 or max(values) == min(values):
+        return f"{values[0]:{form}}"
+    return f"{mean(values):{form}} ± {stdev(values):{form}}"
+
+
+def _finding(finding: Finding, by_system: Mapping[str, Sequence[Result]]) -> str:
+    """Whether the difference has the claimed sign under every seed that both were trained under."""
+    better, worse = (
+        {r.seed: r.figures[finding.figure] for r in by_system.get(name, ()) if finding.figure in r.figures}
+        for name in (finding.better, finding.worse)
+    )
+    differences = [better[seed] - worse[seed] for seed in sorted(better.keys() & worse.keys())]
+    written = ", ".join(f"{difference:+.2f}" for difference in differences) or "not measured"
+    sign = 1 if finding.wanted == "higher" else -1
+    said = "yes" if all(sign * d > 0 for d in differences) else "no" if all(sign * d <= 0 for d in differences) else ""
+    verdict = (said or "by some seeds only") if len(differences) > 1 else "open"
+    return f"| {finding.claim} | {finding.figure} | {written} | {verdict} |"

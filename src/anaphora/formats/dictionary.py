@@ -1,0 +1,52 @@
+"""Dictionaries: word, tab, translation, and perhaps a tab and how likely that translation is; a word may have several.
+
+A word's first line is its best translation, unless likelihoods say otherwise.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from anaphora.errors import DataError
+from anaphora.formats.lines import read_lines, write_lines
+
+
+class Entry(NamedTuple):
+    """A word, one of its translations, and how likely that is."""
+
+    source: str
+    target: str
+    probability: float
+
+
+def write_dictionary(path: Path, entries: Iterable[Entry]) -> None:
+    """Write entries, a line each; errors as for ``write_lines``."""
+    write_lines(path, (f"{entry.source}\t{entry.target}\t{entry.probability:.6f}" for entry in entries))
+
+
+def read_dictionary(path: Path) -> dict[str, str]:
+    """The likeliest translation of every word, the first of equals.
+
+    Raises DataError as ``read_lines`` does, and for a line that is no entry.
+    """
+    best: dict[str, Entry] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        entry = _entry(line, f"{path}:{number}")
+        if entry.source not in best or entry.probability > best[entry.source].probability:
+            best[entry.source] = entry
+    return {source: entry.target for source, entry in best.items()}
+
+
+def _entry(line: str, where: str) -> Entry:
+    source, _, rest = line.partition("\t")
+    target, _, chance = rest.partition("\t")
+    try:
+        probability = float(chance or 1)
+    except ValueError:
+        probability = -1.0
+    if not (source.strip() and target.strip() and 0 <= probability <= 1):
+        raise DataError(
+            f"{where} should read WORD, tab, TRANSLATION, and perhaps a tab and a probability, but reads "
+            f"'{line[:60]}': mend or remove it."
+        )
+    return Entry(source.strip(), target.strip(), probability)

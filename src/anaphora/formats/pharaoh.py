@@ -1,0 +1,40 @@
+"""Word links in Pharaoh format: a line a pair of sentences, ``0-0 1-2``, source word and target word counted from 0."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from anaphora.errors import DataError
+from anaphora.formats.lines import read_lines
+
+Links = frozenset[tuple[int, int]]
+"""Links (i, j): word i of the source and word j of the target translate each other."""
+
+
+def to_pharaoh(links: Iterable[tuple[int, int]]) -> str:
+    """One line, in order of the source, then of the target."""
+    return " ".join(f"{i}-{j}" for i, j in sorted(links))
+
+
+def from_pharaoh(line: str, where: str) -> Links:
+    """The links of one line; for anything else than ``i-j`` with spaces between, DataError naming ``where`` it is."""
+    links = []
+    for field in line.split():
+        i, dash, j = field.partition("-")
+        if not (dash and i.isdecimal() and j.isdecimal()):
+            raise DataError(f"{where}: a word link should read i-j with two numbers, but reads {field!r}: mend it.")
+        links.append((int(i), int(j)))
+    return frozenset(links)
+
+
+def read_links(path: Path, pairs: int) -> list[Links]:
+    """The links of ``pairs`` pairs of sentences, a line each.
+
+    Raises DataError as ``read_lines`` does, for a line that is none, and for more or fewer lines than pairs.
+    """
+    links = [from_pharaoh(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), 1)]
+    if len(links) != pairs:
+        raise DataError(
+            f"{path} should hold the word links of {pairs:,} pairs, a line each, but has {len(links):,} lines: give "
+            f"those of the same pairs, an empty line where there is no link."
+        )
+    return links

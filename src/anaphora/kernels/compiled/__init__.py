@@ -1,0 +1,25 @@
+"""The pointwise steps of the commonest parts in C: one pass over a row where torch makes one for each operation.
+
+The ``*.c`` files beside this one follow the numbering of the parts that call them; each has its ``*.py`` with the
+tensors it takes. They are built when the package is installed on a machine with a C compiler, and nothing is missing
+without one: then, in double precision, and on other devices, a part makes the same steps of torch operations.
+"""
+
+from anaphora.kernels.compiled.concat import concat_backward, concat_forward
+from anaphora.kernels.compiled.gru import gru_backward, gru_forward
+from anaphora.kernels.compiled.library import available, suits, torch_alone
+from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
+from anaphora.kernels.compiled.softmax import softmax_exponentials
+
+__all__ = [
+    "available",
+    "concat_backward",
+    "concat_forward",
+    "gru_backward",
+    "gru_forward",
+    "lstm_backward",
+    "lstm_forward",
+    "softmax_exponentials",
+    "suits",
+    "torch_alone",
+]

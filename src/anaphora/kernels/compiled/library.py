@@ -1,0 +1,71 @@
+"""The library that the ``*.c`` files beside this one are built into.
+
+Its functions take plain addresses and sizes, so it depends on no version of torch or Python.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from ctypes import CDLL, c_int64
+from functools import cache
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+
+_wanted: ContextVar[bool] = ContextVar("compiled", default=True)
+
+
+@cache
+def _library() -> CDLL | None:
+    """The library; None where it was not built or cannot be loaded."""
+    found = find_spec("anaphora.kernels.compiled._library")
+    if found is None or found.origin is None:
+        return None
+    try:
+        return CDLL(found.origin)
+    except OSError:
+        return None
+
+
+def available() -> bool:
+    """Whether the library was built and can be loaded."""
+    return _library() is not None
+
+
+@contextmanager
+def torch_alone() -> Iterator[None]:
+    """Within it, every part uses torch operations."""
+    token = _wanted.set(False)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def suits(block: Tensor) -> bool:
+    """Whether the library can take a part's tensors, of which ``block`` is one."""
+    return block.dtype == torch.float32 and block.is_cpu and available() and _wanted.get()
+
+
+def run(name: str, *arguments: Tensor | int) -> None:
+    """Call a function of the library with sizes and the addresses of contiguous tensors, in its order.
+
+    Raises:
+        ValueError: a tensor is not contiguous, or not of single precision.
+    """
+    addresses = []
+    for argument in arguments:
+        if isinstance(argument, Tensor):
+            if not argument.is_contiguous() or argument.dtype != torch.float32:
+                raise ValueError(f"{name} takes contiguous tensors of single precision alone.")
+            argument = argument.data_ptr()
+        addresses.append(argument)
+    _function(name, len(addresses))(*addresses)
+
+
+@cache
+def _function(name: str, arguments: int):  # type: ignore[no-untyped-def]
+    function = getattr(_library(), name)
+    function.argtypes, function.restype = [c_int64] * arguments, None
+    return function

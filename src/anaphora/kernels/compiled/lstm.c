@@ -1,0 +1,58 @@
+/* The pointwise steps of cells/lstm.py, all of a number in one go; the numbering is the same. */
+
+#include "pointwise.h"
+
+EVERY_PROCESSOR static void forward(int64_t size, float *restrict a, const float *restrict x,
+                                    const float *restrict c_before, float *restrict c, float *restrict m,
+                                    float *restrict h)
+{
+    for (int64_t j = 0; j < size; j++) {
+        const float i = sigmoid(a[j] + x[j]); /* 1, 2 */
+        const float f = sigmoid(a[size + j] + x[size + j]);
+        const float g = hyperbolic_tangent(a[2 * size + j] + x[2 * size + j]);
+        const float o = sigmoid(a[3 * size + j] + x[3 * size + j]);
+        a[j] = i;
+        a[size + j] = f;
+        a[2 * size + j] = g;
+        a[3 * size + j] = o;
+        c[j] = f * c_before[j] + i * g; /* 3 */
+        m[j] = hyperbolic_tangent(c[j]); /* 4 */
+        h[j] = o * m[j]; /* 5 */
+    }
+}
+
+EVERY_PROCESSOR static void backward(int64_t size, const float *restrict gates, const float *restrict c_before,
+                                     const float *restrict m, const float *restrict dh, const float *restrict dc,
+                                     float *restrict da, float *restrict dc_before)
+{
+    for (int64_t j = 0; j < size; j++) {
+        const float i = gates[j], f = gates[size + j], g = gates[2 * size + j], o = gates[3 * size + j];
+        const float d = dc[j] + dh[j] * o * (1.0f - m[j] * m[j]); /* 5, 4 */
+        da[3 * size + j] = dh[j] * m[j] * (o - o * o); /* 5, 2 */
+        da[j] = d * g * (i - i * i); /* 3, 2 */
+        da[size + j] = d * c_before[j] * (f - f * f);
+        da[2 * size + j] = d * i * (1.0f - g * g);
+        dc_before[j] = d * f;
+    }
+}
+
+/* a (rows x 4 size) holds W_h h_{t-1} and is given the gates. */
+void lstm_forward(int64_t rows, int64_t size, float *a, const float *x, const float *c_before, float *c, float *m,
+                  float *h)
+{
+    ROWS(rows *size)
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t at = row * size;
+        forward(size, a + 4 * at, x + 4 * at, c_before + at, c + at, m + at, h + at);
+    }
+}
+
+void lstm_backward(int64_t rows, int64_t size, const float *gates, const float *c_before, const float *m,
+                   const float *dh, const float *dc, float *da, float *dc_before)
+{
+    ROWS(rows *size)
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t at = row * size;
+        backward(size, gates + 4 * at, c_before + at, m + at, dh + at, dc + at, da + 4 * at, dc_before + at);
+    }
+}

@@ -1,0 +1,142 @@
+"""The gated recursive convolution (Cho et al. 2014b, section 2.2): a sentence folded level by level to one vector.
+
+A level has one position less than the level below, its children; from a child l and its right neighbour r:
+
+    1  p = [W_l; W_r; G_l; G_r] h                       for every child, once
+    2  t = tanh(W_l l + W_r r + b)                      what the two make together
+    3  w = softmax(G_l l + G_r r + d)                   three weights: w_t, w_l, w_r
+    4  h = w_t t + w_l l + w_r r                        the parent
+
+A sentence of L positions is folded L - 1 times. Inside, sentences are sorted by length, so that one leaves when it is
+folded up; a shorter one's positions behind its end are carried along as zeros and never reach its vector.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.checks import check_lengths
+from anaphora.kernels.pointwise import tanh_back_
+from anaphora.kernels.products import Products
+
+CHOICES = 3
+"""What a parent may take: something new, its left child, its right child."""
+
+
+class _Level(NamedTuple):
+    """What one level leaves for the way back."""
+
+    h: Tensor
+    """The children, n x B x H; B are the sentences that are not folded up yet."""
+    t: Tensor
+    """What two neighbours make together, n-1 x B x H."""
+    w: Tensor
+    """The weights, n-1 x B x 3."""
+
+
+def gated_convolution(h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor, lengths_B: Tensor) -> Tensor:
+    """The one vector (B x H) that is left of each sentence.
+
+    Args:
+        h_SBH: the positions; what lies behind the end of a sentence is never used.
+        weight_NH: [W_l; W_r; G_l; G_r], N = 2 H + 6.
+        bias_C: [b; d], C = H + 3; a tensor of no elements for none.
+        lengths_B: positions of each sentence, 1 to S.
+
+    Raises:
+        ShapeError: lengths outside 1 .. S.
+    """
+    lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
+    check_lengths(lengths_B, h_SBH.shape[0])
+    order_B = torch.argsort(lengths_B, descending=True, stable=True)
+    back_B = torch.argsort(order_B)
+    closed_SB = torch.arange(h_SBH.shape[0]).unsqueeze(1) >= lengths_B[order_B]
+    sorted_SBH = h_SBH.index_select(1, order_B.to(h_SBH.device))
+    open_SBH = sorted_SBH.masked_fill(closed_SB.unsqueeze(-1).to(h_SBH.device), 0)
+    top_BH: Tensor = _Fold.apply(  # type: ignore[no-untyped-call]
+        torch.is_grad_enabled(), lengths_B[order_B].tolist(), open_SBH, weight_NH, bias_C
+    )
+    return top_BH.index_select(0, back_B.to(h_SBH.device))
+
+
+class _Fold(torch.autograd.Function):
+    @staticmethod
+    @outside_autocast
+    def forward(
+        ctx: Any, recording: bool, lengths: list[int], h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor
+    ) -> Tensor:
+        recording = recording and any(ctx.needs_input_grad)
+        products, levels = Products({"fold.weight": weight_NH}, {}, recording), list[_Level]()
+        tops = list[Tensor]()
+        h = h_SBH[: lengths[0]]
+        for size in range(1, lengths[0] + 1):  # positions of a sentence that is folded up at this level
+            if ending := lengths.count(size):
+                tops.append(h[0, h.shape[1] - ending :])
+                h = h[:, : h.shape[1] - ending]
+            if not h.shape[1]:
+                break
+            level, h = _level(products, h, bias_C)
+            if recording:
+                levels.append(level)
+        ctx.lengths, ctx.products, ctx.levels = lengths, products, levels
+        ctx.save_for_backward(h_SBH, weight_NH, bias_C)
+        return torch.cat(tops[::-1])
+
+    @staticmethod
+    @outside_autocast
+    @once_differentiable
+    def backward(ctx: Any, dtop_BH: Tensor) -> tuple[Tensor | None, ...]:
+        h_SBH, _, bias_C = ctx.saved_tensors  # refuses weights changed since
+        lengths, products = ctx.lengths, ctx.products
+        dbias_C = torch.zeros_like(bias_C)
+        dh = dtop_BH.new_zeros(1, 0, dtop_BH.shape[1])
+        for size in range(lengths[0], 0, -1):
+            alive = dh.shape[1]
+            if ending := lengths.count(size):
+                # their first position of this level is their vector; the others were behind their end
+                joined = dh.new_zeros(dh.shape[0], alive + ending, dh.shape[2])
+                joined[:, :alive] = dh
+                joined[0, alive:] = dtop_BH[alive : alive + ending]
+                dh = joined
+            if size > 1:
+                dh = _level_back(products, ctx.levels[size - 2], dh, dbias_C)
+        dh_SBH = torch.zeros_like(h_SBH)
+        dh_SBH[: lengths[0]] = dh
+        return None, None, dh_SBH, products.gradients().get("fold.weight"), dbias_C
+
+
+def _level(products: Products, h: Tensor, bias_C: Tensor) -> tuple[_Level, Tensor]:
+    """Steps 1 to 4: the parents of all neighbours."""
+    size = h.shape[-1]
+    p = products.times("fold.weight", h)  # 1
+    left, right = p[:-1], p[1:]
+    a = left[..., :size] + right[..., size : 2 * size]
+    g = left[..., 2 * size : 2 * size + CHOICES] + right[..., 2 * size + CHOICES :]
+    if bias_C.numel():
+        a, g = a + bias_C[:size], g + bias_C[size:]
+    t = torch.tanh(a)  # 2
+    w = torch.exp(g - g.amax(-1, keepdim=True))  # 3
+    w = w / (w[..., 0:1] + w[..., 1:2] + w[..., 2:3])
+    parents = w[..., 0:1] * t + w[..., 1:2] * h[:-1] + w[..., 2:3] * h[1:]  # 4
+    return _Level(h, t, w), parents
+
+
+def _level_back(products: Products, level: _Level, dh: Tensor, dbias_C: Tensor) -> Tensor:
+    """Steps 4 to 1 undone: from the gradient of the parents to that of the children; ``dbias_C`` is added to."""
+    h, t, w = level
+    size = h.shape[-1]
+    dw = torch.stack([(dh * part).sum(-1) for part in (t, h[:-1], h[1:])], -1)  # 4
+    dg = w * (dw - (w * dw).sum(-1, keepdim=True))  # 3
+    da = tanh_back_(w[..., 0:1] * dh, t)  # 2
+    dp = h.new_zeros(*h.shape[:-1], 2 * (size + CHOICES))  # 1
+    dp[:-1, :, :size], dp[1:, :, size : 2 * size] = da, da
+    dp[:-1, :, 2 * size : 2 * size + CHOICES], dp[1:, :, 2 * size + CHOICES :] = dg, dg
+    dchildren = products.times_back("fold.weight", dp)
+    dchildren[:-1] += w[..., 1:2] * dh
+    dchildren[1:] += w[..., 2:3] * dh
+    if dbias_C.numel():
+        dbias_C[:size] += da.sum((0, 1))
+        dbias_C[size:] += dg.sum((0, 1))
+    return dchildren

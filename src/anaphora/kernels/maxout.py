@@ -1,0 +1,48 @@
+"""Maxout over pairs (Goodfellow et al. 2013), as Cho et al. (2014) and Bahdanau et al. (2015, appendix A.2.2) read out.
+
+1  t   = sum of inputs               2 R numbers
+2  o_j = max(t_{2j-1}, t_{2j})       R numbers
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.products import Products
+
+
+@dataclass(frozen=True)
+class Maxout:
+    """The larger of every two neighbours in a sum; of two that are equal, the gradient goes to the first."""
+
+    name: str
+    inputs: tuple[str, ...]
+    target: str
+
+    by_sentence: ClassVar[bool] = False
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The inputs."""
+        return self.inputs
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The target."""
+        return (self.target,)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+        """Steps 1 and 2; keeps which of two was the first to be largest."""
+        t = sum(inputs[1:], inputs[0])  # 1
+        odd, even = t[..., 0::2], t[..., 1::2]
+        return (torch.maximum(odd, even),), odd >= even  # 2
+
+    def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Step 2 undone; every input has the same gradient."""
+        do = doutputs[0]
+        dt = do.new_empty(*do.shape[:-1], 2 * do.shape[-1])
+        torch.mul(do, saved, out=dt[..., 0::2])
+        torch.mul(do, ~saved, out=dt[..., 1::2])
+        return (dt,) * len(self.inputs)

@@ -1,0 +1,48 @@
+"""The second reading of sentences folded to one vector: one sentence after another, one neighbour after another."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+
+def gated_convolution(h_SBH: Tensor, weights: Mapping[str, Tensor], lengths_B: Tensor) -> Tensor:
+    """The vector that is left of each sentence, B x H (Cho et al. 2014b, equations 3 to 5).
+
+    ``weights`` are the matrices W_l, W_r, G_l and G_r of the paper by these names, and perhaps the biases b and d.
+    """
+    tops = []
+    for sentence, length in enumerate(lengths_B.tolist()):
+        level = [h_SBH[position, sentence] for position in range(length)]
+        while len(level) > 1:
+            level = [_parent(left_H, level[place + 1], weights) for place, left_H in enumerate(level[:-1])]
+        tops.append(level[0])
+    return torch.stack(tops)
+
+
+def _parent(left_H: Tensor, right_H: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
+    new_H = torch.tanh(weights["W_l"] @ left_H + weights["W_r"] @ right_H + weights.get("b", 0))
+    exponential = torch.exp(weights["G_l"] @ left_H + weights["G_r"] @ right_H + weights.get("d", 0))
+    w_new, w_left, w_right = exponential / exponential.sum()
+    parent_H: Tensor = w_new * new_H + w_left * left_H + w_right * right_H
+    return parent_H
+
+
+def convolution(x_SBD: Tensor, kernels: Mapping[str, Tensor], widest: int, lengths_B: Tensor) -> Tensor:
+    """The vector that is left of each sentence, B x D (Kalchbrenner and Blunsom 2013, section 3.2).
+
+    ``kernels`` are K^i and L^i as ``fold<i>`` and ``close<i>``, D x i.
+    """
+    tops = []
+    for sentence, length in enumerate(lengths_B.tolist()):
+        columns_DN, width = x_SBD[:length, sentence].T, 2
+        while columns_DN.shape[1] > width:
+            columns_DN = _rows_over(columns_DN, kernels[f"fold{width}"])
+            width = min(width + 1, widest)
+        tops.append(_rows_over(columns_DN, kernels[f"close{columns_DN.shape[1]}"])[:, 0])
+    return torch.stack(tops)
+
+
+def _rows_over(columns_DN: Tensor, kernel_DI: Tensor) -> Tensor:
+    """Each row of the kernel laid along the same row of the columns, and tanh."""
+    return torch.tanh((columns_DN.unfold(1, kernel_DI.shape[1], 1) * kernel_DI.unsqueeze(1)).sum(-1))

@@ -1,0 +1,66 @@
+"""The second reading of ``outputs/``: one word after another, as in the papers, with autograd for the gradients.
+
+Where ``outputs/`` groups rows, walks flat arrays and adds up products, here stands one row and its probabilities.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.naive_units import softmax
+
+
+def summed(loss: Callable[[Tensor, int], Tensor], hidden_NH: Tensor, targets_N: Tensor, weights_N: Tensor) -> Tensor:
+    """The loss of every row times its weight, summed."""
+    rows = zip(hidden_NH, targets_N.tolist(), weights_N, strict=True)
+    return torch.stack([weight * loss(h_H, y) for h_H, y, weight in rows]).sum()
+
+
+def class_factored(
+    h_H: Tensor, classes_CH: Tensor, class_bias_C: Tensor, weight_VH: Tensor, bias_V: Tensor, class_V: Tensor
+) -> Tensor:
+    """p(v) = p(c(v)) p(v | c(v)) of every word (Goodman 2001)."""
+    p_C = softmax(classes_CH @ h_H + class_bias_C)
+    p = []
+    for v, c in enumerate(class_V.tolist()):
+        among = softmax((weight_VH @ h_H + bias_V)[class_V == c])
+        p.append(p_C[c] * among[int((class_V[:v] == c).sum())])
+    return torch.stack(p)
+
+
+def hierarchical(h_H: Tensor, nodes_IH: Tensor, bias_I: Tensor, ways: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
+    """p(v) = prod_n sigm(s_n (w_n' h + b_n)) of every word, whose way is (n, s_n), .. (Morin and Bengio 2005)."""
+    p = []
+    for way in ways:
+        turns = [1 / (1 + torch.exp(-sign * (nodes_IH[n] @ h_H + bias_I[n]))) for n, sign in way]
+        p.append(torch.stack(turns).prod())
+    return torch.stack(p)
+
+
+def sampled_softmax(
+    h_H: Tensor, y: int, weight_VH: Tensor, bias_V: Tensor, words: Sequence[int], drawn_V: Tensor
+) -> Tensor:
+    """-ln of the share that y has of sum_v exp(w_v' h + b_v) / Q(v), v running over the words and y itself."""
+    shares = {v: torch.exp(weight_VH[v] @ h_H + bias_V[v]) / drawn_V[v] for v in {*words, y}}
+    return -torch.log(shares[y] / torch.stack(list(shares.values())).sum())
+
+
+def noise_contrastive(
+    h_H: Tensor, y: int, weight_VH: Tensor, bias_V: Tensor, noise: Sequence[int], q_V: Tensor
+) -> Tensor:
+    """-ln p(right | y) - sum of ln p(noise | v) over every drawn v (Mnih and Teh 2012, equations 7 and 8)."""
+
+    def right(v: int) -> Tensor:
+        p = torch.exp(weight_VH[v] @ h_H + bias_V[v])
+        return p / (p + len(noise) * q_V[v])
+
+    return -torch.log(right(y)) - torch.stack([torch.log(1 - right(v)) for v in noise]).sum()
+
+
+def adaptive(h_H: Tensor, head: tuple[Tensor, Tensor], tails: Sequence[tuple[Tensor, Tensor, Tensor]]) -> Tensor:
+    """p of every word by rank: in the head, or in the head the tail and in the tail the word (Grave et al. 2017)."""
+    p_head = softmax(head[0] @ h_H + head[1])
+    shortlist = len(p_head) - len(tails)
+    of_tails = [p_head[shortlist + i] * softmax(B @ (P @ h_H) + b) for i, (P, B, b) in enumerate(tails)]
+    return torch.cat([p_head[:shortlist], *of_tails])

@@ -1,0 +1,163 @@
+"""Words from their characters: convolutions, the maximum over the word, highways (Kim et al. 2016, section 2).
+
+For a word of characters c_1 .. c_l, with e_j the vector of c_j, and 0 behind the end of the word:
+
+    1  a^w_j = H_w [e_j; ..; e_{j+w-1}] + b_w         at every character j, for each width w
+    2  y^w = tanh(max_j a^w_j),  y = [y^1; y^2; ..]   the same as max_j tanh(a^w_j), since tanh grows
+    3  t = sigm(W_t y + b_t),  g = relu(W_g y + b_g)  a highway (Srivastava et al. 2015)
+    4  z = t * g + (1 - t) * y                        the y of the next highway, if there is one
+
+The way back is section 15 of the derivation in ``kernels/README.md``. Characters of all words lie one behind the other
+(``R`` rows), so that nothing is computed for padding.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.arithmetic import prepare
+from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
+from anaphora.kernels.products import linear
+from anaphora.shapes import check_shapes
+
+
+class Shape(NamedTuple):
+    """Which weights there are."""
+
+    widths: int
+    """Convolutions have the widths 1 to this."""
+    highways: int
+
+    def names(self) -> list[str]:
+        """The weights in the order that the function takes them in."""
+        parts = [*(f"width{width}" for width in range(1, self.widths + 1))]
+        parts += [f"{kind}{layer}" for layer in range(self.highways) for kind in ("transform", "hidden")]
+        return ["characters.weight", *(f"{part}.{short}" for part in parts for short in ("weight", "bias"))]
+
+
+def spelt(characters_NL: Tensor, lengths_N: Tensor, weights: Mapping[str, Tensor], shape: Shape) -> Tensor:
+    """The vectors of N words, N x F, where F is the number of filters of all widths.
+
+    Args:
+        characters_NL: int64; what lies behind the end of a word is not looked at.
+        lengths_N: int64, at least 1.
+        weights: under the names of ``shape``: a row for every character, H_w as F_w x w E, and the highways' matrices.
+        shape: how many of them there are.
+
+    Raises:
+        ShapeError: characters and lengths do not agree.
+    """
+    check_shapes(characters_NL=characters_NL, lengths_N=lengths_N)
+    given = [weights[name] for name in shape.names()]
+    recording = torch.is_grad_enabled() and any(weight.requires_grad for weight in given)
+    vectors_NF: Tensor = _Spelt.apply(recording, shape, characters_NL, lengths_N, *given)  # type: ignore[no-untyped-call]
+    return vectors_NF
+
+
+class _Rows(NamedTuple):
+    """The characters of all words, and those that follow each within its word."""
+
+    ids_RW: Tensor
+    inside_RW: Tensor
+    """Whether there is such a character."""
+    begins_N: Tensor
+    """The row of each word's first character."""
+    word_R: Tensor
+    place_R: Tensor
+    """Which character of its word a row is."""
+
+
+class _Highway(NamedTuple):
+    """What going back through a highway needs."""
+
+    y_NF: Tensor
+    t_NF: Tensor
+    g_NF: Tensor
+
+
+class _Spelt(torch.autograd.Function):
+    @staticmethod
+    @outside_autocast
+    def forward(
+        ctx: Any, recording: bool, shape: Shape, characters_NL: Tensor, lengths_N: Tensor, *given: Tensor
+    ) -> Tensor:
+        weights = dict(zip(shape.names(), given, strict=True))
+        rows = _rows(characters_NL, lengths_N, shape.widths)
+        x_RWE = weights["characters.weight"][rows.ids_RW].where(rows.inside_RW.unsqueeze(-1), 0)
+
+        def product(part: str, a_RK: Tensor) -> Tensor:
+            weight = weights[f"{part}.weight"]
+            y = prepare(weight, len(a_RK)).times(a_RK) if recording else linear(a_RK, weight)
+            return y + weights[f"{part}.bias"]
+
+        a_RF = torch.cat([product(f"width{w}", x_RWE[:, :w].flatten(1)) for w in range(1, shape.widths + 1)], 1)  # 1
+        grid_NLF = a_RF.new_full((*characters_NL.shape, a_RF.shape[1]), -torch.inf)
+        grid_NLF[rows.word_R, rows.place_R] = a_RF
+        top_NF, place_NF = grid_NLF.max(1)
+        y_NF = top_NF.tanh_()  # 2
+        highways = []
+        for layer in range(shape.highways):
+            t_NF = sigmoid_(product(f"transform{layer}", y_NF))  # 3
+            g_NF = product(f"hidden{layer}", y_NF).relu_()
+            highways.append(_Highway(y_NF, t_NF, g_NF))
+            y_NF = y_NF + t_NF * (g_NF - y_NF)  # 4
+        if recording:
+            ctx.shape, ctx.weights = shape, len(given)
+            first_NF = highways[0].y_NF if highways else y_NF
+            saved = [tensor for highway in highways for tensor in highway]
+            ctx.save_for_backward(*given, *rows, x_RWE, place_NF, first_NF, *saved)
+        return y_NF
+
+    @staticmethod
+    @outside_autocast
+    @once_differentiable
+    def backward(ctx: Any, dz_NF: Tensor) -> tuple[Tensor | None, ...]:
+        given, rest = ctx.saved_tensors[: ctx.weights], ctx.saved_tensors[ctx.weights :]
+        weights = dict(zip(ctx.shape.names(), given, strict=True))
+        rows, (x_RWE, place_NF, y_NF), saved = _Rows(*rest[:5]), rest[5:8], rest[8:]
+        gradients: dict[str, Tensor] = {}
+
+        def back(part: str, da_RN: Tensor, a_RK: Tensor) -> Tensor:
+            prepared = prepare(weights[f"{part}.weight"], len(a_RK))
+            gradients[f"{part}.weight"] = prepared.outer(da_RN, a_RK)
+            gradients[f"{part}.bias"] = da_RN.sum(0)
+            return prepared.back(da_RN)
+
+        for layer in reversed(range(ctx.shape.highways)):
+            dz_NF = _highway_back(layer, _Highway(*saved[3 * layer : 3 * layer + 3]), dz_NF, back)  # 4, 3
+        dtop_NF = tanh_back_(dz_NF.clone(), y_NF)  # 2
+        da_RF = dtop_NF.new_zeros(len(x_RWE), dtop_NF.shape[1])
+        da_RF.scatter_(0, rows.begins_N.unsqueeze(1) + place_NF, dtop_NF)
+        dx_RWE, done = torch.zeros_like(x_RWE), 0
+        for w in range(1, ctx.shape.widths + 1):  # 1
+            size = len(weights[f"width{w}.bias"])
+            da_RN = da_RF[:, done : done + size].contiguous()
+            dx_RWE[:, :w] += back(f"width{w}", da_RN, x_RWE[:, :w].flatten(1)).view(len(x_RWE), w, -1)
+            done += size
+        dtable = torch.zeros_like(weights["characters.weight"])
+        gradients["characters.weight"] = dtable.index_add_(0, rows.ids_RW[rows.inside_RW], dx_RWE[rows.inside_RW])
+        return None, None, None, None, *(gradients[name] for name in ctx.shape.names())
+
+
+def _highway_back(layer: int, saved: _Highway, dz_NF: Tensor, back: Any) -> Tensor:
+    """Steps 4 and 3 undone; the gradient of y."""
+    y_NF, t_NF, g_NF = saved
+    dt_NF, dg_NF = dz_NF * (g_NF - y_NF), dz_NF * t_NF * (g_NF > 0)  # 4
+    dy_NF = dz_NF - dz_NF * t_NF
+    dy_NF += back(f"transform{layer}", sigmoid_back_(dt_NF, t_NF), y_NF)  # 3
+    dy_NF += back(f"hidden{layer}", dg_NF, y_NF)
+    return dy_NF
+
+
+def _rows(characters_NL: Tensor, lengths_N: Tensor, widths: int) -> _Rows:
+    """Every character with the ``widths - 1`` that follow it."""
+    begins_N = lengths_N.cumsum(0) - lengths_N
+    word_R = torch.repeat_interleave(lengths_N)
+    place_R = torch.arange(len(word_R), device=word_R.device) - begins_N[word_R]
+    place_RW = place_R.unsqueeze(1) + torch.arange(widths, device=word_R.device)
+    inside_RW = place_RW < lengths_N[word_R].unsqueeze(1)
+    ids_RW = characters_NL[word_R.unsqueeze(1), place_RW.where(inside_RW, 0)]
+    return _Rows(ids_RW, inside_RW, begins_N, word_R, place_R)

@@ -1,0 +1,79 @@
+"""Pairs of sentences laid out for the alignment models: groups of one source length, so that nothing is padded there.
+
+Letters: R the pairs of a group, S the words of their sources, T the words of the longest target.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from anaphora.data.ragged import Ragged
+from anaphora.models.alignment.lexicon import EMPTY, Integers, Lexicon
+
+CELLS = 1 << 19
+"""Links that are weighed at once: R x T x (S + 1) is about this at most."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Pairs whose sources have the same number of words, those with the longest targets first."""
+
+    rows_R: Integers
+    """Which pairs they are."""
+    sources_RS: Integers
+    """Word ids; one column more than words, the last of them the empty word's."""
+    targets_RT: Integers
+    """Word ids, padded."""
+    lengths_R: Integers
+    """Words of the targets, falling."""
+
+    @cached_property
+    def active_T(self) -> Integers:
+        """How many pairs have a target word at each place: those in front."""
+        return np.asarray((self.lengths_R[:, None] > np.arange(self.targets_RT.shape[1])).sum(0))
+
+    @cached_property
+    def open_RT(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Where a target word is, and no padding."""
+        return np.asarray(np.arange(self.targets_RT.shape[1]) < self.lengths_R[:, None])
+
+    def keys_RTS(self, size: int) -> Integers:
+        """The key of every possible link."""
+        return self.sources_RS[:, None, :] * size + self.targets_RT[:, :, None]
+
+
+def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:
+    """All pairs that have words on both sides, from short sources to long."""
+    widths, heights = sources.lengths, targets.lengths
+    for width in np.unique(widths[(widths > 0) & (heights > 0)]):
+        rows = np.flatnonzero((widths == width) & (heights > 0))
+        rows = rows[np.argsort(-heights[rows], kind="stable")]
+        while len(rows):
+            count = max(1, CELLS // int(heights[rows[0]] * (width + 1)))
+            yield _group(sources, targets, rows[:count])
+            rows = rows[count:]
+
+
+def seen(sources: Ragged, targets: Ragged, size: int) -> Integers:
+    """The keys of all links that some pair of sentences makes possible, in order."""
+    found = [np.unique(group.keys_RTS(size)[group.open_RT]) for group in groups(sources, targets)]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+
+
+def located(group: Group, lexicon: Lexicon) -> Integers:
+    """Where the table has each possible link of a group, R x T x (S + 1); padding is nowhere."""
+    entries = lexicon.entries(group.keys_RTS(lexicon.size))
+    entries[~group.open_RT] = -1
+    return entries
+
+
+def _group(sources: Ragged, targets: Ragged, rows: Integers) -> Group:
+    width, heights = int(sources.lengths[rows[0]]), targets.lengths[rows]
+    sources_RS = np.full((len(rows), width + 1), EMPTY, dtype=np.int64)
+    sources_RS[:, :-1] = sources.ids[np.asarray(sources.ends)[rows][:, None] + np.arange(width)]
+    steps = np.arange(int(heights[0]))
+    places = np.minimum(np.asarray(targets.ends)[rows][:, None] + steps, len(targets.ids) - 1)
+    targets_RT = np.where(steps < heights[:, None], targets.ids[places].astype(np.int64), 0)
+    return Group(rows, sources_RS, targets_RT, heights)

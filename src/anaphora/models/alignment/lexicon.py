@@ -1,0 +1,60 @@
+"""How likely each word of one side translates into each word of the other: a sparse table, and its maximisation.
+
+A table has an entry for every pair of words that some pair of sentences shows, sorted by
+
+    key = source word * V + target word
+
+with V words on the target's side. The source word 0, the padding of every vocabulary, stands for the empty word: what
+a target word is linked to that translates nothing.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
+Integers = np.ndarray[Any, np.dtype[np.integer[Any]]]
+
+EMPTY = 0
+"""The source word that stands for none."""
+
+FLOOR = 1e-7
+"""The probability of a pair that the table does not have, and the least that is kept in it."""
+
+
+class Lexicon(NamedTuple):
+    """p(target word | source word)."""
+
+    keys: Integers
+    """int64, ascending."""
+    probs: Floats
+    """float64."""
+    size: int
+    """V."""
+
+    @classmethod
+    def even(cls, keys: Integers, size: int) -> "Lexicon":
+        """Every target word that a source word was ever seen with is equally likely."""
+        return cls(keys, np.ones(len(keys)), size).maximised(np.ones(len(keys)))
+
+    def entries(self, keys: Integers) -> Integers:
+        """The places of pairs in the table; -1 where it has none."""
+        if not len(self.keys):
+            return np.full(keys.shape, -1, dtype=np.int32)
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, places, -1).astype(np.int32)
+
+    def of(self, entries: Integers) -> Floats:
+        """The probabilities at such places."""
+        return np.append(self.probs, FLOOR)[entries]  # -1 is the last
+
+    def maximised(self, counts: Floats) -> "Lexicon":
+        """The table that makes the expected ``counts`` of its entries likeliest: each over the sum of its source."""
+        sources = self.keys // self.size
+        totals = np.bincount(sources, counts)
+        return self._replace(probs=np.maximum(counts / np.maximum(totals, FLOOR)[sources], FLOOR))
+
+    def pruned(self) -> "Lexicon":
+        """The table without the entries that are no likelier than a pair it does not have."""
+        kept = self.probs > FLOOR
+        return self._replace(keys=self.keys[kept], probs=self.probs[kept])

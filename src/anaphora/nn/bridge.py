@@ -1,0 +1,142 @@
+"""From encoder to decoder without attention's help: the summary of a sentence, and the decoder's first state.
+
+    start "project"    s_0 = W h (+ b), layer by layer, of the encoder's last states (or of c, below)
+    start "copy"       s_0 = h, layer by layer (Sutskever et al. 2014)
+    start "mean"       s_0 = W mean_j h_j (+ b), of the annotations (Sennrich et al. 2017)
+    start "zero"       s_0 = 0
+
+With ``summary_layer`` "tanh" the sentence is first told as c = tanh(V h), h the last state of the encoder's top layer
+(Cho et al. 2014, appendix A.1.1), and that is what the decoder starts from and sees.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from anaphora.config import Config
+from anaphora.errors import ConfigError
+from anaphora.kernels.cells import Cell
+from anaphora.kernels.products import Products, linear
+from anaphora.nn.encoders.encoder import Encoded, Gives
+from anaphora.nn.stack import projection_matrices
+from anaphora.nn.weights import Matrix
+
+
+class BridgeConfig(Config):
+    """What a decoder is told of a sentence as a whole."""
+
+    start: Literal["project", "copy", "mean", "zero"] = "project"
+    """Where its first state comes from: the encoder's summary, projected or copied layer by layer, the mean of the
+    annotations, projected, or nothing."""
+    start_activation: Literal["none", "tanh"] = "none"
+    """What a projected start state goes through (Bahdanau et al. 2015: tanh)."""
+    summary: Literal["start", "every-step"] = "start"
+    """Without attention: whether the summary is the first state alone (Sutskever et al. 2014), or enters the bottom
+    layer and o_t at every step, too (Cho et al. 2014)."""
+    summary_layer: Literal["none", "tanh"] = "none"
+    """What a summary goes through before it is used: nothing, or a layer of tanh as wide as the decoder."""
+
+
+class Bridge:
+    """The summary and the start of one decoder; its weights stand beside those of the decoder."""
+
+    def __init__(self, config: BridgeConfig, cell: Cell, layers: int, size: int, bias: bool, gives: Gives) -> None:
+        """``cell``, ``layers``, ``size`` and ``bias`` of the decoder; ``gives``: what its encoder gives.
+
+        Raises:
+            ConfigError: the options do not go together, or not with the encoder.
+        """
+        self.config, self._gives = config, gives
+        self._cell, self._layers, self._size, self._bias = cell, layers, size, bias
+        self._check()
+
+    def _check(self) -> None:
+        config, gives = self.config, self._gives
+        if config.start == "copy":
+            self._check_copy()
+        if config.start == "mean" and not gives.annotations:
+            raise ConfigError(
+                'decoder.start = "mean" needs an annotation for every position, but this encoder leaves one vector of '
+                'a sentence: set decoder.start = "project".'
+            )
+        if config.summary_layer == "tanh" and config.start != "project" and config.summary == "start":
+            raise ConfigError(
+                f'decoder.summary_layer = "tanh" has nothing to act on with decoder.start = "{config.start}": set '
+                f'decoder.start = "project", or decoder.summary_layer = "none".'
+            )
+
+    def _check_copy(self) -> None:
+        gives = self._gives
+        came = f"{gives.layers} x {gives.summary} with the fields {', '.join(gives.fields)}"
+        needed = f"{self._layers} x {self._size} with {', '.join(self._cell.state)}"
+        if came.replace("the fields ", "") != needed:
+            raise ConfigError(
+                f'decoder.start = "copy" needs summaries like the decoder\'s own state, layers x numbers {needed}, but '
+                f'the encoder gives {came}: make the two agree, or set decoder.start = "project".'
+            )
+        if self.config.start_activation != "none":
+            raise ConfigError(
+                'decoder.start_activation acts on a projected start, but decoder.start = "copy" copies: set '
+                'decoder.start_activation = "none", or decoder.start = "project".'
+            )
+
+    @property
+    def width(self) -> int:
+        """Numbers of the summary that every step sees."""
+        return self._size if self.config.summary_layer == "tanh" else self._gives.summary
+
+    def matrices(self) -> dict[str, Matrix]:
+        """Its weights."""
+        config, matrices = self.config, dict[str, Matrix]()
+        if config.summary_layer == "tanh":
+            matrices |= projection_matrices("summary", self._size, self._gives.summary, self._bias)
+        if config.start in ("project", "mean"):
+            width = self._gives.width if config.start == "mean" else self.width
+            for layer in range(self._layers):
+                for field in self._cell.state:
+                    matrices |= projection_matrices(f"start{layer}_{field}", self._size, width, self._bias)
+        return matrices
+
+    def summary(self, encoded: Encoded, weights: Mapping[str, Tensor]) -> Tensor:
+        """What every step sees, B x width."""
+        return self._summaries(encoded, weights)[-1]["h"]
+
+    def first(self, encoded: Encoded, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The state before the first word, B x size by carried signal."""
+        summaries, state = self._summaries(encoded, weights), dict[str, Tensor]()
+        if self.config.start == "mean":
+            summaries = [{"h": _mean(encoded.annotations_BSM, lengths_B)}]
+        for layer in range(self._layers):
+            summary = summaries[min(layer, len(summaries) - 1)]
+            for field in self._cell.state:
+                whole = summary.get(field, summary["h"])
+                state[f"layer{layer}.{field}"] = self._start(f"start{layer}_{field}", whole, weights)
+        return state
+
+    def _summaries(self, encoded: Encoded, weights: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
+        if self.config.summary_layer == "none":
+            return encoded.summaries
+        return [{"h": torch.tanh(self._projected("summary", encoded.summaries[-1]["h"], weights))}]
+
+    def _start(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
+        config = self.config
+        if config.start == "zero":
+            return whole_BM.new_zeros(len(whole_BM), self._size)
+        if config.start == "copy":
+            return whole_BM
+        value_BH = self._projected(part, whole_BM, weights)
+        return torch.tanh(value_BH) if config.start_activation == "tanh" else value_BH
+
+    def _projected(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
+        value_BH = linear(whole_BM, weights[f"{part}.weight"])
+        return value_BH + weights[f"{part}.bias"] if self._bias else value_BH
+
+
+def _mean(annotations_BSM: Tensor, lengths_B: Tensor) -> Tensor:
+    """The mean of the annotations of each sentence, as attention that looks everywhere alike."""
+    lengths_B1 = lengths_B.to(annotations_BSM.device).unsqueeze(1)
+    open_BS = torch.arange(annotations_BSM.shape[1], device=annotations_BSM.device) < lengths_B1
+    products = Products({}, {"mean.values": annotations_BSM}, recording=False)
+    return products.attend("mean.values", (open_BS / lengths_B1).to(annotations_BSM).unsqueeze(0))[0]

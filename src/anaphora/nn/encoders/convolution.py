@@ -1,0 +1,47 @@
+"""The convolutional sentence model as an encoder (Kalchbrenner and Blunsom 2013, section 3.2): one vector is left."""
+
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from anaphora.config import Config
+from anaphora.kernels.convolution import convolution
+from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, one_vector
+from anaphora.nn.weights import Matrix, Start, Weights
+
+
+class ConvolutionConfig(Config):
+    """An encoder that folds a sentence by wider and wider kernels; its vector is as wide as a word's."""
+
+    kind: Literal["convolution"]
+    """The kind of encoder."""
+    widest: int = Field(7, ge=2)
+    """Columns of the widest kernel; those of 2 to n columns reach n (n + 1) / 2 units, and the widest is laid on again
+    where a sentence is longer."""
+
+    def build(self, width: int) -> Encoder:
+        """The encoder over word vectors of ``width``."""
+        return ConvolutionEncoder(self, width)
+
+
+class ConvolutionEncoder(Encoder):
+    """Kernels K^i and L^i, as the parts ``fold<i>`` and ``close<i>``; each row is a filter of its own."""
+
+    def __init__(self, config: ConvolutionConfig, width: int) -> None:
+        """``width`` of the embeddings."""
+        super().__init__()
+        self.config, self.gives = config, Gives(width, width, 1, ("h",), False)
+        kernels = {f"fold{columns}.kernel": columns for columns in range(2, config.widest + 1)}
+        kernels |= {f"close{columns}.kernel": columns for columns in range(1, config.widest + 1)}
+        self.weights = Weights({name: Matrix(width, columns, blocks=width) for name, columns in kernels.items()})
+
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor) -> Encoded:
+        """One vector of each sentence."""
+        kernels = {name.removesuffix(".kernel"): kernel for name, kernel in self.weights.tensors().items()}
+        return one_vector(convolution(x_BSD.transpose(0, 1), kernels, self.config.widest, lengths_B))
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the kernels, each of their rows as a matrix of its own."""
+        self.weights.initialise(start, generator)

@@ -1,0 +1,97 @@
+"""o_t, what the output layer sees of a step: state, context and word before, combined.
+
+    "tanh"      o_t = dropout(tanh(W_c c_t + W_h h_t + W_y y_{t-1} + b))       Luong et al. 2015
+    "maxout"    the same sum, twice as wide, and the larger of every pair      Cho et al. 2014, Bahdanau et al. 2015
+    "none"      o_t = dropout(h_t): no layer between                           Sutskever et al. 2014
+
+h_t is what leaves the top layer, or, with ``readout_state`` "previous", what the top layer's unit had a step before
+(Bahdanau et al. 2015, appendix A.2.2). The word is a term with ``readout_word``; the context, where there is one.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from anaphora.config import Config
+from anaphora.errors import ConfigError
+from anaphora.kernels.constant import Constant
+from anaphora.kernels.maxout import Maxout
+from anaphora.kernels.parts import Activate, Add, Part, Project, previous
+from anaphora.nn.stack import projection_matrices
+from anaphora.nn.weights import Matrix
+
+Context = Literal["step", "sentence", "none"]
+"""Whether there is a context of every step, one for a whole sentence, or none."""
+
+
+class ReadoutConfig(Config):
+    """What the output layer sees."""
+
+    readout: int = Field(0, ge=0)
+    """Width of o_t; 0: as wide as a layer."""
+    readout_word: bool = False
+    """Whether the embedding of the word before enters o_t (Bahdanau et al. 2015, appendix A.2.2)."""
+    readout_layer: Literal["tanh", "maxout", "none"] = "tanh"
+    """What makes o_t of its terms: tanh, maxout over pairs, or none: o_t is what leaves the top layer."""
+    readout_state: Literal["current", "previous"] = "current"
+    """Which state enters o_t: that of this step, or of the step before (Bahdanau et al. 2015, appendix A.2.2)."""
+
+
+class Readout:
+    """The readout of one decoder; its weights stand beside those of the decoder."""
+
+    def __init__(self, config: ReadoutConfig, size: int, bias: bool, context: Context) -> None:
+        """``size`` of a layer; ``context``: where it sees one.
+
+        Raises:
+            ConfigError: an option has no effect, or leaves a context unseen.
+        """
+        self.config, self._size, self._bias, self._context = config, size, bias, context
+        self.width = config.readout or size
+        if config.readout_layer != "none":
+            return
+        idle = [
+            name
+            for name, asked in (
+                ("readout", config.readout),
+                ("readout_word", config.readout_word),
+                ("readout_state", config.readout_state == "previous"),
+            )
+            if asked
+        ]
+        if idle:
+            raise ConfigError(
+                f'decoder.{idle[0]} has no effect with decoder.readout_layer = "none", which takes what leaves the top '
+                f'layer as it is: leave it out, or set decoder.readout_layer = "tanh".'
+            )
+
+    def matrices(self, width: int, context: int) -> dict[str, Matrix]:
+        """Its weights; ``width`` of the embeddings, ``context``: numbers of the context, where there is one."""
+        config, matrices = self.config, dict[str, Matrix]()
+        if config.readout_layer == "none":
+            return matrices
+        rows = 2 * self.width if config.readout_layer == "maxout" else self.width
+        if self._context != "none":
+            matrices |= projection_matrices("combine_context", rows, context, self._bias)
+        matrices |= projection_matrices("combine_state", rows, self._size, self._bias and self._context == "none")
+        return matrices | (projection_matrices("combine_word", rows, width, False) if config.readout_word else {})
+
+    def parts(self, top: str, unit: str, target: str) -> list[Part]:
+        """From ``top``, what leaves the top layer, to ``target``; ``unit`` is what its unit has."""
+        config, state = self.config, top
+        if config.readout_layer == "none":
+            return [Add("readout", (top,), target)]
+        if config.readout_state == "previous":
+            state = previous(unit)
+        terms: list[Part] = []
+        if self._context == "step":
+            terms.append(Project("combine_context", "context", "of_context", self._bias))
+        elif self._context == "sentence":
+            terms.append(Constant("combine_context", "x", "of_context"))
+        terms.append(Project("combine_state", state, "of_state", self._bias and self._context == "none"))
+        if config.readout_word:
+            terms.append(Project("combine_word", "x", "of_word", False))
+        sums = tuple(signal for term in terms for signal in term.writes)
+        if config.readout_layer == "maxout":
+            return [*terms, Maxout("combine", sums, target)]
+        return [*terms, Activate("combine", sums, target)]

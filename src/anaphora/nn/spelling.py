@@ -1,0 +1,139 @@
+"""Word vectors that are composed from the characters of the words (Kim, Jernite, Sontag and Rush 2016).
+
+A vector is computed for the distinct words of a batch, and looked up from there. What the network keeps is a vector for
+every character, so its size does not grow with the vocabulary. Marks are spelt as one character of their own; a word
+outside the vocabulary is ``<unk>`` to everything behind the coder, and so it is here, whatever its characters.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+
+from anaphora.config import Config, by_kind_or
+from anaphora.errors import ConfigError
+from anaphora.kernels.spelling import Shape, spelt
+from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
+from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
+from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.protocols import Symbols
+
+_CLOSED = -2.0
+"""What the bias of a highway's gate starts from, so that it lets through what it reads (Srivastava et al. 2015)."""
+
+
+class CharactersConfig(Config):
+    """Convolutions over the characters of a word, and highways behind them."""
+
+    kind: Literal["characters"] = "characters"
+    """The kind's name."""
+    character: int = Field(15, ge=1)
+    """Numbers of a character's vector."""
+    widths: int = Field(6, ge=1)
+    """Convolutions see 1, 2, .. up to this many characters at a time."""
+    filters: int = Field(25, ge=1)
+    """Filters of width 1; those of width w are w times as many,"""
+    most: int = Field(200, ge=1)
+    """but no more than this."""
+    highways: int = Field(1, ge=0)
+    """Highway layers behind the convolutions."""
+    dropout: AnyWordDropout = IndependentDropout()
+    """Share of the numbers of the words' vectors that is dropped in training, and how; "variational" drops more."""
+
+    @property
+    def sizes(self) -> list[int]:
+        """Filters of every width, from the first."""
+        return [min(self.most, width * self.filters) for width in range(1, self.widths + 1)]
+
+    @property
+    def size(self) -> int:
+        """Numbers of a word's vector: all filters."""
+        return sum(self.sizes)
+
+    def matrices(self, characters: int) -> dict[str, Matrix]:
+        """The weights, for an alphabet of so many characters."""
+        found = {"characters.weight": Matrix(characters, self.character)}
+        for width, filters in enumerate(self.sizes, 1):
+            found[f"width{width}.weight"] = Matrix(filters, width * self.character)
+            found[f"width{width}.bias"] = Matrix(filters)
+        for layer in range(self.highways):
+            for part in f"transform{layer}", f"hidden{layer}":
+                found[f"{part}.weight"] = Matrix(self.size, self.size)
+                found[f"{part}.bias"] = Matrix(self.size)
+        return found
+
+
+class Spelling(nn.Module):
+    """Word vectors from characters, with dropout behind them."""
+
+    characters_VL: Tensor
+    lengths_V: Tensor
+
+    def __init__(self, config: CharactersConfig, words: Sequence[str], marks: int, name: str) -> None:
+        """``words`` by id, behind so many ``marks``; ``name`` tells its dropout masks apart from those of others."""
+        super().__init__()
+        self._config, self._name = config, name
+        self._shape = Shape(config.widths, config.highways)
+        rows, alphabet = _rows(words, marks)
+        # made of the vocabulary, so no checkpoint needs them
+        self.register_buffer("characters_VL", nn.utils.rnn.pad_sequence(rows, batch_first=True), persistent=False)
+        self.register_buffer("lengths_V", torch.tensor([len(row) for row in rows]), persistent=False)
+        self.weights = Weights(config.matrices(alphabet))
+
+    def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
+        """The vectors of ids, with one dimension more; as for ``Embedding.vectors``."""
+        distinct_N, places = torch.unique(ids, return_inverse=True)
+        lengths_N = self.lengths_V[distinct_N]
+        characters_NL = self.characters_VL[distinct_N, : int(lengths_N.max())]
+        vectors_NF = spelt(characters_NL, lengths_N, self.weights.tensors(), self._shape)
+        vectors = functional.embedding(places, vectors_NF)
+        if not self.training:
+            return vectors
+        return words_dropped(vectors, ids, self._config.dropout, f"embedding.{self._name}.{purpose}")
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights with what training starts from; highways begin almost closed."""
+        self.weights.initialise(start, generator)
+        tensors = self.weights.tensors()
+        with torch.no_grad():
+            start.fill_table(tensors["characters.weight"], generator)
+            for layer in range(self._config.highways):
+                tensors[f"transform{layer}.bias"] += _CLOSED
+
+
+def _rows(words: Sequence[str], marks: int) -> tuple[list[Tensor], int]:
+    """Every word as the numbers of its characters between a begin and an end, and how many numbers there are.
+
+    0 and 1 are begin and end, then come the marks, then the characters of all words in the order of their code points.
+    """
+    letters = sorted({letter for word in words for letter in word})
+    numbers = {letter: 2 + marks + place for place, letter in enumerate(letters)}
+    inner = [[2 + mark] for mark in range(marks)] + [[numbers[letter] for letter in word] for word in words]
+    return [torch.tensor([0, *row, 1]) for row in inner], 2 + marks + len(letters)
+
+
+AnyEmbedding = Annotated[
+    EmbeddingConfig | CharactersConfig,
+    Field(discriminator="kind"),
+    by_kind_or("table"),
+]
+"""Word vectors as a recipe names them: ``"characters"``, or ``{size = 200}``, which is a table."""
+
+
+def embedding_of(config: AnyEmbedding, symbols: Symbols, words: Sequence[str], name: str) -> Embedding | Spelling:
+    """What gives the vectors of a vocabulary, whose marks come before its ``words``; a table need not know them.
+
+    Raises:
+        ConfigError: words are to be spelt, but there are none.
+    """
+    if isinstance(config, EmbeddingConfig):
+        return Embedding(config, symbols.size, name)
+    if not words:
+        raise ConfigError(
+            "embedding.kind = 'characters' spells the words of a vocabulary, but the units of this text are none: set "
+            "text.units = 'word', or embedding.kind = 'table'."
+        )
+    return Spelling(config, words, symbols.size - len(words), name)

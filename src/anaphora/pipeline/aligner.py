@@ -1,0 +1,78 @@
+"""Word links of pairs that are given, by an aligner that was learnt from others, and the dictionary that it has."""
+
+from collections import abc
+from collections.abc import Iterator
+
+import numpy as np
+
+from anaphora.data.ragged import Ragged
+from anaphora.evaluation.alignment import merge, words_of
+from anaphora.events import Progress, Report, silent
+from anaphora.formats.dictionary import Entry
+from anaphora.formats.pharaoh import Links
+from anaphora.models.alignment import aligner as models
+from anaphora.models.alignment.lexicon import EMPTY
+from anaphora.models.alignment.symmetrise import Symmetrise
+from anaphora.pipeline.given import demand_pairs, pieces_of
+from anaphora.text.coder import MARKS, TextCoder
+
+_PAIRS = 2000
+"""Pairs between two Progress events."""
+
+
+class Aligner:
+    """Links the words of sentences and their translations."""
+
+    def __init__(self, model: models.Aligner, source: TextCoder, target: TextCoder) -> None:
+        """The model and the coders of both sides."""
+        self._model = model
+        self._source = source
+        self._target = target
+
+    def align(
+        self,
+        sources: abc.Sequence[str],
+        targets: abc.Sequence[str],
+        *,
+        symmetrise: Symmetrise | None = None,
+        report: Report = silent,
+    ) -> list[Links]:
+        """The links between the space-separated words of every pair, in their order.
+
+        ``symmetrise`` says how the links of both directions become one set; the run's own way where it is None. Raises
+        DataError for unequal counts.
+        """
+        demand_pairs(sources, targets)
+        how = symmetrise or self._model.config.symmetrise
+        found: list[Links] = []
+        for start in range(0, len(sources), _PAIRS):
+            sides = (
+                [coder.encode(text) for text in texts[start : start + _PAIRS]]
+                for coder, texts in ((self._source, sources), (self._target, targets))
+            )
+            source_rows, target_rows = sides
+            links = self._model.links(Ragged.of(source_rows), Ragged.of(target_rows), how)
+            found += (
+                merge(
+                    links[row],
+                    words_of(pieces_of(self._source, sources[start + row], source_rows[row])),
+                    words_of(pieces_of(self._target, targets[start + row], target_rows[row])),
+                )
+                for row in range(len(links))
+            )
+            report(Progress("align", len(found), len(sources), "pairs"))
+        return found
+
+    def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
+        """Every source word with its translations of at least the probability ``least``, the likeliest first."""
+        lexicon = self._model.to_target.lexicon
+        sources, targets = lexicon.keys // lexicon.size, lexicon.keys % lexicon.size
+        kept = np.flatnonzero((lexicon.probs >= least) & (sources != EMPTY))
+        for place in kept[np.lexsort((targets[kept], -lexicon.probs[kept], sources[kept]))].tolist():
+            source, target = int(sources[place]), int(targets[place])
+            if min(source, target) >= len(MARKS):
+                yield Entry(_bare(self._source, source), _bare(self._target, target), float(lexicon.probs[place]))
+
+
+def _bare(coder: TextCoder, unit: int) -> str:
+    return coder.pieces([unit])[0].replace("\u2581", " ").strip()

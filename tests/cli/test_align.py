@@ -1,0 +1,159 @@
+"""``align``, and what comes out of an aligner: links, a dictionary, and words for what a translator does not know."""
+
+from pathlib import Path
+
+import pytest
+
+from anaphora.cli.app import main
+from anaphora.data.grammar import corpus
+from anaphora.formats.lines import write_lines
+
+WORDS = """
+task = "translate"
+[text]
+units = "word"
+tokenise = "none"
+size = 30
+[embedding]
+size = 8
+[encoder]
+cell = "gru"
+size = 8
+[decoder]
+cell = "gru"
+size = 8
+[training]
+batch_tokens = 400
+epochs = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of tokens between spaces, an aligner that learnt from it, and a translator of 26 words."""
+    folder = tmp_path_factory.mktemp("align")
+    for name, pairs in zip(("train", "val", "test"), corpus(2, train=400, valid=20, test=40), strict=True):
+        write_lines(folder / f"{name}.en", (" ".join(pair.source_words) for pair in pairs))
+        write_lines(folder / f"{name}.fr", (" ".join(pair.target_words) for pair in pairs))
+        write_lines(folder / f"{name}.links", (" ".join(f"{i}-{j}" for i, j in pair.links) for pair in pairs))
+    (folder / "words.toml").write_text(WORDS)
+    for recipe, run in (("aligner", "links"), (str(folder / "words.toml"), "words")):
+        assert main(["train", recipe, "--data", str(folder), "--target", "fr", "--run", str(folder / run)]) == 0
+    return folder
+
+
+@pytest.fixture
+def pairs(folder: Path) -> list[str]:
+    return ["--source", str(folder / "test.en"), "--target", str(folder / "test.fr")]
+
+
+def error_rate(said: str) -> float:
+    return float(said.partition("alignment error rate ")[2].partition("%")[0])
+
+
+def test_an_aligner_is_trained_and_its_links_are_measured(
+    folder: Path, pairs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, output = ["--gold", str(folder / "test.links")], tmp_path / "found.links"
+    assert main(["align", str(folder / "links"), *pairs, *gold]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.count("\n") == 40 and "40 pairs: alignment error rate" in shown.err
+    assert error_rate(shown.err) < 20
+    assert main(["align", str(folder / "links"), *pairs, *gold, "--output", str(output)]) == 0
+    assert output.read_text() == shown.out and capsys.readouterr().out == ""
+    assert main(["align", str(folder / "links"), *pairs, "--gold", str(output), "--possible", str(output)]) == 0
+    assert error_rate(capsys.readouterr().err) == 0
+    assert main(["align", str(folder / "links"), *pairs, *gold, "--symmetrise", "intersection"]) == 0
+    assert capsys.readouterr().out.count("-") < shown.out.count("-")
+
+
+def test_a_translator_gives_links_too_and_pairs_may_stand_in_one_file(
+    folder: Path, pairs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["align", str(folder / "words"), *pairs]) == 0
+    both = capsys.readouterr().out
+    sources, targets = ((folder / f"test.{side}").read_text().splitlines() for side in ("en", "fr"))
+    write_lines(tmp_path / "pairs.tsv", ("\t".join(pair) for pair in zip(sources, targets, strict=True)))
+    assert main(["align", str(folder / "words"), str(tmp_path / "pairs.tsv")]) == 0
+    assert capsys.readouterr().out == both
+    for line, source, target in zip(both.splitlines(), sources, targets, strict=True):
+        for link in line.split():
+            i, j = map(int, link.split("-"))
+            assert i < len(source.split()) and j < len(target.split())
+
+
+def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words, text = tmp_path / "words.tsv", str(folder / "test.en")
+    assert main(["export", str(folder / "links"), "--to", "dictionary", "--output", str(words)]) == 0
+    assert "gardens\tjardins\t" in words.read_text()
+    capsys.readouterr()
+    options: dict[str, list[str]] = {
+        "none": [],
+        "copied": ["--replace-unknown"],
+        "translated": ["--replace-unknown", "--dictionary", str(words)],
+    }
+    outputs = {}
+    for name, more in options.items():
+        assert main(["translate", str(folder / "words"), text, "--beam", "1", *more]) == 0
+        outputs[name] = capsys.readouterr().out
+    assert "<unk>" in outputs["none"]
+    assert "<unk>" not in outputs["copied"] + outputs["translated"]
+    assert outputs["copied"] != outputs["translated"]
+
+
+def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(folder / "links")]) == 0
+    assert main(["check", "aligner", "--data", str(folder), "--target", "fr"]) == 0
+    shown = capsys.readouterr()
+    assert "align, format 1" in shown.out and "can be trained on" in shown.out
+    weights = folder / "links" / "checkpoints" / "step-1" / "model.safetensors"
+    before = weights.stat()
+    assert main(["train", "--resume", "--run", str(folder / "links")]) == 0
+    assert weights.stat().st_mtime_ns == before.st_mtime_ns
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["align", "links", "--source", "test.en"], "--source and --target belong together"),
+        (["align", "links", "p.tsv", "--source", "test.en", "--target", "test.fr"], "but both were given: keep one"),
+        (["align", "links", "p.tsv", "--possible", "test.links"], "--gold FILE, which is missing"),
+        (["align", "links", "--source", "test.en", "--target", "val.fr"], "40 sources and 20 translations"),
+        (["align", "links", "test.en"], "line 1 has 1 column(s)"),
+        (
+            ["align", "links", "--source", "test.en", "--target", "test.fr", "--gold", "val.links"],
+            "should hold the word links of 40 pairs, a line each, but has 20 lines",
+        ),
+        (
+            ["align", "links", "--source", "test.en", "--target", "test.fr", "--symmetrise", "grow"],
+            "--symmetrise 'grow' is unknown.",
+        ),
+        (
+            ["align", "words", "--source", "test.en", "--target", "test.fr", "--symmetrise", "union"],
+            "is a translator, which has one",
+        ),
+        (["translate", "links", "test.en"], "should be a translator, but is an aligner: see anaphora align."),
+        (["score", "links", "test.en"], "is an aligner, which scores no text"),
+        (["evaluate", "links"], "its links are measured by anaphora align"),
+        (["export", "words", "--to", "dictionary", "--output", "d.tsv"], "should be an aligner, but is a translator"),
+        (["train", "--from", "links", "--data", ".", "--target", "fr", "--run", "new"], "starts from no other run"),
+        (["translate", "words", "test.en", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
+        (
+            ["translate", "words", "test.en", "--replace-unknown", "--dictionary", "test.en"],
+            "test.en:1 should read WORD, tab, TRANSLATION",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_said_in_one_sentence(
+    arguments: list[str],
+    complaint: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert complaint in shown.err.splitlines()[-1] and not shown.out

@@ -1,0 +1,67 @@
+"""A text as sentences: each line once an epoch, by itself, between its marks."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.data.sentences import TextSentences
+from anaphora.data.store import TextStore
+from anaphora.errors import DataError
+from anaphora.protocols import Batch, Symbols
+
+SYMBOLS = Symbols(40, pad=0, unk=1, bos=2, eos=3)
+LINES = st.lists(st.lists(st.integers(4, 39), max_size=12), min_size=1, max_size=30)
+
+
+def sentences(lines: list[list[int]], budget: int = 20, seed: int = 1, longest: int = 0) -> TextSentences:
+    ids = np.array([3, *(unit for line in lines for unit in [*line, 3])], dtype=np.uint16)
+    return TextSentences(TextStore(ids, len(lines), 1, 1), SYMBOLS, batch_tokens=budget, seed=seed, longest=longest)
+
+
+def read(batch: Batch) -> dict[int, list[int]]:
+    """What each line of a batch predicts, its input being checked on the way."""
+    assert batch.targets is not None and not batch.continues_B.any()
+    found = {}
+    for number, before, units, length in zip(
+        batch.numbers_B.tolist(), batch.inputs.ids_BT, batch.targets.ids_BT, batch.targets.lengths_B, strict=True
+    ):
+        row = units[:length].tolist()
+        assert before[:length].tolist() == [2, *row[:-1]]
+        assert not before[length:].any() and not units[length:].any()
+        found[number] = row
+    return found
+
+
+@given(LINES, st.integers(1, 40))
+def test_every_line_is_read_once_an_epoch_from_its_begin_to_its_end(lines: list[list[int]], budget: int) -> None:
+    for epoch in 1, 2:
+        batches = [read(batch) for batch in sentences(lines, budget).epoch(epoch)]
+        together = {number: row for batch in batches for number, row in batch.items()}
+        assert sum(map(len, batches)) == len(lines)
+        assert [together[number] for number in range(len(lines))] == [[*line, 3] for line in lines]
+        for batch in batches:
+            assert len(batch) == 1 or len(batch) * max(map(len, batch.values())) <= budget
+
+
+@given(LINES, st.integers(1, 12))
+def test_long_lines_are_left_out_and_counted(lines: list[list[int]], longest: int) -> None:
+    kept = {number for number, line in enumerate(lines) if len(line) <= longest}
+    if not kept:
+        with pytest.raises(DataError, match=f"more than {longest} units: raise data.longest"):
+            sentences(lines, longest=longest)
+        return
+    made = sentences(lines, longest=longest)
+    assert {number for batch in made.epoch(1) for number in read(batch)} == kept
+    assert made.left_out == len(lines) - len(kept)
+
+
+def test_the_order_depends_on_seed_and_epoch_alone() -> None:
+    lines = [[4 + place % 30] * (place % 7) for place in range(50)]
+
+    def order(seed: int, epoch: int) -> list[int]:
+        return torch.cat([batch.numbers_B for batch in sentences(lines, seed=seed).epoch(epoch)]).tolist()
+
+    assert order(1, 1) == order(1, 1)
+    assert order(1, 1) != order(1, 2) and order(1, 1) != order(2, 1)

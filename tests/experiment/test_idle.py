@@ -1,0 +1,34 @@
+"""What would have no effect is refused where a person writes it, and taken from where it lies in a run."""
+
+import pytest
+
+from anaphora.errors import ConfigError
+from anaphora.experiment.schema import parse, read_experiment
+from anaphora.models.registry import build
+from anaphora.protocols import Symbols
+
+IDLE = [
+    ("decoder", {"start": "zero", "start_activation": "tanh"}, r"decoder\.start_activation .* leave it out"),
+    ("attention", {"size": 7}, r'attention\.size .* attention\.score is "general": leave it out'),
+    ("attention", {"score": "dot", "size": 7}, r'attention\.size .* or set attention\.score = "concat"'),
+]
+
+
+@pytest.mark.parametrize(("table", "options", "complaint"), IDLE)
+def test_an_option_without_effect_is_refused(table: str, options: dict[str, object], complaint: str) -> None:
+    settings = [f"{table}.{name}={value}" for name, value in options.items()]
+    with pytest.raises(ConfigError, match=f"mine.toml: {complaint}"):
+        read_experiment('task = "translate"\n', "mine.toml", settings)
+
+
+@pytest.mark.parametrize(("table", "options", "complaint"), IDLE[:2])
+def test_a_run_that_has_one_still_loads(table: str, options: dict[str, object], complaint: str) -> None:
+    tables = {"task": "translate", table: options}
+    assert parse(tables, "experiment.toml").task == "translate"
+    assert build("translate", tables, dict.fromkeys(("source", "target"), Symbols(9, 0, 1, 2, 3)), "experiment.toml")
+
+
+def test_options_that_have_an_effect_are_taken() -> None:
+    settings = ["attention.score=concat", "attention.size=7", "decoder.start_activation=tanh"]
+    assert read_experiment('task = "translate"\n', "mine.toml", settings).task == "translate"
+    assert read_experiment('task = "translate"\nattention = "none"\n', "mine.toml").task == "translate"

@@ -1,0 +1,28 @@
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import DataError
+from anaphora.formats.dictionary import Entry, read_dictionary, write_dictionary
+
+
+def test_the_likeliest_translation_is_read_and_the_first_of_equals(tmp_path: Path) -> None:
+    path = tmp_path / "words.tsv"
+    write_dictionary(
+        path, [Entry("a", "un", 0.4), Entry("a", "une", 0.6), Entry("to", "à", 0.5), Entry("to", "de", 0.5)]
+    )
+    assert read_dictionary(path) == {"a": "une", "to": "à"}
+
+
+def test_a_dictionary_of_two_columns_needs_no_probabilities(tmp_path: Path) -> None:
+    path = tmp_path / "words.tsv"
+    path.write_text("cat\tchat\ncat\tchatte\n")
+    assert read_dictionary(path) == {"cat": "chat"}
+
+
+@pytest.mark.parametrize("line", ["", "cat", "cat\t", "\tchat", "cat\tchat\thigh", "cat\tchat\t1.5", "cat\tchat\tnan"])
+def test_a_line_that_is_no_entry_is_refused_with_its_number(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "words.tsv"
+    path.write_text(f"cat\tchat\n{line}\n")
+    with pytest.raises(DataError, match=r"words\.tsv:2 should read WORD, tab, TRANSLATION"):
+        read_dictionary(path)

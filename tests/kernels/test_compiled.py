@@ -1,0 +1,171 @@
+"""The steps in C: the mathematics of the torch operations beside them, whatever the sizes, wherever a row stands."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels import compiled
+from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.compiled.library import run
+from anaphora.kernels.products import Products
+from anaphora.kernels.scores import Concat
+from anaphora.kernels.softmax import softmax_loss
+
+built = pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
+
+CELLS: list[Cell] = [
+    Lstm(),
+    Gru(),
+    Gru(update="new"),
+    Gru(recurrent_bias=True),
+]
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed + sum(shape)))
+
+
+def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Tensor, ...]) -> list[Tensor]:
+    """What a step gives, forward and back."""
+    size = state[0].shape[-1]
+    weights = {f"unit.{name}": 0.3 * drawn(blocks * size, size) for name, blocks in cell.products}
+    weights |= {f"unit.{name}": drawn(size, seed=5) for name in cell.vectors}
+    products = Products(weights, {}, recording=True)
+    after, saved = cell.forward(x_1BG, state, products.of("unit"))
+    dx, dbefore = cell.backward(saved, dstate, products.of("unit"))
+    return [*after, dx, *dbefore, *products.gradients().values()]
+
+
+@built
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+@settings(deadline=None, max_examples=15)
+@given(rows=st.integers(1, 20), size=st.integers(1, 40), scale=st.sampled_from([0.1, 1.0, 30.0]))
+def test_a_compiled_unit_takes_the_steps_of_the_torch_operations(
+    cell: Cell, rows: int, size: int, scale: float
+) -> None:
+    x = scale * drawn(1, rows, cell.gates * size)
+    state, dstate = (tuple(drawn(1, rows, size, seed=s + n) for n in range(len(cell.state))) for s in (1, 7))
+    fast = step(cell, x, state, dstate)
+    with compiled.torch_alone():
+        plain = step(cell, x, state, dstate)
+    assert_close(fast, plain, rtol=2e-5, atol=2e-6)
+
+
+def attended(query_XBQ: Tensor, keys_BSA: Tensor, de_XBS: Tensor) -> list[Tensor]:
+    """What the score gives, forward and back."""
+    size = keys_BSA.shape[-1]
+    weights = {"score.query": drawn(size, query_XBQ.shape[-1]), "score.v": drawn(1, size, seed=3)}
+    products = Products(weights, {"score.keys": keys_BSA}, recording=True)
+    e, saved = Concat().forward(query_XBQ, products.of("score"))
+    dquery = Concat().backward(saved, de_XBS, products.of("score"))
+    gradients = products.gradients()
+    return [e, dquery, *(gradients[name] for name in ("score.query", "score.v", "score.keys"))]
+
+
+@built
+@settings(deadline=None, max_examples=15)
+@given(
+    steps=st.integers(1, 3),
+    rows=st.integers(1, 9),
+    positions=st.integers(1, 17),
+    size=st.integers(1, 40),
+    gap=st.booleans(),
+)
+def test_the_compiled_score_takes_the_steps_of_the_torch_operations(
+    steps: int, rows: int, positions: int, size: int, gap: bool
+) -> None:
+    query, keys, de = drawn(steps, rows, 5), drawn(rows + 2, positions, size), drawn(steps, rows, positions)
+    if gap:
+        de[..., positions // 2] = 0  # as a closed position has it
+    fast = attended(query, keys, de)
+    with compiled.torch_alone():
+        plain = attended(query, keys, de)
+    assert_close(fast, plain, rtol=2e-5, atol=2e-5)
+
+
+@built
+@settings(deadline=None, max_examples=15)
+@given(rows=st.integers(1, 20), size=st.integers(2, 70), biased=st.booleans(), scale=st.sampled_from([1.0, 50.0]))
+def test_the_compiled_softmax_takes_the_steps_of_the_torch_operations(
+    rows: int, size: int, biased: bool, scale: float
+) -> None:
+    leaves = [scale * drawn(rows, 6), drawn(size, 6), drawn(size if biased else 0)]
+    targets = torch.arange(rows) % size
+
+    def loss_and_gradients() -> list[Tensor]:
+        own = [leaf.clone().requires_grad_() for leaf in leaves]
+        loss = softmax_loss(own[0], own[1], own[2], targets, 0.1)
+        return [loss, *torch.autograd.grad(loss, own, allow_unused=True)]
+
+    fast = loss_and_gradients()
+    with compiled.torch_alone():
+        plain = loss_and_gradients()
+    assert_close(fast, plain, rtol=2e-5, atol=2e-5)
+
+
+@built
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+@pytest.mark.parametrize("size", [1, 7, 8, 17, 64])
+def test_a_row_has_the_same_bits_alone_and_among_others(cell: Cell, size: int) -> None:
+    # many enough for several threads, and sizes that do not fill a vector
+    rows = 9 * 1024 // size
+    state = tuple(drawn(1, rows, size, seed=n) for n in range(len(cell.state)))
+    x = drawn(1, rows, cell.gates * size)
+    none = Products(
+        {f"unit.{n}": torch.zeros(b * size, size) for n, b in cell.products}
+        | {f"unit.{n}": drawn(size) for n in cell.vectors},
+        {},
+        recording=True,
+    ).of("unit")
+    whole, _ = cell.forward(x, state, none)
+    for row in (0, rows // 2, rows - 1):
+        alone, _ = cell.forward(x[:, row : row + 1], tuple(s[:, row : row + 1] for s in state), none)
+        for mine, among in zip(alone, whole, strict=True):
+            assert torch.equal(mine, among[:, row : row + 1])
+
+
+@built
+@pytest.mark.parametrize(
+    ("function", "truth"),
+    [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)],
+)
+def test_the_gates_are_exact_to_single_precision_everywhere(function: str, truth: Callable[[Tensor], Tensor]) -> None:
+    a = torch.cat([torch.linspace(-100, 100, 100_001), torch.logspace(-30, 0, 1000), -torch.logspace(-30, 0, 1000)])
+    size = len(a)
+    gates = torch.zeros(1, 4 * size)
+    x = torch.cat([a] * 4).unsqueeze(0)
+    compiled.lstm_forward(gates, x, torch.zeros(1, size))
+    block = 0 if function == "sigmoid" else 2
+    exact = truth(a.double())
+    error = (gates[0, block * size : (block + 1) * size].double() - exact).abs()
+    # a sigmoid below the smallest normal number may be any number as small
+    assert bool((error <= 4e-7 * exact.abs() + 1e-37).all())
+
+
+@built
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_a_number_stays_none_and_infinity_saturates(bad: float) -> None:
+    for cell in CELLS:
+        x = torch.full((1, 1, cell.gates * 9), bad)
+        state = tuple(torch.zeros(1, 1, 9) for _ in cell.state)
+        weights = {f"unit.{n}": torch.zeros(b * 9, 9) for n, b in cell.products}
+        weights |= {f"unit.{n}": torch.zeros(9) for n in cell.vectors}
+        after, _ = cell.forward(x, state, Products(weights, {}, recording=True).of("unit"))
+        assert bool(after[0].isnan().all()) if bad != bad else bool(after[0].isfinite().all())
+
+
+@built
+def test_a_block_that_is_not_contiguous_is_refused_rather_than_misread() -> None:
+    with pytest.raises(ValueError, match="contiguous"):
+        run("softmax_exponentials", 4, 2, 0, drawn(2, 4).T, drawn(4), drawn(4))
+
+
+def test_without_the_library_or_in_double_precision_nothing_is_compiled() -> None:
+    assert not compiled.suits(torch.zeros(1, dtype=torch.float64))
+    with compiled.torch_alone():
+        assert not compiled.suits(torch.zeros(1))

@@ -1,0 +1,174 @@
+"""Sentences folded to one vector, both ways: exact gradients, the naive reading, and nothing but the sentence."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.errors import ShapeError
+from anaphora.kernels import naive_convolution as naive
+from anaphora.kernels.convolution import convolution, plan
+from anaphora.kernels.gated_convolution import gated_convolution
+
+LENGTHS = (3, 6, 1, 2, 7, 5)
+WIDEST = 3
+
+
+class Folding(NamedTuple):
+    """Both readings of a folding as functions of the sentences (S x B x width), the lengths and the weights."""
+
+    fast: Callable[..., Tensor]
+    slow: Callable[..., Tensor]
+    weights: Callable[[int], list[Tensor]]
+
+
+def drawn(*shapes: tuple[int, ...]) -> list[Tensor]:
+    source = torch.Generator().manual_seed(4)
+    return [(torch.randn(s, generator=source, dtype=torch.float64) / s[-1] ** 0.5).requires_grad_() for s in shapes]
+
+
+def gated_slow(h_SBH: Tensor, lengths_B: Tensor, weight_NH: Tensor, bias_C: Tensor) -> Tensor:
+    size = h_SBH.shape[-1]
+    matrices = dict(zip(("W_l", "W_r", "G_l", "G_r"), weight_NH.split([size, size, 3, 3]), strict=True))
+    biases = dict(zip("bd", bias_C.split([size, 3]), strict=True)) if bias_C.numel() else {}
+    return naive.gated_convolution(h_SBH, matrices | biases, lengths_B)
+
+
+NAMES = [
+    f"{what}{width}" for width in range(1, WIDEST + 1) for what in ("fold", "close") if (what, width) != ("fold", 1)
+]
+FOLDINGS = {
+    "gated": Folding(
+        lambda x, lengths, *weights: gated_convolution(x, *weights, lengths),
+        gated_slow,
+        lambda size: drawn((2 * size + 6, size), (size + 3,)),
+    ),
+    "gated-unbiased": Folding(
+        lambda x, lengths, weight: gated_convolution(x, weight, weight.new_empty(0), lengths),
+        lambda x, lengths, weight: gated_slow(x, lengths, weight, weight.new_empty(0)),
+        lambda size: drawn((2 * size + 6, size)),
+    ),
+    "plain": Folding(
+        lambda x, lengths, *weights: convolution(x, dict(zip(NAMES, weights, strict=True)), WIDEST, lengths),
+        lambda x, lengths, *weights: naive.convolution(x, dict(zip(NAMES, weights, strict=True)), WIDEST, lengths),
+        lambda size: drawn(*((size, int(name[-1])) for name in NAMES)),
+    ),
+}
+
+
+@pytest.fixture(params=FOLDINGS)
+def folding(request: pytest.FixtureRequest) -> Folding:
+    return FOLDINGS[request.param]
+
+
+def sentences(size: int, lengths: tuple[int, ...] = LENGTHS) -> tuple[Tensor, Tensor]:
+    return drawn((max(lengths) + 1, len(lengths), size))[0], torch.tensor(lengths)
+
+
+def gradients(top_BH: Tensor, leaves: list[Tensor]) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(top_BH.sin().sum(), leaves)
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_the_derived_gradients_are_those_of_finite_differences(folding: Folding, size: int) -> None:
+    x_SBD, lengths_B = sentences(size, (2, 4, 1))
+    assert torch.autograd.gradcheck(lambda x, *w: folding.fast(x, lengths_B, *w), [x_SBD, *folding.weights(size)])
+
+
+def test_the_derived_gradients_are_right_at_a_large_odd_size(folding: Folding) -> None:
+    x_SBD, lengths_B = sentences(63)
+    leaves = [x_SBD, *folding.weights(63)]
+    assert torch.autograd.gradcheck(lambda x, *w: folding.fast(x, lengths_B, *w), leaves, fast_mode=True)
+
+
+@pytest.mark.parametrize("size", [1, 7, 63])
+def test_values_and_gradients_equal_the_naive_reading(folding: Folding, size: int) -> None:
+    x_SBD, lengths_B = sentences(size)
+    leaves = [x_SBD, *folding.weights(size)]
+    fast, slow = folding.fast(x_SBD, lengths_B, *leaves[1:]), folding.slow(x_SBD, lengths_B, *leaves[1:])
+    assert_close(fast, slow, rtol=0, atol=1e-12)
+    derived = gradients(fast, leaves)
+    assert_close(derived, gradients(slow, leaves), rtol=0, atol=1e-12)
+    assert all(gradient.abs().sum() > 0 for gradient in derived)
+
+
+@settings(max_examples=20, deadline=None)
+@given(lengths=st.lists(st.integers(1, 12), min_size=1, max_size=5))
+def test_sentences_of_all_lengths_fold_to_their_naive_vectors(lengths: list[int]) -> None:
+    for folding in FOLDINGS.values():
+        x_SBD, lengths_B = sentences(4, tuple(lengths))
+        weights = folding.weights(4)
+        assert_close(
+            folding.fast(x_SBD, lengths_B, *weights), folding.slow(x_SBD, lengths_B, *weights), rtol=0, atol=1e-12
+        )
+
+
+def test_padding_full_of_nan_changes_nothing(folding: Folding) -> None:
+    x_SBD, lengths_B = sentences(7)
+    closed_SB = torch.arange(len(x_SBD)).unsqueeze(1) >= lengths_B
+    spoilt = x_SBD.detach().masked_fill(closed_SB.unsqueeze(-1), torch.nan).requires_grad_()
+    weights = folding.weights(7)
+    clean, again = folding.fast(x_SBD, lengths_B, *weights), folding.fast(spoilt, lengths_B, *weights)
+    assert_close(again, clean, rtol=0, atol=0)
+    derived = gradients(again, [spoilt, *weights])
+    assert_close(derived, gradients(clean, [x_SBD, *weights]), rtol=0, atol=0)
+    assert not derived[0][closed_SB].any()
+
+
+@pytest.mark.parametrize("size", [20, 33])
+def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(folding: Folding, size: int) -> None:
+    x_SBD, lengths_B = sentences(size)
+    single, weights = x_SBD.detach().float(), [weight.detach().float() for weight in folding.weights(size)]
+    together = folding.fast(single, lengths_B, *weights)
+    for rows in ([0], [3], [4, 1], [5, 0, 2]):
+        assert torch.equal(folding.fast(single[:, rows], lengths_B[rows], *weights), together[rows])
+
+
+def test_a_sentence_of_one_position_is_left_as_it_is_by_the_gated_folding() -> None:
+    x_SBD, lengths_B = sentences(7, (1, 1))
+    weight_NH, bias_C = FOLDINGS["gated"].weights(7)
+    assert torch.equal(gated_convolution(x_SBD, weight_NH, bias_C, lengths_B), x_SBD[0])
+
+
+def test_the_way_back_can_be_walked_twice(folding: Folding) -> None:
+    x_SBD, lengths_B = sentences(7)
+    leaves = [x_SBD, *folding.weights(7)]
+    total = folding.fast(x_SBD, lengths_B, *leaves[1:]).sum()
+    once, twice = (torch.autograd.grad(total, leaves, retain_graph=True) for _ in range(2))
+    assert_close(once, twice, rtol=0, atol=0)
+
+
+def test_gradients_of_gradients_are_refused(folding: Folding) -> None:
+    x_SBD, lengths_B = sentences(7)
+    top_BD = folding.fast(x_SBD, lengths_B, *folding.weights(7))
+    with pytest.raises(NotImplementedError, match="derived by hand"):
+        torch.autograd.grad(top_BD.sum(), x_SBD, create_graph=True)
+
+
+@pytest.mark.parametrize("lengths", [(0, 3), (3, 9)])
+def test_lengths_outside_the_grid_are_refused(folding: Folding, lengths: tuple[int, ...]) -> None:
+    x_SBD = torch.zeros(8, 2, 7, dtype=torch.float64)
+    with pytest.raises(ShapeError, match="lengths should be between 1 and T=8"):
+        folding.fast(x_SBD, torch.tensor(lengths), *folding.weights(7))
+
+
+@given(lengths=st.lists(st.integers(1, 60), min_size=1, max_size=6), widest=st.integers(2, 9))
+def test_every_sentence_is_closed_once_by_a_kernel_as_wide_as_what_is_left_of_it(
+    lengths: list[int], widest: int
+) -> None:
+    left, lays = dict(enumerate(lengths)), plan(lengths, widest)
+    for lay in lays:
+        for row in lay.rows:
+            if lay.kernel.startswith("close"):
+                assert left.pop(row) == lay.width <= widest
+            else:
+                left[row] -= lay.width - 1
+    assert not left
+    widths = [lay.width for lay in lays if lay.kernel.startswith("fold")]
+    assert all(later == min(first + 1, widest) for first, later in pairwise(widths))

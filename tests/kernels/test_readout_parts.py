@@ -1,0 +1,90 @@
+"""Maxout, and what is constant over a sentence: exact gradients, their plain readings, and nothing but the sentence."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels.constant import Constant
+from anaphora.kernels.maxout import Maxout
+from anaphora.kernels.parts import Project
+from anaphora.kernels.program import Program, stages
+from anaphora.kernels.scan import advance, scan
+
+LENGTHS = torch.tensor([2, 4, 1])
+PROGRAM = Program(
+    (Project("word", "x", "y", True), Constant("told", "x", "c"), Maxout("combine", ("y", "c"), "o")), ("o",)
+)
+
+
+def leaves(size: int) -> list[Tensor]:
+    """x, the matrix and the bias of its projection, and what each sentence is told."""
+    source = torch.Generator().manual_seed(6)
+    shapes = [(4, 3, size), (2 * size, size), (2 * size,), (3, 2 * size)]
+    return [torch.randn(s, generator=source, dtype=torch.float64).requires_grad_() for s in shapes]
+
+
+def fast(x_TBD: Tensor, weight: Tensor, bias: Tensor, told_BW: Tensor) -> Tensor:
+    weights = {"word.weight": weight, "word.bias": bias}
+    return scan(PROGRAM, {"x": x_TBD}, {}, weights, {"told.vector": told_BW}, LENGTHS).outputs["o"]
+
+
+def slow(x_TBD: Tensor, weight: Tensor, bias: Tensor, told_BW: Tensor) -> Tensor:
+    steps = []
+    for t, x_BD in enumerate(x_TBD):
+        pairs = (x_BD @ weight.T + bias + told_BW).unflatten(-1, (-1, 2))
+        steps.append(torch.where((t < LENGTHS).unsqueeze(1), pairs.amax(-1), 0))
+    return torch.stack(steps)
+
+
+def test_nothing_of_it_waits_for_the_step_before() -> None:
+    assert not any(stage.loops for stage in stages(PROGRAM))
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_the_derived_gradients_are_those_of_finite_differences(size: int) -> None:
+    assert torch.autograd.gradcheck(fast, leaves(size))
+
+
+def test_the_derived_gradients_are_right_at_a_large_odd_size() -> None:
+    assert torch.autograd.gradcheck(fast, leaves(63), fast_mode=True)
+
+
+@pytest.mark.parametrize("size", [1, 7, 63])
+def test_values_and_gradients_equal_the_naive_reading(size: int) -> None:
+    given = leaves(size)
+    outputs, expected = fast(*given), slow(*given)
+    assert_close(outputs, expected, rtol=0, atol=1e-12)
+    derived, plain = (torch.autograd.grad(o.sin().sum(), given) for o in (outputs, expected))
+    assert_close(derived, plain, rtol=0, atol=1e-12)
+    assert all(gradient.abs().sum() > 0 for gradient in derived)
+
+
+def test_padding_full_of_nan_changes_nothing() -> None:
+    x_TBD, *rest = leaves(7)
+    closed_TB1 = (torch.arange(4).unsqueeze(1) >= LENGTHS).unsqueeze(-1)
+    spoilt = x_TBD.detach().masked_fill(closed_TB1, torch.nan).requires_grad_()
+    clean, again = fast(x_TBD, *rest), fast(spoilt, *rest)
+    assert_close(again, clean, rtol=0, atol=0)
+    gradients = (torch.autograd.grad(o.sum(), [x, *rest]) for o, x in ((clean, x_TBD), (again, spoilt)))
+    assert_close(*gradients, rtol=0, atol=0)
+
+
+def test_a_step_of_many_hypotheses_has_the_bits_of_a_scan() -> None:
+    x_TBD, weight, bias, told = (leaf.detach().float() for leaf in leaves(20))
+    whole = scan(
+        PROGRAM, {"x": x_TBD}, {}, {"word.weight": weight, "word.bias": bias}, {"told.vector": told}, LENGTHS + 0
+    ).outputs["o"]
+    for t in range(4):
+        x_KBD = x_TBD[t].expand(5, -1, -1)
+        stepped = advance(PROGRAM, {"x": x_KBD}, {}, {"word.weight": weight, "word.bias": bias}, {"told.vector": told})
+        for row in stepped["o"]:
+            assert_close(row[t < LENGTHS], whole[t][t < LENGTHS], rtol=0, atol=0)
+
+
+def test_of_two_that_are_equal_the_first_has_the_gradient() -> None:
+    x_TBD = torch.zeros(1, 1, 2, dtype=torch.float64, requires_grad=True)
+    program = Program((Maxout("combine", ("x",), "o"),), ("o",))
+    scan(program, {"x": x_TBD}, {}, {}, {}, torch.tensor([1])).outputs["o"].sum().backward()
+    assert x_TBD.grad is not None
+    assert x_TBD.grad.tolist() == [[[1.0, 0.0]]]

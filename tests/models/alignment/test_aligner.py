@@ -1,0 +1,117 @@
+"""The aligner: what expectation and maximisation promise, and links that it finds by itself."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.data.grammar import Pair, corpus
+from anaphora.data.ragged import Ragged
+from anaphora.evaluation.alignment import Agreement, agreement
+from anaphora.events import Event, Progress
+from anaphora.models.alignment.aligner import Aligner, AlignerConfig, AlignerModelConfig, Direction
+from anaphora.protocols import Symbols
+from anaphora.run.weights import fill, tensors_of
+
+SIZE = 12
+SYMBOLS = Symbols(SIZE, 0, 1, 2, 3)
+words = st.lists(st.integers(4, SIZE - 1), max_size=5)
+
+
+def aligner(**options: object) -> Aligner:
+    return Aligner(AlignerModelConfig.parse({"aligner": options}, "test"), SYMBOLS, SYMBOLS)
+
+
+def sides(pairs: Sequence[tuple[list[int], list[int]]]) -> tuple[Ragged, Ragged]:
+    return Ragged.of([source for source, _ in pairs]), Ragged.of([target for _, target in pairs])
+
+
+RANDOM = np.random.default_rng(5)
+BACKWARDS = [(row, [SIZE + 3 - word for word in row]) for row in RANDOM.integers(4, SIZE, (60, 4)).tolist()]
+
+
+@given(st.lists(st.tuples(words, words), min_size=1, max_size=6))
+@settings(max_examples=25)
+def test_every_round_of_model_1_makes_the_text_likelier(pairs: list[tuple[list[int], list[int]]]) -> None:
+    sources, targets = sides(pairs)
+    likelihoods = []
+    for rounds in range(1, 5):
+        direction = Direction(AlignerConfig(model1=rounds, hmm=0), SIZE)
+        direction.fit(sources, targets, "test")
+        likelihoods.append(direction.best(sources, targets).log_prob)
+    assert all(after >= before - 1e-4 for before, after in pairwise(likelihoods))
+
+
+def test_the_jumps_make_the_text_likelier() -> None:
+    sources, targets = sides(BACKWARDS)
+    found = []
+    for rounds in range(5):
+        direction = Direction(AlignerConfig(hmm=rounds), SIZE)
+        direction.fit(sources, targets, "test")
+        found.append(direction.best(sources, targets).log_prob)
+    assert found[1:] == sorted(found[1:]) and found[-1] > found[0]
+
+
+def test_words_that_always_come_together_are_linked_in_every_way() -> None:
+    learnt = aligner(empty=0.05)
+    learnt.fit(*sides(BACKWARDS))
+    for source, _ in BACKWARDS[:10]:
+        target = [SIZE + 3 - word for word in reversed(source)]
+        [links] = learnt.links(*sides([(source, target)]), "intersection")
+        assert all(source[i] + target[j] == SIZE + 3 for i, j in links)
+        assert len(links) >= len(set(source))
+
+
+@given(st.lists(st.tuples(words, words), max_size=5), st.integers(0, 2))
+@settings(max_examples=25)
+def test_any_pairs_have_links_within_them(pairs: list[tuple[list[int], list[int]]], hmm: int) -> None:
+    learnt = aligner(model1=1, hmm=hmm)
+    learnt.fit(*sides(BACKWARDS[:5]))
+    found = learnt.links(*sides(pairs), "union")
+    assert len(found) == len(pairs)
+    for (source, target), links in zip(pairs, found, strict=True):
+        assert all(i < len(source) and j < len(target) for i, j in links)
+
+
+def test_learning_says_how_far_it_is() -> None:
+    events: list[Event] = []
+    aligner(model1=1, hmm=2).fit(*sides(BACKWARDS), events.append)
+    heard = [(event.task, event.done, event.total) for event in events if isinstance(event, Progress)]
+    assert heard == [(f"linking {way}", n, 3) for way in ("source to target", "target to source") for n in range(4)]
+
+
+def test_what_was_learnt_is_saved_and_comes_back_the_same() -> None:
+    learnt, other = aligner(), aligner()
+    learnt.fit(*sides(BACKWARDS))
+    tensors = {name: tensor.clone() for name, tensor in tensors_of(learnt).items()}
+    other.make_room({name: tensor.shape for name, tensor in tensors.items()})
+    fill(other, tensors, Path("test"))
+    for name, tensor in tensors_of(other).items():
+        torch.testing.assert_close(tensor, tensors[name], rtol=0, atol=0)
+    assert other.links(*sides(BACKWARDS), "union") == learnt.links(*sides(BACKWARDS), "union")
+
+
+def measured(learning: Sequence[Pair], test: Sequence[Pair], **options: object) -> Agreement:
+    ids: tuple[dict[str, int], dict[str, int]] = ({}, {})
+    rows: tuple[list[list[int]], list[list[int]]] = ([], [])
+    for pair in (*learning, *test):
+        for side, known, text in zip(rows, ids, (pair.source_words, pair.target_words), strict=True):
+            side.append([known.setdefault(word.lower(), 4 + len(known)) for word in text])
+    sizes = [Symbols(4 + len(known), 0, 1, 2, 3) for known in ids]
+    learnt = Aligner(AlignerModelConfig.parse({"aligner": options}, "test"), *sizes)
+    learnt.fit(Ragged.of(rows[0][: len(learning)]), Ragged.of(rows[1][: len(learning)]))
+    given = (Ragged.of(side[len(learning) :]) for side in rows)
+    return agreement(learnt.links(*given, "grow-diag-final-and"), [frozenset(pair.links) for pair in test])
+
+
+@pytest.mark.slow
+def test_the_links_of_the_grammar_are_found_better_than_model_1_finds_them() -> None:
+    parts = corpus(seed=1, train=6000, valid=100, test=500)
+    alone, both = (measured(parts.train, parts.test, hmm=rounds) for rounds in (0, 5))
+    assert both.error_rate < 0.10 and both.precision > 0.95
+    assert both.error_rate < 0.85 * alone.error_rate

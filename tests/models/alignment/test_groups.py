@@ -1,0 +1,46 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.data.ragged import Ragged
+from anaphora.models.alignment import groups as module
+from anaphora.models.alignment.groups import groups, located, seen
+from anaphora.models.alignment.lexicon import EMPTY, Lexicon
+
+SIZE = 12
+words = st.lists(st.integers(4, SIZE - 1), max_size=6)
+pairs = st.lists(st.tuples(words, words), max_size=8)
+
+
+@given(pairs)
+def test_every_pair_with_two_sides_is_in_one_group_with_its_words(some: list[tuple[list[int], list[int]]]) -> None:
+    sources, targets = (Ragged.of([pair[side] for pair in some]) for side in (0, 1))
+    found = {}
+    for group in groups(sources, targets):
+        assert (np.diff(group.lengths_R) <= 0).all() and group.active_T[0] == len(group.rows_R)
+        assert (group.sources_RS[:, -1] == EMPTY).all()
+        for row, source, target, length in zip(
+            group.rows_R, group.sources_RS, group.targets_RT, group.lengths_R, strict=True
+        ):
+            assert row not in found
+            found[row] = (source[:-1].tolist(), target[:length].tolist())
+    assert found == {row: pair for row, pair in enumerate(some) if all(pair)}
+
+
+@given(pairs)
+def test_the_keys_seen_are_those_of_all_links_and_each_is_located(some: list[tuple[list[int], list[int]]]) -> None:
+    sources, targets = (Ragged.of([pair[side] for pair in some]) for side in (0, 1))
+    keys = seen(sources, targets, SIZE)
+    by_hand = {s * SIZE + t for source, target in some if source for t in target for s in (*source, EMPTY)}
+    assert keys.tolist() == sorted(by_hand)
+    lexicon = Lexicon.even(keys, SIZE)
+    for group in groups(sources, targets):
+        entries = located(group, lexicon)
+        assert (entries[group.open_RT] >= 0).all() and (entries[~group.open_RT] == -1).all()
+
+
+def test_a_group_has_no_more_cells_than_fit() -> None:
+    rows = [[4, 5, 6]] * 1000
+    many = Ragged.of(rows * (module.CELLS // (3 * 4 * 1000) + 2))
+    sizes = [group.keys_RTS(SIZE).size for group in groups(many, many)]
+    assert max(sizes) <= module.CELLS and len(sizes) == 2

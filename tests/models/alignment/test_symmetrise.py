@@ -1,0 +1,34 @@
+from typing import get_args
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
+
+links = st.frozensets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12)
+
+
+@given(links, links)
+def test_each_way_keeps_to_what_was_found(one: frozenset[tuple[int, int]], other: frozenset[tuple[int, int]]) -> None:
+    found = {how: symmetrise(one, other, how) for how in get_args(Symmetrise)}
+    assert found["intersection"] == one & other and found["union"] == one | other
+    assert found["source-to-target"] == one and found["target-to-source"] == other
+    assert one & other <= found["grow-diag-final-and"] <= one | other
+
+
+@given(links)
+def test_directions_that_agree_are_left_as_they_are(one: frozenset[tuple[int, int]]) -> None:
+    assert {symmetrise(one, one, how) for how in get_args(Symmetrise)} == {one}
+
+
+def test_links_grow_beside_others_where_a_word_is_free_and_far_ones_need_two_free_words() -> None:
+    both = {(0, 0), (3, 3)}
+    # (1, 0) and then (2, 0) grow from (0, 0); (5, 5) links two free words; (6, 3) has a word that is taken
+    one = both | {(1, 0), (2, 0), (5, 5)}
+    other = both | {(6, 3)}
+    assert symmetrise(one, other, "grow-diag-final-and") == both | {(1, 0), (2, 0), (5, 5)}
+
+
+def test_nothing_grows_between_words_that_are_both_taken() -> None:
+    both = {(0, 0), (1, 1)}
+    assert symmetrise(both | {(0, 1)}, both | {(1, 0)}, "grow-diag-final-and") == both

@@ -1,0 +1,243 @@
+"""Translators without attention, and their bridges: trained, stepped and read naively, they are one model."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.errors import ConfigError
+from anaphora.kernels import naive
+from anaphora.models.registry import build
+from anaphora.models.translator import Translator
+from anaphora.nn.decoder import Decoder
+from anaphora.nn.encoders.encoder import Encoded
+from anaphora.nn.randomness import draws
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.search.beam import beam
+from anaphora.search.scoring import score
+
+SYMBOLS = Symbols(23, 0, 1, 2, 3)
+SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
+TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
+
+ONE_WAY = {"size": 16, "bidirectional": False}
+EVERY_STEP = {"summary": "every-step", "input_feeding": False}
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "sutskever": {
+        "encoder": ONE_WAY | {"cell": "lstm", "layers": 3, "reversed": True},
+        "decoder": {"cell": "lstm", "layers": 3, "start": "copy", "readout_layer": "none", "input_feeding": False},
+    },
+    "fed without a readout": {"decoder": {"readout_layer": "none", "layers": 2, "residual": True, "dropout": 0.2}},
+    "cho": {
+        "encoder": ONE_WAY | {"cell": "gru"},
+        "decoder": EVERY_STEP
+        | {"cell": "gru", "summary_layer": "tanh", "start_activation": "tanh"}
+        | {"readout_layer": "maxout", "readout": 12, "readout_word": True},
+    },
+    "folded": {
+        "encoder": {"kind": "gated-convolution", "size": 20},
+        "decoder": EVERY_STEP | {"cell": "gru", "readout_layer": "maxout", "readout_state": "previous", "layers": 2},
+    },
+    "kalchbrenner": {
+        "encoder": {"kind": "convolution", "widest": 3},
+        "decoder": EVERY_STEP | {"cell": "elman", "start": "zero", "readout_layer": "none"},
+    },
+    "normalised": {"decoder": {"summary": "every-step", "layer_norm": True, "layers": 2, "start": "mean"}},
+    "unbiased": {
+        "decoder": {"summary": "every-step", "cell": "gru", "bias": False, "summary_layer": "tanh", "start": "zero"}
+    },
+    "variational": {
+        "decoder": {"summary": "every-step", "dropout": {"kind": "variational", "rate": 0.2, "recurrent": 0.2}}
+    },
+}
+EVERY_SYSTEM = pytest.mark.parametrize("tables", SYSTEMS.values(), ids=SYSTEMS.keys())
+
+
+def make(tables: dict[str, Any]) -> Translator:
+    sizes = {"embedding": {"size": 12}, "encoder": {"size": 8}, "decoder": {"size": 16}}
+    merged: dict[str, Any] = {"attention": "none"}
+    for name, size in sizes.items():
+        own = tables.get(name, {})
+        merged[name] = own if own.get("kind") == "convolution" else size | own
+    if "attention" in tables:
+        merged["attention"] = tables["attention"]
+    model = build("translate", merged, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
+    assert isinstance(model, Translator)
+    model.initialise(seed=3)
+    return model
+
+
+def batch(rows: list[int]) -> Batch:
+    def padded(sentences: list[list[int]], width: int) -> Sequence:
+        ids = torch.zeros(len(sentences), width, dtype=torch.long)
+        for row, sentence in enumerate(sentences):
+            ids[row, : len(sentence)] = torch.tensor(sentence)
+        return Sequence(ids, torch.tensor([len(sentence) for sentence in sentences]))
+
+    targets = [TARGETS[n] for n in rows]
+    return Batch(
+        padded([SOURCES[n] for n in rows], 16),
+        padded(targets, max(map(len, targets))),
+        torch.tensor(rows),
+        torch.zeros(len(rows), dtype=torch.bool),
+    )
+
+
+ALL = batch([0, 1, 2, 3])
+
+
+@EVERY_SYSTEM
+def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(tables: dict[str, Any]) -> None:
+    model = make(tables)
+    weights, seen = dict(model.named_parameters()), set()
+    with torch.no_grad():
+        before = model.eval()(ALL)[0].sum.item()
+    model.train()
+    for update in range(4):
+        with draws(1, update):
+            gradients = torch.autograd.grad(model(ALL)[0].sum, list(weights.values()), allow_unused=True)
+        for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
+            if gradient is not None:
+                seen |= {name} if gradient.any() else set()
+                weight.data -= 0.01 * gradient.sign()
+    # no sentence here is long enough for every kernel
+    assert {name for name in weights if "fold" not in name and "close" not in name} <= seen
+    model.eval()
+    with torch.no_grad():
+        assert model(ALL)[0].sum.item() < 0.9 * before
+
+
+@EVERY_SYSTEM
+def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(tables: dict[str, Any]) -> None:
+    stepper = make(tables).stepper()
+
+    def found(rows: list[int]) -> dict[int, Any]:
+        inputs = batch(rows)
+        search = Batch(inputs.inputs, None, inputs.numbers_B, inputs.continues_B)
+        return dict(zip(rows, beam(stepper, search, size=3, max_length=6), strict=True))
+
+    together = found([0, 1, 2, 3])
+    assert all(hypothesis.weights is None for hypotheses in together.values() for hypothesis in hypotheses)
+    for rows in ([2], [3, 1]):
+        for number, hypotheses in found(rows).items():
+            assert hypotheses == together[number]
+    for number, (best, *_) in together.items():
+        ids = torch.tensor([[*best.ids, *([SYMBOLS.eos] if best.finished else [])]])
+        one = batch([number])
+        forced = Batch(one.inputs, Sequence(ids, torch.tensor([ids.shape[1]])), one.numbers_B, one.continues_B)
+        assert score(stepper, forced)[0].score == best.score
+
+
+@EVERY_SYSTEM
+def test_what_search_steps_through_is_what_training_computes(tables: dict[str, Any]) -> None:
+    model = make(tables).eval()
+    with torch.no_grad():
+        loss = model(ALL)[0].sum.item()
+    assert -sum(hypothesis.score for hypothesis in score(model.stepper(), ALL)) == pytest.approx(loss, rel=1e-5)
+
+
+@EVERY_SYSTEM
+def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
+    model = make(tables).double()
+    decoder, lengths_B = model.decoder, torch.tensor([4, 2, 3])
+    config, x_TBD, encoded = decoder.config, drawn(4, 3, 12), summaries(model)
+    with draws(1, 1):
+        first, memory = (
+            decoder.first(encoded, torch.tensor([5, 1, 2])),
+            decoder.prepare(encoded, torch.tensor([5, 1, 2])),
+        )
+        o_TBR, weights = decoder(x_TBD, lengths_B, first, memory)
+        masks = naive_masks(decoder, x_TBD)
+    assert weights is None
+    expected = naive.decoder(
+        config.cell,
+        None,
+        "never",
+        x_TBD,
+        memory["summary.vector"].unsqueeze(1),
+        lengths_B,
+        torch.empty(0),
+        first,
+        decoder.weights.tensors(),
+        masks,
+        config.residual,
+        config.readout_layer,
+        config.readout_state,
+    ).outputs["o"]
+    assert_close(o_TBR, expected, rtol=0, atol=1e-10)
+    leaves = [x_TBD, *decoder.parameters(), *(field for layer in encoded.summaries for field in layer.values())]
+    derived, plain = (
+        torch.autograd.grad(o.sin().sum(), leaves, materialize_grads=True, allow_unused=True, retain_graph=True)
+        for o in (o_TBR, expected)
+    )
+    assert_close(derived, plain, rtol=0, atol=1e-9)
+
+
+def drawn(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(8), dtype=torch.float64).requires_grad_()
+
+
+def summaries(model: Translator) -> Encoded:
+    gives = model.encoder.gives
+    layers = [{field: drawn(3, gives.width) for field in gives.fields} for _ in range(gives.layers)]
+    return Encoded(drawn(3, 5, gives.width), layers)
+
+
+def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
+    """What the decoder draws, under the names and in the layout of the naive reading."""
+    config = decoder.config
+    widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
+    inputs, memory = config.dropout.draw(
+        "decoder", widths, {f"layer{n}": config.size for n in range(config.layers)}, x_TBD
+    )
+    every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
+    every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}
+    return {name.replace("dropout", "mask").replace("layer", "recurrent"): mask for name, mask in every_step.items()}
+
+
+def test_a_copied_start_is_the_last_state_of_the_encoder_layer_by_layer() -> None:
+    model = make(SYSTEMS["sutskever"])
+    memory, first = model.encode(ALL)
+    x_BSD = model.source_embedding.vectors(ALL.inputs.ids_BT)
+    encoded = model.encoder(x_BSD, ALL.inputs.lengths_B)
+    assert memory.keys() == {"summary.vector"}
+    assert first.keys() == {f"layer{layer}.{field}" for layer in range(3) for field in "hc"}
+    for name, value in first.items():
+        layer, field = name.removeprefix("layer").split(".")
+        assert torch.equal(value, encoded.summaries[int(layer)][field])
+
+
+def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> None:
+    model = make({"decoder": {"start": "mean", "cell": "gru"}})
+    with torch.no_grad():
+        model.decoder.weights.tensors()["start0_h.weight"].copy_(torch.eye(16))
+    encoded = Encoded(torch.randn(2, 3, 16), [{"h": torch.randn(2, 16)}])
+    encoded.annotations_BSM[1, 1:] = 0
+    first = model.decoder.first(encoded, torch.tensor([3, 1]))["layer0.h"]
+    assert_close(first, torch.stack([encoded.annotations_BSM[0].mean(0), encoded.annotations_BSM[1, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("tables", "remedy"),
+    [
+        ({"decoder": {"start": "zero"}}, r'sees nothing of the source: set decoder\.start = "project"'),
+        ({"attention": {}, "decoder": {"summary": "every-step"}}, 'set attention = "none"'),
+        ({"attention": {}, "decoder": {"readout_layer": "none"}}, r'or attention\.context = "state"'),
+        ({"attention": {}, "encoder": {"kind": "convolution"}}, 'set attention = "none"'),
+        ({"decoder": {"start": "mean"}, "encoder": {"kind": "gated-convolution"}}, r'decoder\.start = "project"'),
+        ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder gives 1 x 16 .* h, c"),
+        ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
+        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with the fields h: make"),
+        ({"decoder": {"start": "copy", "start_activation": "tanh"}}, r'start_activation = "none"'),
+        ({"decoder": {"start": "mean", "summary_layer": "tanh"}}, r'decoder\.summary_layer = "none"'),
+        ({"decoder": {"readout_layer": "none", "readout": 8}}, r"decoder\.readout has no effect"),
+        ({"decoder": {"readout_layer": "none", "readout_word": True}}, r"decoder\.readout_word has no effect"),
+        ({"decoder": {"readout_layer": "none", "readout_state": "previous"}}, r"decoder\.readout_state has no effect"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_with_a_remedy(tables: dict[str, Any], remedy: str) -> None:
+    with pytest.raises(ConfigError, match=remedy):
+        make(tables)

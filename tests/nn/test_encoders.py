@@ -1,0 +1,100 @@
+"""Encoders of every kind: untouched by padding, the same alone and in any batch; and what reading in reverse is."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from anaphora.errors import ConfigError
+from anaphora.models.translator import TranslatorConfig
+from anaphora.nn.encoders import Encoder
+from anaphora.nn.randomness import generator
+from anaphora.nn.weights import Xavier
+
+LENGTHS = torch.tensor([3, 7, 1, 5])
+KINDS: list[dict[str, Any]] = [
+    {"size": 16},
+    {"size": 16, "layers": 2, "bidirectional": False, "reversed": True},
+    {"size": 16, "cell": "gru", "summary_from": "backward"},
+    {"kind": "convolution", "widest": 3},
+    {"kind": "gated-convolution", "size": 16},
+    {"kind": "gated-convolution", "size": 16, "bias": False},
+]
+EVERY_KIND = pytest.mark.parametrize("table", KINDS, ids=lambda table: "-".join(map(str, table.values())))
+
+
+def made(table: dict[str, Any], width: int = 12) -> Encoder:
+    encoder = TranslatorConfig.parse({"encoder": table}, "test").encoder.build(width)
+    encoder.initialise(Xavier(), generator(1, "initialise"))
+    return encoder
+
+
+@EVERY_KIND
+def test_padding_never_changes_an_encoder(table: dict[str, Any]) -> None:
+    encoder, x_BSD = made(table), torch.randn(4, 7, 12)
+    spoilt = x_BSD.masked_fill((torch.arange(7) >= LENGTHS.unsqueeze(1)).unsqueeze(-1), torch.nan)
+    clean, again = encoder(x_BSD, LENGTHS), encoder(spoilt, LENGTHS)
+    assert_close(clean, again, rtol=0, atol=0)
+    total = again.annotations_BSM.sum() + sum(field.sum() for layer in again.summaries for field in layer.values())
+    total.backward()
+    assert all(weight.grad.isfinite().all() for weight in encoder.parameters() if weight.grad is not None)
+
+
+@EVERY_KIND
+def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(table: dict[str, Any]) -> None:
+    encoder, x_BSD = made(table), torch.randn(4, 7, 12)
+    with torch.no_grad():
+        together = encoder(x_BSD, LENGTHS)
+        for rows in ([0], [3, 1], [2, 0, 3]):
+            some = encoder(x_BSD[rows], LENGTHS[rows])
+            assert torch.equal(some.annotations_BSM, together.annotations_BSM[rows])
+            for layer, whole in zip(some.summaries, together.summaries, strict=True):
+                assert all(torch.equal(layer[field], whole[field][rows]) for field in whole)
+
+
+@EVERY_KIND
+def test_an_encoder_gives_what_it_says(table: dict[str, Any]) -> None:
+    encoder = made(table)
+    encoded = encoder(torch.randn(4, 7, 12), LENGTHS)
+    gives = encoder.gives
+    assert encoded.annotations_BSM.shape == (4, 7 if gives.annotations else 0, gives.width)
+    assert len(encoded.summaries) == gives.layers
+    for layer in encoded.summaries:
+        assert layer.keys() == set(gives.fields)
+        assert all(field.shape == (4, gives.summary) for field in layer.values())
+
+
+@pytest.mark.parametrize(("summary_from", "half"), [("backward", slice(0, 6)), ("forward", slice(6, 12))])
+def test_a_summary_from_one_direction_is_its_half_of_both(summary_from: str, half: slice) -> None:
+    both, one = made({"size": 6}), made({"size": 6, "summary_from": summary_from})
+    x_BSD = torch.randn(4, 7, 12)
+    whole, part = both(x_BSD, LENGTHS), one(x_BSD, LENGTHS)
+    assert torch.equal(whole.annotations_BSM, part.annotations_BSM)
+    for field in "hc":
+        assert torch.equal(whole.summaries[0][field][:, half], part.summaries[0][field])
+
+
+def test_a_reversed_encoder_reads_c_b_a_and_the_end_and_gives_annotations_in_the_order_of_the_sentence() -> None:
+    turned = made({"size": 6, "layers": 2, "bidirectional": False, "reversed": True})
+    plain = made({"size": 6, "layers": 2, "bidirectional": False})
+    plain.load_state_dict(turned.state_dict())
+    x_BSD = torch.randn(1, 5, 12)
+    by_hand, ours = plain(x_BSD[:, [2, 1, 0, 3, 4]], torch.tensor([4])), turned(x_BSD, torch.tensor([4]))
+    assert_close(ours.annotations_BSM, by_hand.annotations_BSM[:, [2, 1, 0, 3, 4]], rtol=0, atol=0)
+    assert_close(ours.summaries, by_hand.summaries, rtol=0, atol=0)
+
+
+def test_both_directions_and_a_reversed_one_are_not_asked_for_together() -> None:
+    with pytest.raises(ConfigError, match=r"encoder\.reversed .* set one of the two to false"):
+        made({"reversed": True})
+    with pytest.raises(ConfigError, match=r'encoder\.summary_from = "forward" chooses between two directions'):
+        made({"bidirectional": False, "summary_from": "forward"})
+
+
+def test_an_encoder_without_a_kind_is_a_recurrent_one_and_another_has_no_options_of_it() -> None:
+    assert made({}).gives.annotations
+    with pytest.raises(ConfigError, match=r"encoder\.cell is not an option"):
+        made({"kind": "convolution", "cell": "gru"})
+    with pytest.raises(ConfigError, match="encoder 'convolutions' is unknown"):
+        made({"kind": "convolutions"})

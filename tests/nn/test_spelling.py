@@ -1,0 +1,130 @@
+"""Word vectors from characters: what they depend on, and what they are refused for."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.models.language_model import LanguageModel, LanguageModelConfig
+from anaphora.models.registry import build
+from anaphora.nn.randomness import draws, generator
+from anaphora.nn.spelling import CharactersConfig, Spelling
+from anaphora.nn.weights import Orthogonal
+from anaphora.protocols import Batch, Sequence, Symbols
+
+WORDS = ["the", "cat", "cats", "catalogue", "t", "act"]
+SYMBOLS = Symbols(4 + len(WORDS), 0, 1, 2, 3)
+SMALL = {"kind": "characters", "character": 5, "widths": 3, "filters": 12, "most": 16}
+
+
+def spelling(words: list[str] = WORDS, **options: Any) -> Spelling:
+    found = Spelling(CharactersConfig.parse(SMALL | options, "test"), words, 4, "text")
+    found.initialise(Orthogonal(), generator(1, "initialise"))
+    return found.eval()
+
+
+def test_filters_grow_with_their_width_up_to_a_bound() -> None:
+    small = CharactersConfig()
+    assert (small.sizes, small.size) == ([25, 50, 75, 100, 125, 150], 525)
+    large = CharactersConfig(widths=7, filters=50)
+    assert (large.sizes[-2:], large.size) == ([200, 200], 1100)
+
+
+def test_a_vector_depends_on_the_characters_of_its_word_alone() -> None:
+    with torch.no_grad():
+        vectors = spelling().vectors(torch.tensor([[4, 5, 6, 9], [9, 5, 0, 1]]))
+        again = spelling(["cat", "the", "catalogue", "cats", "t", "act"]).vectors(torch.tensor([4]))
+    assert vectors.shape == (2, 4, 44)
+    assert torch.equal(vectors[0, 1], vectors[1, 1]) and torch.equal(vectors[0, 3], vectors[1, 0])
+    assert len(vectors.flatten(0, 1).unique(dim=0)) == 6
+    assert torch.equal(again, vectors[0, 1:2])
+
+
+def test_marks_have_vectors_of_their_own_and_no_word_is_taken_for_one() -> None:
+    own = spelling(["<unk>x", "</s>x"]).vectors(torch.arange(6))
+    assert len(own.unique(dim=0)) == 6
+
+
+def test_no_checkpoint_keeps_what_the_vocabulary_says() -> None:
+    assert {name.split(".")[0] for name in spelling().state_dict()} == {"weights"}
+
+
+def test_highways_begin_almost_closed() -> None:
+    ids = torch.arange(10)
+    opened = spelling(highways=2)
+    assert set(opened.weights.tensors()["transform1.bias"].tolist()) == {-2.0}
+    through = opened.vectors(ids)
+    with torch.no_grad():
+        for layer in range(2):
+            opened.weights.tensors()[f"transform{layer}.bias"] -= 100
+    assert torch.nn.functional.cosine_similarity(through, opened.vectors(ids)).min() > 0.9
+
+
+def model(**tables: Any) -> LanguageModel:
+    config = {"embedding": SMALL, "recurrence": {"size": 8}} | tables
+    found = build("language-model", config, {"text": SYMBOLS}, "test.toml", {"text": WORDS})
+    assert isinstance(found, LanguageModel)
+    found.initialise(3)
+    return found
+
+
+def batch() -> Batch:
+    ids = torch.randint(3, SYMBOLS.size, (3, 7), generator=torch.Generator().manual_seed(1))
+    lengths = torch.full((3,), 6)
+    rows = Sequence(ids[:, :-1], lengths), Sequence(ids[:, 1:], lengths)
+    return Batch(*rows, torch.arange(3), torch.zeros(3, dtype=torch.bool))
+
+
+def test_a_language_model_learns_from_characters() -> None:
+    network = model(embedding=SMALL | {"highways": 2, "dropout": {"kind": "variational", "rate": 0.1, "words": 0.1}})
+    network.eval()
+    before = network(batch())[0].sum.item()
+    network.train()
+    for update in range(1, 21):
+        with draws(1, update):
+            loss, _ = network(batch())
+        weights = [weight for weight in network.parameters() if weight.numel()]
+        for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):
+            weight.data -= 0.01 * gradient.sign()
+    network.eval()
+    assert network(batch())[0].sum.item() < 0.8 * before
+
+
+def test_a_step_has_the_same_bits_alone_and_among_others() -> None:
+    stepper = model().stepper()
+    ids = torch.tensor([5, 7, 3, 9, 5])
+    memory, state = stepper.start(Batch(Sequence(ids[:, None], ids), None, torch.arange(5), ids < 0))
+    together = stepper.advance(memory, state, ids).log_probs_NV
+    for row in range(5):
+        alone = stepper.advance(memory, stepper.select(state, torch.tensor([row])), ids[row : row + 1])
+        assert torch.equal(alone.log_probs_NV[0], together[row])
+
+
+def test_the_outputs_of_composed_words_are_not_tied() -> None:
+    with pytest.raises(ConfigError, match=r"output\.tied needs a table of word vectors"):
+        model(output={"tied": True})
+
+
+def test_units_that_are_no_words_are_not_spelt() -> None:
+    with pytest.raises(ConfigError, match=r"the units of this text are none: set text\.units = 'word'"):
+        build("language-model", {"embedding": "characters"}, {"text": SYMBOLS}, "test.toml")
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ({"kind": "character"}, r"embedding 'character' is unknown.*Did you mean 'characters'"),
+        ({"kind": "characters", "size": 100}, r"embedding\.size is not an option"),
+        ({"filters": 9}, r"embedding\.filters is not an option"),
+    ],
+)
+def test_what_is_no_embedding_is_refused_in_a_sentence(table: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        LanguageModelConfig.parse({"embedding": table}, "test.toml")
+
+
+def test_a_table_needs_no_name() -> None:
+    config = LanguageModelConfig.parse({"embedding": {"size": 9}}, "test.toml")
+    assert config == LanguageModelConfig.parse(config.model_dump(), "test.toml")
+    assert LanguageModelConfig.parse({"embedding": "table"}, "test.toml") == LanguageModelConfig()

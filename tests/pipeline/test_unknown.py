@@ -1,0 +1,45 @@
+import pytest
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.pipeline.unknown import UnknownWords
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import UNK
+from anaphora.text.words import WordCoder
+
+SOURCE = WordCoder(["the", "sees"], lowercase=False, tokenise="none", language="en")
+TARGET = WordCoder(["le", "voit"], lowercase=False, tokenise="none", language="fr")
+LE, VOIT = TARGET.encode("le voit")
+WEIGHTS = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]])
+"""Where each word of a translation looked in "the Cat sees" and its end."""
+
+
+def hypothesis(*ids: int, weights: torch.Tensor | None = WEIGHTS) -> Hypothesis:
+    return Hypothesis(ids, -1.0, weights, True)
+
+
+def test_an_unknown_word_becomes_the_source_word_that_was_looked_at_most_and_never_the_end() -> None:
+    assert UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", hypothesis(LE, UNK, VOIT)) == "le Cat voit"
+
+
+@pytest.mark.parametrize("dictionary", [{"Cat": "chat"}, {"cat": "chat"}, {"Cat": "chat", "cat": "chatte"}])
+def test_the_dictionary_translates_it_as_it_is_or_in_lower_case(dictionary: dict[str, str]) -> None:
+    assert UnknownWords(SOURCE, TARGET, dictionary).filled("the Cat sees", hypothesis(LE, UNK, VOIT)) == "le chat voit"
+
+
+def test_known_words_are_left_alone() -> None:
+    words = UnknownWords(SOURCE, TARGET, {"the": "la"})
+    assert words.filled("the Cat sees", hypothesis(LE, VOIT, LE)) == "le voit le"
+
+
+def test_units_that_spell_every_word_are_refused() -> None:
+    letters = CharacterCoder("abc", lowercase=False)
+    for sides in ((letters, TARGET), (SOURCE, letters)):
+        with pytest.raises(ConfigError, match="cuts it otherwise and spells every word"):
+            UnknownWords(*sides, {})
+
+
+def test_a_translator_without_attention_is_refused() -> None:
+    with pytest.raises(ConfigError, match="has no attention"):
+        UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", hypothesis(LE, UNK, weights=None))
