@@ -29,10 +29,11 @@ from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.products import linear
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
-from anaphora.nn.attention import AnyAttention, Attention, NoAttention
+from anaphora.nn.attention import AnyAttention, NoAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, Gives
 from anaphora.nn.readout import Context, Readout, ReadoutConfig
+from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
 
@@ -42,6 +43,8 @@ class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
 
     input_feeding: bool = True
     """Whether o_{t-1} enters the bottom layer (Luong et al. 2015, section 3.3)."""
+    scheduled_sampling: AnySampling = NoSampling()
+    """Whether, in training, it reads words of its own in the place of true ones (Bengio et al. 2015)."""
 
     @property
     def readout_size(self) -> int:
@@ -60,7 +63,7 @@ class Decoder(nn.Module):
         """
         super().__init__()
         self.config = config
-        self.attention = None if isinstance(attention, NoAttention) else Attention(attention, config.size, gives)
+        self.attention = attention_of(attention, config.size, gives)
         self.bridge = Bridge(config, config.cell, config.layers, config.size, config.bias, gives)
         _check_source(config, attention)
         self._readout = Readout(config, config.size, config.bias, self._context)
