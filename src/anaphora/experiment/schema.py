@@ -109,6 +109,13 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
     def _known_metric(self) -> Self:
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bleu": "higher"})
 
+    @model_validator(mode="after")
+    def _links_of_one_cut(self) -> Self:
+        option = {Bpe: "dropout", Unigram: "alpha"}.get(type(self.text), "")
+        if option and getattr(self.text, option) and self.guide.kind != "none":
+            raise ValueError(f"text.{option} cuts sentences anew, so that guide has no links between their units.")
+        return self
+
 
 class AlignerExperiment(AlignerModelConfig, ExperimentBase):
     """Word links, counted; of ``[training]`` it has use for the seed alone."""

@@ -13,12 +13,14 @@ from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
+from anaphora.kernels.guidance import guidance
+from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
-from anaphora.nn.output import Output, OutputConfig
-from anaphora.nn.randomness import draw_from, generator
+from anaphora.nn.outputs import AnyOutput, Full
+from anaphora.nn.randomness import generator, present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
@@ -42,8 +44,10 @@ class TranslatorConfig(Config):
     """What writes the target."""
     attention: AnyAttention = AttentionConfig()
     """How the decoder looks at the source."""
-    output: OutputConfig = OutputConfig()
+    output: AnyOutput = Full()
     """How words are predicted."""
+    guide: AnyGuide = NoGuide()
+    """Where attention is told to look while training."""
     initialise: AnyStart = Orthogonal()
     """What the weights start from."""
 
@@ -63,6 +67,10 @@ class Translator(nn.Module):
                 f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} units and the "
                 f"target {target.size}: set text.joint = true, or embedding.shared = false."
             )
+        if config.guide.kind != "none" and config.attention.kind == "none":
+            raise ConfigError(
+                'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
+            )
         self.config, self.symbols = config, target
         self.target_embedding = Embedding(config.embedding, target.size, "words")
         self.source_embedding = (
@@ -70,7 +78,7 @@ class Translator(nn.Module):
         )
         self.encoder = config.encoder.build(config.embedding.size)
         self.decoder = Decoder(config.decoder, config.attention, config.embedding.size, self.encoder.gives)
-        self.output = Output(config.output, self.target_embedding, config.decoder.readout_size, target.size)
+        self.output = config.output.build(self.target_embedding, config.decoder.readout_size, target.size)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""
@@ -82,7 +90,7 @@ class Translator(nn.Module):
             layer.initialise(start, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of the targets given the inputs; nothing is carried."""
+        """The loss of the targets given the inputs, that of attention added where it is guided; nothing is carried."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         memory, first = self.encode(batch)
@@ -92,8 +100,17 @@ class Translator(nn.Module):
         if self.training and not isinstance(sampling, NoSampling):
             shifted_TB = self._partly_its_own(shifted_TB, memory, first, sampling)
         x_TBD = self.target_embedding.vectors(shifted_TB, "target")
-        states_TBH, _ = self.decoder(x_TBD, batch.targets.lengths_B, first, memory)
-        return self.output.loss(states_TBH, batch.targets), {}
+        states_TBH, weights_TBS = self.decoder(x_TBD, batch.targets.lengths_B, first, memory)
+        loss = self.output.loss(states_TBH, batch.targets)
+        return loss if batch.links_BTS is None else self._guided(loss, weights_TBS, batch), {}
+
+    def _guided(self, loss: Loss, weights_TBS: Tensor, batch: Batch) -> Loss:
+        """The loss with the cost of looking elsewhere than the links of the batch say."""
+        assert batch.links_BTS is not None and batch.targets is not None and not isinstance(self.config.guide, NoGuide)
+        links_BTS, rows_B = batch.links_BTS, batch.targets.weights_B
+        if rows_B is not None:
+            links_BTS = links_BTS * rows_B[:, None, None]
+        return Loss(loss.sum + self.config.guide.weight * guidance(weights_TBS, links_BTS.transpose(0, 1)), loss.count)
 
     def encode(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The memory that the decoder looks at, and its first state."""
@@ -104,10 +121,9 @@ class Translator(nn.Module):
 
     @torch.no_grad()
     def _partly_its_own(
-        self, shifted_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
+        self, true_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
     ) -> Tensor:
-        """Target words, some of them as the decoder itself would have them."""
-        source, update = draw_from("scheduled sampling")
+        """Target words to read, some of them as the decoder itself would have them."""
         stepper, state = self.stepper(), TranslatorState(first)
 
         def advance(ids_B: Tensor) -> Tensor:
@@ -116,7 +132,11 @@ class Translator(nn.Module):
             state = step.state
             return step.log_probs_NV
 
-        read_TB = mixed(shifted_TB, advance, sampling.chance(update), sampling.draw, source)
+        def drawn(what: str) -> Tensor:
+            return uniform_draws(f"scheduled sampling.{what}", true_TB.numel()).view(true_TB.shape).to(true_TB.device)
+
+        kept_TB = drawn("kept") < sampling.chance(present_update())
+        read_TB = mixed(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)
         self.train()
         return read_TB.clone()  # an ordinary tensor again, which a gradient may remember
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from anaphora.config import Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
+from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import TextCoder
 from anaphora.text.sampling import sample
@@ -93,7 +94,14 @@ class Character(TextUnits):
     """Characters seen less often than this in the training text become ``<unk>``."""
 
 
-AnyUnits = Bpe | Unigram | Word | Character
+class Byte(TextUnits):
+    """Single bytes of UTF-8, the same ones for every text and side."""
+
+    units: Literal["byte"] = "byte"
+    """What a text is cut into."""
+
+
+AnyUnits = Bpe | Unigram | Word | Character | Byte
 TextConfig = Annotated[AnyUnits, Field(discriminator="units")]
 """The ``[text]`` table."""
 
@@ -105,7 +113,7 @@ def fit(
     *,
     languages: Mapping[str, str] | None = None,
 ) -> dict[str, TextCoder]:
-    """Learn a coder for every side from its training text; with ``joint`` all sides get the same object.
+    """Learn a coder for every side from its training text; with ``joint``, and for bytes, all get the same object.
 
     ``languages`` has the two-letter code of each side, for words; English where it is missing. Raises DataError for a
     text with nothing in it, ConfigError for a size below what single characters need.
@@ -113,6 +121,8 @@ def fit(
     if isinstance(config, Word):
         codes = languages or {}
         return {side: _learn_words(config, lines, codes.get(side, "en")) for side, lines in sides.items()}
+    if isinstance(config, Byte):
+        return dict.fromkeys(sides, ByteCoder(lowercase=config.lowercase))
     if config.joint:
         coder = _learn(config, dict(sides), report)
         return dict.fromkeys(sides, coder)
@@ -223,6 +233,8 @@ def _load_one(config: AnyUnits, path: Path, entry: Mapping[str, Any]) -> TextCod
     coder: TextCoder
     if isinstance(config, Character):
         coder = CharacterCoder.deserialise(data, lowercase=config.lowercase)
+    elif isinstance(config, Byte):
+        coder = ByteCoder.deserialise(data, lowercase=config.lowercase)
     elif isinstance(config, Word):
         coder = WordCoder.deserialise(data, lowercase=config.lowercase, tokenise=config.tokenise)
     else:
