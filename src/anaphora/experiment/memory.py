@@ -2,7 +2,8 @@
 
 The estimate counts what the forward pass keeps and the backward pass makes beside it: for every matrix but the tables
 of the vocabulary and those of the output layer, its output and its input, and for every target position a vector over
-all source positions for each attention; where an encoder folds a sentence, all levels of it. It is meant to be too large rather than too small.
+all source positions for each attention; where an encoder folds a sentence, all levels of it. It is meant to be too
+large rather than too small.
 """
 
 import os
