@@ -32,12 +32,21 @@ def fitting_tokens(model: torch.nn.Module, vocabularies: Collection[int], longes
 def bytes_per_token(model: torch.nn.Module, vocabularies: Collection[int], longest: int) -> int:
     """What one more token in a batch takes, at most, while an update is made."""
     numbers = longest
-    for weight in model.parameters():
+    for name, weight in model.named_parameters():
         if weight.ndim == 2:
             rows, columns = weight.shape
             numbers += columns if rows in vocabularies else rows + columns
-            numbers += columns * longest if rows == 1 else 0  # the concat score's: used at every source position
+            numbers += longest * _at_every_position(name, rows, columns)
     return _PER_NUMBER * numbers
+
+
+def _at_every_position(name: str, rows: int, columns: int) -> int:
+    """Numbers that a target position keeps for each source position because of this weight."""
+    if name.endswith("attention.filters"):
+        return rows + columns
+    if name.endswith("window.weight"):
+        return rows
+    return columns if rows == 1 else 0  # that which a scoring layer ends in
 
 
 def free_bytes(root: Path = Path("/")) -> int:
