@@ -32,6 +32,28 @@ epochs = 12
 patience = 0
 """
 
+COPY = """
+task = "translate"
+attention = "none"
+[text]
+units = "character"
+[embedding]
+size = 32
+[encoder]
+{encoder}
+[decoder]
+cell = "{cell}"
+size = 64
+{decoder}
+input_feeding = false
+[training]
+optimizer = {{ kind = "adam", rate = 0.005 }}
+schedule = {{ kind = "decay", half_life = 3 }}
+batch_tokens = 300
+epochs = 12
+patience = 0
+"""
+
 BY_HEART = """
 task = "language-model"
 [data]
@@ -54,9 +76,26 @@ LUONG = {"query": "current", "context": "output"}
 BAHDANAU = {"query": "previous", "context": "state"}
 
 
-def words(count: int) -> list[str]:
+SUTSKEVER = {
+    "cell": "lstm",
+    "encoder": 'cell = "lstm"\nsize = 64\nbidirectional = false\nreversed = true',
+    "decoder": 'start = "copy"\nreadout_layer = "none"',
+}
+CHO = {
+    "cell": "gru",
+    "encoder": 'kind = "gated-convolution"\nsize = 64',
+    "decoder": 'summary = "every-step"\nreadout_layer = "maxout"\nreadout_word = true',
+}
+KALCHBRENNER = {
+    "cell": "gru",
+    "encoder": 'kind = "convolution"\nwidest = 3',
+    "decoder": 'summary = "every-step"\nstart = "zero"\nreadout_layer = "none"',
+}
+
+
+def words(count: int, longest: int = 8) -> list[str]:
     draw = random.Random(1)
-    return ["".join(draw.choices("abcdefgh", k=draw.randint(2, 8))) for _ in range(count)]
+    return ["".join(draw.choices("abcdefgh", k=draw.randint(2, longest))) for _ in range(count)]
 
 
 @pytest.mark.slow
@@ -81,6 +120,27 @@ def test_a_translator_learns_to_spell_words_backwards(kinds: dict[str, str], tmp
     outputs = translator.translate(asked)
     right = sum(output.text == word[::-1] for output, word in zip(outputs, asked, strict=True))
     assert right >= 0.98 * len(asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kinds", "least"), [(SUTSKEVER, 0.9), (CHO, 0.9), (KALCHBRENNER, 0.5)], ids=["sutskever", "cho", "kalchbrenner"]
+)
+def test_a_translator_without_attention_learns_to_spell_short_words(
+    kinds: dict[str, str], least: float, tmp_path: Path
+) -> None:
+    known, unseen = words(3300, 4)[:3000], words(3300, 4)[3000:]
+    for part, lines in ("train", known), ("val", unseen[:50]):
+        for side in "en", "de":
+            (tmp_path / f"{part}.{side}").write_text("".join(f"{line}\n" for line in lines))
+    experiment = anaphora.read_experiment(COPY.format(**kinds), "copy.toml", data=[tmp_path])
+    anaphora.train(experiment, tmp_path / "run")
+    translator = anaphora.load(tmp_path / "run")
+    assert isinstance(translator, Translator)
+    asked = [word for word in unseen if word not in known]
+    outputs = translator.translate(asked, beam=1)
+    right = sum(output.text == word for output, word in zip(outputs, asked, strict=True))
+    assert right >= least * len(asked)
 
 
 @pytest.mark.slow

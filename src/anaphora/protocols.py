@@ -35,6 +35,9 @@ class Sequence:
     """int64, at least 1."""
     weights_B: Tensor | None = None
     """Of targets: what the loss of each row is multiplied by; None is 1 for every row."""
+    words_C: Tensor | None = None
+    """Of targets: the different words of the batch's partition of the corpus, all targets among them, for outputs that
+    are trained by partitions; None where the corpus was not cut into any."""
 
 
 @dataclass(frozen=True)

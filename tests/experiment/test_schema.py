@@ -28,6 +28,8 @@ def complaint(text: str, *settings: str) -> str:
         read_experiment(TRANSLATE, "x"),
         read_experiment(LANGUAGE_MODEL, "x"),
         read_experiment(TRANSLATE + '[text]\nunits = "character"\n[decoder]\ncell = "gru"\n', "x", ["training.seed=9"]),
+        read_experiment(TRANSLATE + 'attention = "window"\n', "x", ["decoder.cell=gru"]),
+        read_experiment(TRANSLATE, "x", ["attention.span.kind=local-p", "attention.score=hybrid"]),
         read_experiment(LANGUAGE_MODEL, "x", ["training.optimizer.rate=1e-7", "initialise=uniform"]),
     ],
 )
@@ -60,6 +62,19 @@ def test_the_task_decides_which_tables_there_are() -> None:
             TRANSLATE + '[encoder]\ncell = "lstmm"',
             "mine.toml: encoder.cell 'lstmm' is unknown. Known: elman, gru, lstm, lstm-additive, lstm-forget, "
             "lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate. Did you mean 'lstm'?",
+        ),
+        (
+            TRANSLATE + '[attention]\nspan = "globl"',
+            "mine.toml: attention.span 'globl' is unknown. Known: global, local-m, local-p, median. "
+            "Did you mean 'global'?",
+        ),
+        (
+            TRANSLATE + '[attention]\nkind = "window"\nscore = "dot"',
+            "mine.toml: attention.score is not an option. Known: components, context, kind, query.",
+        ),
+        (
+            TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 0}',
+            "mine.toml: attention.span.window should be at least 1, but is 0.",
         ),
         (TRANSLATE + "format = 2", "mine.toml: format should be 1, but is 2."),
         (

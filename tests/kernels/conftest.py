@@ -19,11 +19,14 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.kernels import naive
 from anaphora.kernels.cells import AnyCell, Cell
+from anaphora.kernels.naive_attention import Scored
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Activate, Add, Attend, Mask, Part, Project, SentenceMask, Unit, previous
+from anaphora.kernels.parts import Activate, Add, Mask, Part, Project, SentenceMask, Unit, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import AnyScore, Score
+from anaphora.nn.attention import Attention, AttentionConfig, SoftAttention
+from anaphora.nn.encoders.encoder import Gives
 
 
 def members(union: Any) -> tuple[Any, ...]:
@@ -53,7 +56,15 @@ def shown(part: Config) -> str:
 
 
 CELLS = [cell for member in members(AnyCell) for cell in variants(member)]
-SCORES = [score for member in members(AnyScore) for score in variants(member)]
+SMALL = {"longest": 3, "filters": 2, "radius": 1}
+"""Sizes of a score's own under which positions are left out, and filters see both ends of a sentence."""
+
+
+def small(score: Score) -> Score:
+    return score.model_copy(update={name: size for name, size in SMALL.items() if hasattr(score, name)})
+
+
+FORMS = [small(member()) for member in members(AnyScore)]
 
 
 @pytest.fixture(params=CELLS, ids=shown)
@@ -61,8 +72,9 @@ def cell(request: pytest.FixtureRequest) -> Cell:
     return request.param
 
 
-@pytest.fixture(params=SCORES, ids=shown)
-def score(request: pytest.FixtureRequest) -> Score:
+@pytest.fixture(params=FORMS, ids=shown)
+def form(request: pytest.FixtureRequest) -> Score:
+    """One score of each kind."""
     return request.param
 
 
@@ -103,7 +115,7 @@ class Network:
     """Everything that has a gradient: x, memory, weights, and first values as ``first layer0.h``."""
     lengths_B: Tensor
     masks: dict[str, Tensor] = field(default_factory=dict)
-    score: Any = None
+    attention: Attention | None = None
     query: Any = None
     positions_B: Tensor = field(default_factory=lambda: torch.empty(0))
     residual: bool = False
@@ -117,14 +129,9 @@ class Network:
         return {n.removeprefix("first "): t for n, t in leaves.items() if n.startswith("first ")}
 
     def memory(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        if not self.score:
+        if not self.attention:
             return dict(self.sentence_masks)
-        short = {n.removeprefix("attention."): t for n, t in leaves.items() if n.startswith("attention.")}
-        return {
-            "attention.keys": self.score.prepare(leaves["memory"], short),
-            "attention.values": leaves["memory"],
-            "attention.closed": torch.arange(leaves["memory"].shape[1]) >= self.positions_B.unsqueeze(1),
-        }
+        return self.attention.prepare(leaves["memory"], self.positions_B, leaves)
 
     def fast(self, **changed: Tensor) -> dict[str, Tensor]:
         """Outputs, and the state as ``last layer0.h``, through ``scan``."""
@@ -143,10 +150,12 @@ class Network:
         """The same from ``naive``."""
         leaves = self.leaves | changed
         first, weights = self.first(leaves), self.weights(leaves)
-        if self.score:
+        if self.attention:
+            options = self.attention.config
+            assert isinstance(options, AttentionConfig)
             outputs, state = naive.decoder(
                 self.cell,
-                self.score,
+                Scored(options.score, options.span, options.weights),
                 self.query,
                 leaves["x"],
                 leaves["memory"],
@@ -201,7 +210,7 @@ class Network:
             masks={n: t[:steps, rows] for n, t in self.masks.items()},
             sentence_masks={n: t[rows] for n, t in self.sentence_masks.items()},
             lengths_B=self.lengths_B[rows],
-            positions_B=self.positions_B[rows] if self.score else self.positions_B,
+            positions_B=self.positions_B[rows] if self.attention else self.positions_B,
         )
 
 
@@ -303,9 +312,15 @@ def decoder() -> Callable[..., Network]:
         size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
         if score.weights(hidden, hidden, 1) == {}:  # a score without weights needs a memory as wide as the query
             size = replace(size, memory=hidden)
+        gives = Gives(size.memory, 1, ("h",), True)
+        attention = SoftAttention(AttentionConfig(score=score, size=size.scoring), hidden, gives)
         shapes = {"x": (steps, sentences, size.x), "memory": (sentences, max(positions), size.memory)}
         shapes |= _unit_shapes(0, cell, hidden, size.x, sentences)
-        shapes |= {f"attention.{n}": shape for n, shape in score.weights(hidden, size.memory, size.scoring).items()} | {
+        shapes |= {name: (m.rows, m.columns)[: 1 + (m.columns > 0)] for name, m in attention.matrices().items()}
+        shapes |= {
+            f"first {name}": value.shape for name, value in attention.first(torch.zeros(shapes["memory"])).items()
+        }
+        shapes |= {
             "combine_context.weight": (size.readout, size.memory),
             "combine_context.bias": (size.readout,),
             "combine_state.weight": (size.readout, hidden),
@@ -315,12 +330,12 @@ def decoder() -> Callable[..., Network]:
         if query == "previous":
             shapes["context.weight"] = (cell.gates * hidden, size.memory)
         return Network(
-            _decoder_program(cell, score, query, feeding, score.width(hidden, size.scoring)),
+            _decoder_program(cell, attention, query, feeding),
             cell,
             random_tensors(shapes, cell),
             torch.tensor(lengths),
             _masks({"mask": size.readout}, steps, sentences),
-            score,
+            attention,
             query,
             torch.tensor(positions),
         )
@@ -328,20 +343,19 @@ def decoder() -> Callable[..., Network]:
     return build
 
 
-def _decoder_program(cell: Cell, score: Score, query: str, feeding: bool, width: int) -> Program:
-    scale = 1 / math.sqrt(width) if score.scaled else 1.0
-    attend = Attend("attention", score, scale, "layer0.h" if query == "current" else previous("layer0.h"))
+def _decoder_program(cell: Cell, attention: Attention, query: str, feeding: bool) -> Program:
+    attend = attention.parts("layer0.h" if query == "current" else previous("layer0.h"))
     unit_inputs = ["a0"]
     parts: list[Part] = [Project("input0", "x", "a0", True)]
     if feeding:
         parts.append(Project("feed", previous("o"), "fed", False))
         unit_inputs.append("fed")
     if query == "previous":
-        parts += [attend, Project("context", "context", "attended", False)]
+        parts += [*attend, Project("context", "context", "attended", False)]
         unit_inputs.append("attended")
     parts.append(Unit("layer0", cell, tuple(unit_inputs)))
     if query == "current":
-        parts.append(attend)
+        parts += attend
     parts += [
         Project("combine_context", "context", "of_context", True),
         Project("combine_state", "layer0.h", "of_state", False),

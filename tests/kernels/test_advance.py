@@ -1,7 +1,7 @@
 """One step at a time, without gradients: what search does is what training did, whatever stands beside it.
 
 In single precision, the precision of search: the bits of a row depend on that row alone. Widths start at 17, because in
-products less than 12 wide a row's bits depend on where it stands (measured with MKL).
+products with a sentence's memory less than 12 wide a row's bits depend on where it stands (measured with MKL).
 """
 
 from collections.abc import Callable
@@ -14,10 +14,9 @@ from torch.testing import assert_close
 
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.scan import advance
-from anaphora.kernels.scores import Concat, Dot, General
+from anaphora.kernels.scores import Concat, General
 
 UNITS = pytest.mark.parametrize("unit", [Lstm(), Gru(), Gru(reset="before")], ids=["lstm", "gru-after", "gru-before"])
-SCORES = pytest.mark.parametrize("form", [Dot(), General(), Concat()], ids=["dot", "general", "concat"])
 HIDDEN = pytest.mark.parametrize("hidden", [20, 33, 64])
 
 
@@ -45,7 +44,6 @@ def assert_same_bits(got: dict[str, Tensor], expected: dict[str, Tensor]) -> Non
 
 
 @UNITS
-@SCORES
 @HIDDEN
 def test_step_by_step_gives_the_bits_of_a_scan(
     unit: Any, form: Any, query: str, feeding: bool, hidden: int, decoder: Callable
@@ -56,7 +54,6 @@ def test_step_by_step_gives_the_bits_of_a_scan(
 
 
 @UNITS
-@SCORES
 @HIDDEN
 def test_a_sentence_has_the_same_bits_alone_and_among_others(
     unit: Any, form: Any, query: str, feeding: bool, hidden: int, decoder: Callable
@@ -78,7 +75,6 @@ def test_a_sentence_has_the_same_bits_alone_and_among_others(
 
 
 @UNITS
-@SCORES
 @HIDDEN
 def test_hypotheses_side_by_side_have_the_bits_of_each_alone(
     unit: Any, form: Any, query: str, hidden: int, decoder: Callable

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from anaphora.kernels import naive, naive_units
+from anaphora.kernels import naive, naive_attention, naive_units
 from anaphora.kernels.cells import (
     Elman,
     Gru,
@@ -19,6 +19,7 @@ from anaphora.kernels.cells import (
     Peephole,
     TwoGate,
 )
+from anaphora.kernels.naive_attention import Scored
 from anaphora.kernels.scores import Dot
 
 
@@ -110,7 +111,7 @@ def test_gru_by_pencil(reset: str, update: str) -> None:
 
 def test_attention_by_pencil() -> None:
     query, memory = torch.tensor([[math.log(3.0)]]), torch.tensor([[[1.0], [0.0], [9.0]]])
-    context, weights = naive.attention(Dot(), query, memory, torch.tensor([2]), {})
+    context, weights, _ = naive_attention.attention(Scored(Dot()), query, memory, torch.tensor([2]), {}, {})
     assert_close(weights, torch.tensor([[0.75, 0.25, 0.0]]))
     assert_close(context, torch.tensor([[0.75]]))
 

@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from anaphora.kernels.products import Products, linear
 
 WIDTHS = st.sampled_from([16, 20, 33, 64])
+OUTER = st.sampled_from([1, 3, 9, 16, 33, 64])
 
 
 def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -17,7 +18,7 @@ def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Te
 
 
 @settings(max_examples=50, deadline=None)
-@given(rows=st.integers(1, 70), start=st.integers(0, 60), count=st.integers(1, 20), inner=WIDTHS, outer=WIDTHS)
+@given(rows=st.integers(1, 70), start=st.integers(0, 60), count=st.integers(1, 20), inner=WIDTHS, outer=OUTER)
 def test_a_row_has_the_same_bits_wherever_it_stands(rows: int, start: int, count: int, inner: int, outer: int) -> None:
     block, weight = normal(rows, inner), normal(outer, inner, seed=1)
     start = min(start, rows - 1)

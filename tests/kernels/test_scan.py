@@ -31,17 +31,17 @@ def test_values_and_gradients_of_a_decoder_equal_the_naive_reading_for_every_uni
 
 
 def test_values_and_gradients_of_a_decoder_equal_the_naive_reading_for_every_score(
-    score: Score, query: str, feeding: bool, decoder: Callable
+    form: Score, query: str, feeding: bool, decoder: Callable
 ) -> None:
-    assert_equal_to_the_naive_reading(decoder(Gru(), score, query, feeding, 7))
+    assert_equal_to_the_naive_reading(decoder(Gru(), form, query, feeding, 7))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hidden", [1, 7, 63])
 def test_values_and_gradients_of_every_decoder_equal_the_naive_reading(
-    cell: Cell, score: Score, query: str, feeding: bool, hidden: int, decoder: Callable
+    cell: Cell, form: Score, query: str, feeding: bool, hidden: int, decoder: Callable
 ) -> None:
-    assert_equal_to_the_naive_reading(decoder(cell, score, query, feeding, hidden))
+    assert_equal_to_the_naive_reading(decoder(cell, form, query, feeding, hidden))
 
 
 @SIZES
@@ -53,29 +53,29 @@ def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_
 
 @SIZES
 def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_every_score(
-    score: Score, query: str, feeding: bool, hidden: int, decoder: Callable
+    form: Score, query: str, feeding: bool, hidden: int, decoder: Callable
 ) -> None:
-    assert decoder(Gru(), score, query, feeding, hidden, lengths=(1, 2), positions=(3, 2)).exact()
+    assert decoder(Gru(), form, query, feeding, hidden, lengths=(1, 2), positions=(3, 2)).exact()
 
 
 def test_the_derived_gradients_of_a_decoder_are_right_at_a_large_odd_size(
-    score: Score, query: str, feeding: bool, decoder: Callable
+    form: Score, query: str, feeding: bool, decoder: Callable
 ) -> None:
-    assert decoder(Lstm(), score, query, feeding, 63).exact(fast_mode=True)
+    assert decoder(Lstm(), form, query, feeding, 63).exact(fast_mode=True)
 
 
 @pytest.mark.slow
 def test_the_derived_gradients_of_every_decoder_are_those_of_finite_differences(
-    cell: Cell, score: Score, query: str, feeding: bool, decoder: Callable
+    cell: Cell, form: Score, query: str, feeding: bool, decoder: Callable
 ) -> None:
-    assert decoder(cell, score, query, feeding, 1, lengths=(1, 2), positions=(3, 2)).exact()
+    assert decoder(cell, form, query, feeding, 1, lengths=(1, 2), positions=(3, 2)).exact()
 
 
 @pytest.mark.slow
 def test_the_derived_gradients_of_every_decoder_are_right_at_a_large_odd_size(
-    cell: Cell, score: Score, query: str, feeding: bool, decoder: Callable
+    cell: Cell, form: Score, query: str, feeding: bool, decoder: Callable
 ) -> None:
-    assert decoder(cell, score, query, feeding, 63).exact(fast_mode=True)
+    assert decoder(cell, form, query, feeding, 63).exact(fast_mode=True)
 
 
 @UNITS

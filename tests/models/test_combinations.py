@@ -10,8 +10,10 @@ from torch.testing import assert_close
 
 from anaphora.kernels import naive
 from anaphora.kernels.cells import AnyCell
+from anaphora.kernels.naive_attention import Scored
 from anaphora.kernels.naive_normalised import NORMALISED_UNITS
 from anaphora.kernels.scores import AnyScore
+from anaphora.kernels.spans import AnySpan
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
@@ -31,13 +33,12 @@ def members(union: Any) -> dict[str, Any]:
     return {member.model_fields["kind"].default: member for member in get_args(inner) or (inner,)}
 
 
-CELLS, SCORES = members(AnyCell), members(AnyScore)
-
+CELLS, SCORES, SPANS = members(AnyCell), members(AnyScore), members(AnySpan)
 
 VARIATIONAL = {"kind": "variational", "rate": 0.2, "recurrent": 0.2}
 CHOICES: dict[str, list[Any]] = {
     "cell": list(CELLS),
-    "score": list(SCORES),
+    "score": ["dot", "general", "concat"],
     "scaled": [False, True],
     "topology": [("current", "output"), ("previous", "state"), ("current", "state")],
     "input_feeding": [True, False],
@@ -55,6 +56,19 @@ CHOICES: dict[str, list[Any]] = {
     "readout_layer": ["tanh", "maxout"],
     "readout_state": ["current", "previous"],
 }
+
+
+LOOKING: dict[str, list[Any]] = {
+    "score": [*SCORES, {"kind": "concat", "coverage": True}, {"kind": "hybrid", "content": False}, "window"],
+    "cell": list(CELLS),
+    "span": list(SPANS),
+    "topology": CHOICES["topology"],
+    "input_feeding": [True, False],
+    "weights": ["softmax", {"kind": "softmax", "sharpness": 1.5}, "sigmoid"],
+    "scaled": [False, True],
+    "layers": [1, 2],
+}
+"""What meets in attention; all else is as at the head of ``CHOICES``."""
 
 
 def covering(choices: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -88,9 +102,15 @@ def new_pairs(row: dict[str, int], choices: dict[str, list[Any]], open_pairs: se
     return len(open_pairs.intersection(pairs(row, choices)))
 
 
-ROWS = covering(CHOICES)
+def shown(row: dict[str, Any]) -> str:
+    score = row["score"] if isinstance(row["score"], str) else "-".join(map(str, row["score"].values()))
+    return "-".join(map(str, (row["cell"], score, row["layers"], row.get("span", "global"))))
+
+
+ROWS, LOOKING_ROWS = covering(CHOICES), covering(LOOKING)
+FIRST = {name: choices[0] for name, choices in CHOICES.items()}
 EVERY_ROW = pytest.mark.parametrize(
-    "row", ROWS, ids=lambda row: "-".join(map(str, (row["cell"], row["score"], row["layers"])))
+    "row", [*ROWS, *(pytest.param(FIRST | row, marks=pytest.mark.slow) for row in LOOKING_ROWS)], ids=shown
 )
 
 
@@ -106,17 +126,25 @@ def make(row: dict[str, Any]) -> Translator:
         "decoder": shared
         | {"cell": cell, "size": 24, "readout": row["readout"]}
         | {name: row[name] for name in ("input_feeding", "start", "readout_word", "readout_layer", "readout_state")},
-        "attention": {
-            "score": {"kind": row["score"], "scaled": row["scaled"]},
-            "query": row["topology"][0],
-            "context": row["topology"][1],
-        },
+        "attention": looking(row) | {"query": row["topology"][0], "context": row["topology"][1]},
         "output": {"bias": row["bias"]},
     }
     model = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
     assert isinstance(model, Translator)
     model.initialise(seed=3)
     return model
+
+
+def looking(row: dict[str, Any]) -> dict[str, Any]:
+    """The attention of a row; the window has no score, span or weighing."""
+    if row["score"] == "window":
+        return {"kind": "window", "components": 2}
+    score = row["score"] if isinstance(row["score"], dict) else {"kind": row["score"]}
+    if "span" not in row:
+        return {"score": score | {"scaled": row["scaled"]}}
+    small = {"longest": 5} if score["kind"] == "location" else {"filters": 3} if score["kind"] == "hybrid" else {}
+    span = {"kind": row["span"]} | ({} if row["span"] == "global" else {"window": 2})
+    return {"score": score | small | {"scaled": row["scaled"]}, "span": span, "weights": row["weights"]}
 
 
 def batch(rows: list[int]) -> Batch:
@@ -138,10 +166,24 @@ def batch(rows: list[int]) -> Batch:
 ALL = batch([0, 1, 2, 3])
 
 
-def test_every_two_choices_of_different_options_meet() -> None:
-    for a, b in itertools.combinations(CHOICES, 2):
-        met = [(row[a], row[b]) for row in ROWS]
-        assert all(pair in met for pair in itertools.product(CHOICES[a], CHOICES[b])), (a, b)
+@pytest.mark.parametrize(("choices", "rows"), [(CHOICES, ROWS), (LOOKING, LOOKING_ROWS)], ids=["all", "attention"])
+def test_every_two_choices_of_different_options_meet(choices: dict[str, list[Any]], rows: list[dict[str, Any]]) -> None:
+    for a, b in itertools.combinations(choices, 2):
+        met = [(row[a], row[b]) for row in rows]
+        assert all(pair in met for pair in itertools.product(choices[a], choices[b])), (a, b)
+
+
+@pytest.mark.parametrize("row", LOOKING_ROWS, ids=shown)
+def test_every_weight_of_every_attention_has_a_gradient_and_an_update_lowers_the_loss(row: dict[str, Any]) -> None:
+    model = make(FIRST | row)
+    loss = model(ALL)[0].sum
+    weights = [weight for weight in model.parameters() if weight.numel()]
+    gradients = torch.autograd.grad(loss, weights)
+    assert all(gradient.any() for gradient in gradients)
+    for weight, gradient in zip(weights, gradients, strict=True):
+        weight.data -= 0.002 * gradient.sign()
+    with torch.no_grad():
+        assert model(ALL)[0].sum < loss
 
 
 @EVERY_ROW
@@ -202,6 +244,7 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
     weights = {name: leaf for name, leaf in leaves.items() if "." in name and not name.startswith("first ")}
     first = {name.removeprefix("first "): leaf for name, leaf in leaves.items() if name.startswith("first ")}
     config, attention = decoder.config, decoder.attention.config
+    options = Scored(attention.score, attention.span, attention.weights) if attention.kind == "soft" else None
     memory = decoder.attention.prepare(leaves["memory"], positions_B, weights)
     with draws(1, 1):
         o_TBR, weights_TBS = decoder(leaves["x"], lengths_B, first, memory)
@@ -209,7 +252,7 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
         masks = naive_masks(decoder, leaves["x"])
     expected = naive.decoder(
         config.cell,
-        attention.score,
+        options,
         "halfway" if attention.halfway else attention.query,
         leaves["x"],
         leaves["memory"],
@@ -243,6 +286,7 @@ def decoder_leaves(decoder: Decoder) -> dict[str, Tensor]:
     if decoder.config.input_feeding:
         shapes["first o"] = (3, decoder.config.readout_size)
     made = {name: torch.randn(shape, generator=source, dtype=torch.float64) for name, shape in shapes.items()}
+    made |= {f"first {name}": value for name, value in decoder.attention.first(made["memory"]).items()}
     used = {n: w for n, w in decoder.weights.tensors().items() if not n.startswith("start")}
     return {name: leaf.requires_grad_() for name, leaf in made.items()} | used
 

@@ -8,14 +8,14 @@ import pytest
 from anaphora import recipes
 from anaphora.events import Event, Update
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment, NgramExperiment, TranslationExperiment, read_experiment
+from anaphora.experiment.schema import Experiment, NgramExperiment, read_experiment
 
 
 def experiment_of(name: str, *data: Path) -> Experiment:
     return read_experiment(recipes.read(name), name, ["training.threads=1"], data=data)
 
 
-TEXTUAL = [name for name in recipes.names() if not isinstance(experiment_of(name), TranslationExperiment)]
+TEXTUAL = [name for name in recipes.names() if experiment_of(name).task == "language-model"]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import torch
 
 from anaphora.data.corpora import PairCorpus, Parts
 from anaphora.data.pairs import PairBatches, search_batches
-from anaphora.data.ragged import Ragged
+from anaphora.data.ragged import Integers, Ragged, unit_counts
 from anaphora.data.sources import translation_parts
 from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu
@@ -58,6 +58,14 @@ class TranslationWork(Work):
     def longest(self) -> int:
         """Units of the longest side of a training pair."""
         return self._experiment.data.longest
+
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """Every unit of the target as it is stored, and ``</s>`` once a pair."""
+        source, target = coders["source"], coders["target"]
+        train = pair_store(self._parts.train, source, target, folder, longest=self.longest, report=report)
+        counts_V = unit_counts(train.targets.ids, target.symbols.size)
+        counts_V[target.symbols.eos] += len(train)
+        return counts_V
 
     def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:
         """Batches by token budget."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from torch import Tensor
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.parts import Attend, Project, Unit, is_previous, signal_of
+from anaphora.kernels.parts import Project, Unit, is_previous, signal_of
 from anaphora.kernels.program import Program
 
 Tensors = Mapping[str, Tensor]
@@ -34,10 +34,10 @@ def check_scan(
     check_lengths(lengths_B, steps)
     _check_types([*inputs.items(), *first.items(), *weights.items(), *memory.items()])
     _check_widths(program, inputs, first, weights)
-    for part in program.parts:
-        if isinstance(part, Attend) and bool(memory[f"{part.name}.closed"].all(-1).any()):
+    for name, closed in memory.items():
+        if name.endswith(".closed") and bool(closed.all(-1).any()):
             raise ShapeError(
-                f"{part.name}.closed should leave every sentence at least one position to attend to, but closes all "
+                f"{name} should leave every sentence at least one position to attend to, but closes all "
                 f"positions of some: drop empty sentences."
             )
     return steps

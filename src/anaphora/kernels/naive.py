@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell
+from anaphora.kernels.naive_attention import CARRIED, Scored, attention
 from anaphora.kernels.naive_normalised import NORMALISED_UNITS, normalised
-from anaphora.kernels.naive_units import unit_step
-from anaphora.kernels.scores import Concat, Dot, General, Score
+from anaphora.kernels.naive_units import softmax, unit_step
 
 Tensors = Mapping[str, Tensor]
 Readout = Literal["tanh", "maxout", "none"]
@@ -28,47 +28,6 @@ class Walked(NamedTuple):
 
     outputs: dict[str, Tensor]
     state: dict[str, Tensor]
-
-
-# Scores: a query h and the positions hs of a memory give e, one number for each position.
-
-
-def dot(query_BQ: Tensor, memory_BSM: Tensor, weights: Tensors) -> Tensor:
-    """e_s = h' hs (Luong et al. 2015, equation 8)."""
-    return torch.einsum("bq, bsq -> bs", query_BQ, memory_BSM)
-
-
-def general(query_BQ: Tensor, memory_BSM: Tensor, weights: Tensors) -> Tensor:
-    """e_s = h' W hs (Luong et al. 2015, equation 8)."""
-    return torch.einsum("bq, qm, bsm -> bs", query_BQ, weights["memory"], memory_BSM)
-
-
-def concat(query_BQ: Tensor, memory_BSM: Tensor, weights: Tensors) -> Tensor:
-    """e_s = v' tanh(W [h; hs]) (Luong et al. 2015, equation 8; Bahdanau et al. 2015, appendix A.1.2)."""
-    W = torch.cat([weights["query"], weights["memory"]], dim=1)
-    both_BSN = torch.cat([query_BQ.unsqueeze(1).expand(-1, memory_BSM.shape[1], -1), memory_BSM], dim=-1)
-    return torch.tanh(both_BSN @ W.T) @ weights["v"][0]
-
-
-SCORES: dict[type[Score], Callable[[Tensor, Tensor, Tensors], Tensor]] = {
-    Dot: dot,
-    General: general,
-    Concat: concat,
-}
-"""The function of each score."""
-
-
-def attention(
-    score: Score, query_BQ: Tensor, memory_BSM: Tensor, positions_B: Tensor, weights: Tensors
-) -> tuple[Tensor, Tensor]:
-    """Context and weights over the first ``positions_B`` positions of each memory (Bahdanau et al. 2015, eq. 5, 6)."""
-    e_BS = SCORES[type(score)](query_BQ, memory_BSM, weights)
-    if score.scaled:
-        summed_over = weights["v"].numel() if "v" in weights else query_BQ.shape[-1]
-        e_BS = e_BS / summed_over**0.5
-    open_BS = torch.arange(memory_BSM.shape[1]) < positions_B.unsqueeze(1)
-    a_BS = softmax(torch.where(open_BS, e_BS, -torch.inf))
-    return torch.einsum("bs, bsm -> bm", a_BS, memory_BSM), a_BS
 
 
 # Networks: the same steps for each t; a sentence that has ended keeps its state and puts out zero.
@@ -100,7 +59,7 @@ def stack(
 
 def decoder(
     cell: Cell,
-    score: Score | None,
+    looking: Scored | None,
     query: Literal["previous", "halfway", "current", "never"],
     x_TBD: Tensor,
     memory_BSM: Tensor,
@@ -115,6 +74,7 @@ def decoder(
 ) -> Walked:
     """The decoder; writes ``o`` and, with attention, its ``weights``.
 
+    ``looking`` are the options of attention by a score; None is the window of Graves 2013.
     ``query`` "current": Luong et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context
     as one more input of the bottom unit; "halfway": Sennrich et al. 2017, section 3.2, the conditional GRU, with the
     first half of the bottom step under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is another
@@ -127,34 +87,32 @@ def decoder(
     states, ``mask`` for o. With residual connections the sum above the top layer is what asks now and is read out.
     """
     top = f"layer{_height(weights) - 1}.h"
-
-    def attend(h_BH: Tensor) -> tuple[Tensor, Tensor]:
-        assert score is not None
-        return attention(score, h_BH, memory_BSM, positions_B, _of("attention", weights))
+    own = _of("attention" if looking else "window", weights)
 
     def step(t: int, state: Tensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         at_t = {name: mask_TBR[t] for name, mask_TBR in (masks or {}).items()}
         inputs, before = [x_TBD[t]], state[top]
+        carried = {name: state[name] for name in CARRIED if name in state}
         if "feed.weight" in weights:
             inputs.append(state["o"])
         if query == "previous":
-            c_BM, a_BS = attend(before)
+            c_BM, a_BS, carried = attention(looking, before, memory_BSM, positions_B, own, carried)
         if query == "never":
             c_BM = memory_BSM[:, 0]
         if query in ("previous", "never") and "context.weight" in weights:
             inputs.append(c_BM)
         if query == "halfway":
             asking = _first_half(cell, inputs, state, weights, at_t)
-            c_BM, a_BS = attend(asking[0])
+            c_BM, a_BS, carried = attention(looking, asking[0], memory_BSM, positions_B, own, carried)
             state = {**state, **dict(zip((f"layer0.{field}" for field in cell.state), asking, strict=True))}
             inputs = [c_BM]
         new, h_BH = _layers(cell, inputs, state, weights, at_t, residual)
         if query == "current":
-            c_BM, a_BS = attend(h_BH)
+            c_BM, a_BS, carried = attention(looking, h_BH, memory_BSM, positions_B, own, carried)
         terms = {"combine_context": c_BM, "combine_state": before if read == "previous" else h_BH}
         o_BR = _read_out(h_BH, terms | {"combine_word": x_TBD[t]}, weights, readout) * at_t.get("mask", 1)
         outputs = {"o": o_BR} | ({} if query == "never" else {"weights": a_BS})
-        return outputs, new | ({"o": o_BR} if "o" in state else {})
+        return outputs, new | carried | ({"o": o_BR} if "o" in state else {})
 
     return _walk(step, lengths_B, first, len(x_TBD))
 
@@ -175,12 +133,6 @@ def guidance(weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
     """- sum_ts A_ts ln a_ts over what is linked (Chen et al. 2016, equation 4)."""
     linked = links_TBS > 0
     return -(links_TBS[linked] * torch.log(weights_TBS[linked])).sum()
-
-
-def softmax(e: Tensor) -> Tensor:
-    """exp(e) / sum exp(e) over the last dimension."""
-    exponential = torch.exp(e - e.max(dim=-1, keepdim=True).values)
-    return exponential / exponential.sum(dim=-1, keepdim=True)
 
 
 def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) -> Tensor:

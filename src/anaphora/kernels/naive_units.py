@@ -180,3 +180,9 @@ class _Weights:
 def sigmoid(a: Tensor) -> Tensor:
     """1 / (1 + exp(-a))."""
     return 1 / (1 + torch.exp(-a))
+
+
+def softmax(e: Tensor) -> Tensor:
+    """exp(e) / sum exp(e) over the last dimension."""
+    exponential = torch.exp(e - e.max(dim=-1, keepdim=True).values)
+    return exponential / exponential.sum(dim=-1, keepdim=True)

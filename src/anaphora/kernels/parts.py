@@ -22,7 +22,6 @@ from torch import Tensor
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.normalisation import Normal, UnitProducts
 from anaphora.kernels.products import Products
-from anaphora.kernels.scores import Score
 
 _PREVIOUS = "previous "
 
@@ -149,55 +148,6 @@ class Unit:
         product = UnitProducts(products, self.name, self.masked, self.normalised, normals)
         dx_XBG, dstate = self.cell.backward(of_cell, doutputs, product)
         return (dx_XBG,) * len(self.inputs) + tuple(dstate)
-
-
-@dataclass(frozen=True)
-class Attend:
-    """Attention over the positions of a sentence (global span).
-
-        1  e_s = score(query, position s) * scale        -inf behind the end of the sentence
-        2  a   = softmax(e)
-        3  c   = sum_s a_s value_s
-
-    Memory tensors: ``<name>.keys`` as the score lays them out, ``<name>.values`` (B x S x M) and ``<name>.closed``
-    (B x S, true behind the end). It writes ``context`` and ``weights``.
-    """
-
-    name: str
-    score: Score
-    scale: float
-    query: str
-
-    by_sentence: ClassVar[bool] = True
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The query."""
-        return (self.query,)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """Context and weights."""
-        return ("context", "weights")
-
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Any, Tensor]]:
-        """Steps 1 to 3."""
-        product = products.of(self.name)
-        e_XBS, saved = self.score.forward(inputs[0], product)
-        closed_BS = product.sentences("closed", e_XBS.shape[1])
-        e_XBS = (e_XBS * self.scale).masked_fill(closed_BS, -torch.inf)  # 1
-        a_XBS = torch.softmax(e_XBS, -1)  # 2
-        return (product.attend("values", a_XBS), a_XBS), (saved, a_XBS)  # 3
-
-    def backward(
-        self, products: Products, saved: tuple[Any, Tensor], doutputs: tuple[Tensor, ...]
-    ) -> tuple[Tensor, ...]:
-        """Steps 3 to 1 undone; the weights may have a gradient of their own."""
-        product = products.of(self.name)
-        score_saved, a_XBS = saved
-        da_XBS = product.attend_back("values", doutputs[0]) + doutputs[1]  # 3
-        de_XBS = a_XBS * (da_XBS - (a_XBS * da_XBS).sum(-1, keepdim=True))  # 2
-        return (self.score.backward(score_saved, de_XBS * self.scale, product),)  # 1
 
 
 @dataclass(frozen=True)

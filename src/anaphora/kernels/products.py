@@ -21,12 +21,18 @@ from anaphora.kernels.arithmetic import Prepared, prepare
 ROWS = 8
 """A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not."""
 
+_COLUMNS, _RUN = 12, 4
+"""A product less wide than this, over a width that is no multiple of that, does not either (measured with MKL)."""
+
 
 def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
     """y = W a for every row, each with the same bits whatever stands beside it; without a record."""
     shape = a_XK.shape[:-1]
-    flat = _padded(a_XK.reshape(-1, a_XK.shape[-1]), 0)
-    return functional.linear(flat, weight_NK)[: shape.numel()].reshape(*shape, weight_NK.shape[0])
+    columns, width = weight_NK.shape
+    if columns < _COLUMNS and width % _RUN:
+        weight_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns))
+    flat = _padded(a_XK.reshape(-1, width), 0)
+    return functional.linear(flat, weight_NK)[: shape.numel(), :columns].reshape(*shape, columns)
 
 
 class Products:

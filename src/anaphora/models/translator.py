@@ -19,7 +19,7 @@ from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
-from anaphora.nn.output import Output, OutputConfig
+from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
@@ -43,7 +43,7 @@ class TranslatorConfig(Config):
     """What writes the target."""
     attention: AnyAttention = AttentionConfig()
     """How the decoder looks at the source."""
-    output: OutputConfig = OutputConfig()
+    output: AnyOutput = Full()
     """How words are predicted."""
     guide: AnyGuide = NoGuide()
     """Where attention is told to look while training."""
@@ -77,7 +77,7 @@ class Translator(nn.Module):
         )
         self.encoder = config.encoder.build(config.embedding.size)
         self.decoder = Decoder(config.decoder, config.attention, config.embedding.size, self.encoder.gives)
-        self.output = Output(config.output, self.target_embedding, config.decoder.readout_size, target.size)
+        self.output = config.output.build(self.target_embedding, config.decoder.readout_size, target.size)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""

@@ -1,5 +1,12 @@
-"""How a decoder looks at the source: the options, and what they make of weights, step parts, memory and state."""
+"""How a decoder looks at the source: the options, and what they make of weights, step parts, memory and state.
 
+soft      e = score(query, annotation), weights over the positions of a span (Bahdanau et al. 2015, Luong et al.
+          2015, Chorowski et al. 2015, Tu et al. 2016)
+window    Gaussians that move forward over the sentence, without any score (Graves 2013)
+none      the summary of the sentence alone (``bridge.py``)
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -9,8 +16,12 @@ from torch import Tensor
 
 from anaphora.config import Config, by_kind
 from anaphora.errors import ConfigError
-from anaphora.kernels.parts import Attend, Part
+from anaphora.kernels.attention import Attend, Clock
+from anaphora.kernels.parts import Add, Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.scores import AnyScore, General
+from anaphora.kernels.spans import AnySpan, Global
+from anaphora.kernels.weighing import AnyWeighing, Softmax
+from anaphora.kernels.window import Move, Window
 from anaphora.nn.encoders.encoder import Gives
 from anaphora.nn.weights import Matrix
 
@@ -22,22 +33,14 @@ class NoAttention(Config):
     """The kind of attention."""
 
 
-class AttentionConfig(Config):
-    """How the decoder looks at the source."""
+class LookingConfig(Config):
+    """What every kind of attention has."""
 
-    kind: Literal["soft"] = "soft"
-    """The kind of attention: a mean of the annotations, weighted by how well they fit."""
-    score: AnyScore = General()
-    """How well a position fits the query."""
-    span: Literal["global"] = "global"
-    """Which positions are looked at."""
     query: Literal["previous", "current"] = "current"
     """Which state asks: the top layer's before this step, or a new one: the top layer's, or, where the context goes
     into the state, the one that the bottom layer has halfway."""
     context: Literal["state", "output"] = "output"
     """Where the context goes: into the bottom layer's unit (and the output), or into the output alone."""
-    size: int = Field(0, ge=0)
-    """Width of the scoring layer of score "concat"; 0: as wide as the decoder."""
 
     @property
     def halfway(self) -> bool:
@@ -45,24 +48,52 @@ class AttentionConfig(Config):
         return self.query == "current" and self.context == "state"
 
 
+class AttentionConfig(LookingConfig):
+    """How the decoder looks at the source."""
+
+    kind: Literal["soft"] = "soft"
+    """The kind of attention: a mean of the annotations, weighted by how well they fit."""
+    score: AnyScore = General()
+    """How well a position fits the query."""
+    span: AnySpan = Global()
+    """Which positions are looked at."""
+    weights: AnyWeighing = Softmax()
+    """How scores become weights."""
+    size: int = Field(0, ge=0)
+    """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the
+    decoder."""
+
+
+class WindowAttention(LookingConfig):
+    """A decoder that looks through a soft window, which only ever moves forward."""
+
+    kind: Literal["window"]
+    """The kind of attention: a sum of the annotations under Gaussians, without any score."""
+    components: int = Field(10, ge=1)
+    """How many Gaussians the window is the sum of."""
+
+
 def _soft_unless_named(value: Any) -> Any:
     return {"kind": "soft", **value} if isinstance(value, Mapping) else value
 
 
 AnyAttention = Annotated[
-    AttentionConfig | NoAttention, Field(discriminator="kind"), BeforeValidator(_soft_unless_named), by_kind
+    AttentionConfig | WindowAttention | NoAttention,
+    Field(discriminator="kind"),
+    BeforeValidator(_soft_unless_named),
+    by_kind,
 ]
 """Attention as a recipe names it: the table ``[attention]``, or ``attention = "none"``."""
 
 
-class Attention:
+class Attention(ABC):
     """Attention as a decoder asks for it; its weights, memory and signals stand beside those of the decoder."""
 
     name = "attention"
     """In front of the names of its weights and of its memory."""
 
-    def __init__(self, config: AttentionConfig, query: int, gives: Gives) -> None:
-        """``query``: width of the state that asks; ``gives``: what the encoder gives.
+    def __init__(self, config: LookingConfig, gives: Gives) -> None:
+        """``gives``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
@@ -79,33 +110,120 @@ class Attention:
                 'set attention = "none", or encoder.kind = "recurrent".'
             )
         self.config = config
-        self._query, self._memory, self._hidden = query, gives.width, config.size or query
 
+    @abstractmethod
     def matrices(self) -> dict[str, Matrix]:
         """Its weights.
 
         Raises:
-            ConfigError: the score cannot compare a query and an annotation of these widths.
+            ConfigError: it needs a query and annotations of other widths.
         """
-        shapes = self.config.score.weights(self._query, self._memory, self._hidden)
-        return {f"{self.name}.{short}": Matrix(*shape) for short, shape in shapes.items()}
 
+    @abstractmethod
     def parts(self, query: str) -> tuple[Part, ...]:
         """From the signal ``query`` to the signals ``context`` and ``weights``."""
-        score = self.config.score
-        scale = score.width(self._query, self._hidden) ** -0.5 if score.scaled else 1.0
-        return (Attend(self.name, score, scale, query),)
 
     def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The memory of a batch: what does not depend on the step; ``weights`` are those of the whole decoder."""
-        own = {n.removeprefix(f"{self.name}."): w for n, w in weights.items() if n.startswith(f"{self.name}.")}
+        """The memory of a batch: what does not depend on the step; ``weights`` are those of the whole decoder.
+
+        Annotations stand in the order of the sentence, from whichever end the encoder read it.
+        """
         positions_S = torch.arange(annotations_BSM.shape[1], device=annotations_BSM.device)
+        lengths_B1 = lengths_B.to(positions_S.device).unsqueeze(1)
         return {
-            f"{self.name}.keys": self.config.score.prepare(annotations_BSM, own),
             f"{self.name}.values": annotations_BSM,
-            f"{self.name}.closed": positions_S >= lengths_B.to(positions_S.device).unsqueeze(1),
+            f"{self.name}.closed": positions_S >= lengths_B1,
+            f"{self.name}.length": lengths_B1,
         }
 
+    @abstractmethod
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
-        """What it carries from step to step, before the first: B x width by signal. Its scores carry nothing."""
-        return {}
+        """What it carries from step to step, before the first: B x width by signal."""
+
+
+class SoftAttention(Attention):
+    """Attention by a score, over a span."""
+
+    def __init__(self, config: AttentionConfig, query: int, gives: Gives) -> None:
+        """``query``: width of the state that asks; ``gives``: what the encoder gives.
+
+        Raises:
+            ConfigError: the options do not go together.
+        """
+        super().__init__(config, gives)
+        self._score, self._span, self._weighing = config.score, config.span, config.weights
+        self._query, self._memory, self._hidden = query, gives.width, config.size or query
+
+    def matrices(self) -> dict[str, Matrix]:
+        """Those of the score, and those of the span."""
+        shapes = self._score.weights(self._query, self._memory, self._hidden)
+        shapes |= self._span.weights(self._query, self._hidden)
+        return {
+            f"{self.name}.{short}": Matrix(shape[0], shape[1] if shape[1:] else 0) for short, shape in shapes.items()
+        }
+
+    def parts(self, query: str) -> tuple[Part, ...]:
+        """Attend, with what counts steps or sums up weights where score or span look at it."""
+        scale = self._score.width(self._query, self._hidden) ** -0.5 if self._score.scaled else 1.0
+        attend = Attend(self.name, self._score, self._span, self._weighing, scale, query)
+        clock = (Clock(),) if "clock" in attend.reads else ()
+        covered = previous("coverage")
+        coverage = (Add("coverage", (covered, "weights"), "coverage"),) if covered in attend.reads else ()
+        return (*clock, attend, *coverage)
+
+    def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The memory of a batch; a sentence longer than the score can tell apart is cut for it."""
+        own = {n.removeprefix(f"{self.name}."): w for n, w in weights.items() if n.startswith(f"{self.name}.")}
+        keys = {f"{self.name}.{short}": block for short, block in self._score.prepare(annotations_BSM, own).items()}
+        return keys | super().prepare(annotations_BSM, self._score.reach(lengths_B), weights)
+
+    def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
+        """Weights of 1 at the first position; no coverage yet; step 0."""
+        sentences, positions = annotations_BSM.shape[:2]
+        carried = {signal_of(read) for part in self.parts("asks") for read in part.reads if is_previous(read)}
+        widths = {"weights": positions, "coverage": positions, "clock": 1}
+        state = {signal: annotations_BSM.new_zeros(sentences, widths[signal]) for signal in widths if signal in carried}
+        if "weights" in state:
+            state["weights"][:, 0] = 1
+        return state
+
+
+class SoftWindow(Attention):
+    """Attention by a soft window."""
+
+    def __init__(self, config: WindowAttention, query: int, gives: Gives) -> None:
+        """``query``: width of the state that asks; ``gives``: what the encoder gives.
+
+        Raises:
+            ConfigError: the options do not go together.
+        """
+        super().__init__(config, gives)
+        self._query, self._components = query, config.components
+
+    def matrices(self) -> dict[str, Matrix]:
+        """The projection of the query, in the blocks alpha, beta, kappa."""
+        rows = 3 * self._components
+        return {"window.weight": Matrix(rows, self._query, 3), "window.bias": Matrix(rows)}
+
+    def parts(self, query: str) -> tuple[Part, ...]:
+        """The projection, and the window moved and looked through."""
+        return Project("window", query, "window.hat", True), Move("move", "window.hat"), Window(self.name, "window.hat")
+
+    def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
+        """All Gaussians in front of the first position."""
+        return {"kappa": annotations_BSM.new_zeros(len(annotations_BSM), self._components)}
+
+
+def attention_of(config: AnyAttention, query: int, gives: Gives) -> Attention | None:
+    """The attention of a decoder whose state is ``query`` wide, over what an encoder ``gives``; None without.
+
+    Raises:
+        ConfigError: the options do not go together.
+    """
+    match config:
+        case AttentionConfig():
+            return SoftAttention(config, query, gives)
+        case WindowAttention():
+            return SoftWindow(config, query, gives)
+        case NoAttention():
+            return None

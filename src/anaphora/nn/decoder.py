@@ -29,7 +29,7 @@ from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.products import linear
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
-from anaphora.nn.attention import AnyAttention, Attention, NoAttention
+from anaphora.nn.attention import AnyAttention, NoAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, Gives
 from anaphora.nn.readout import Context, Readout, ReadoutConfig
@@ -60,7 +60,7 @@ class Decoder(nn.Module):
         """
         super().__init__()
         self.config = config
-        self.attention = None if isinstance(attention, NoAttention) else Attention(attention, config.size, gives)
+        self.attention = attention_of(attention, config.size, gives)
         self.bridge = Bridge(config, config.cell, config.layers, config.size, config.bias, gives)
         _check_source(config, attention)
         self._readout = Readout(config, config.size, config.bias, self._context)

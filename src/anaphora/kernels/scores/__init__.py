@@ -8,9 +8,11 @@ from anaphora.config import by_kind
 from anaphora.kernels.scores.concat import Concat
 from anaphora.kernels.scores.dot import Dot
 from anaphora.kernels.scores.general import General
+from anaphora.kernels.scores.hybrid import Hybrid
+from anaphora.kernels.scores.location import Location
 from anaphora.kernels.scores.score import Score
 
-AnyScore = Annotated[Dot | General | Concat, Field(discriminator="kind"), by_kind]
+AnyScore = Annotated[Dot | General | Concat | Location | Hybrid, Field(discriminator="kind"), by_kind]
 """A score as a recipe names it: ``"general"``, or ``{kind = "general", scaled = true}``."""
 
-__all__ = ["AnyScore", "Concat", "Dot", "General", "Score"]
+__all__ = ["AnyScore", "Concat", "Dot", "General", "Hybrid", "Location", "Score"]

@@ -1,7 +1,7 @@
 """score(h, hs) = h' hs (Luong, Pham and Manning 2015, section 3.1)."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 
@@ -16,9 +16,7 @@ class Dot(Score):
     kind: Literal["dot"] = "dot"
     """The score's name."""
 
-    keys: ClassVar[str] = "BAS"
-
-    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, int]]:
+    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """None."""
         if query != memory:
             raise ConfigError(
@@ -31,14 +29,14 @@ class Dot(Score):
         """Q."""
         return query
 
-    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
+    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The annotations themselves."""
-        return memory_BSM.transpose(1, 2)
+        return {"keys": memory_BSM.transpose(1, 2)}
 
-    def forward(self, query_XBQ: Tensor, product: PartProducts) -> tuple[Tensor, None]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, None]:
         """e = h' hs."""
         return product.attend("keys", query_XBQ), None
 
-    def backward(self, saved: None, de_XBS: Tensor, product: PartProducts) -> Tensor:
+    def backward(self, saved: None, de_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
         """dh = sum_s de_s hs; dhs = de_s h after the loop."""
-        return product.attend_back("keys", de_XBS)
+        return (product.attend_back("keys", de_XBS),)

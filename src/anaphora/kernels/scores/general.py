@@ -4,7 +4,7 @@ W hs does not depend on the step, so it is made once a batch; what is left is a 
 """
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 from torch.nn import functional
@@ -19,9 +19,7 @@ class General(Score):
     kind: Literal["general"] = "general"
     """The score's name."""
 
-    keys: ClassVar[str] = "BAS"
-
-    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, int]]:
+    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """W, Q x M."""
         return {"memory": (query, memory)}
 
@@ -29,14 +27,14 @@ class General(Score):
         """Q."""
         return query
 
-    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
+    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """W hs for every position."""
-        return functional.linear(memory_BSM, weights["memory"]).transpose(1, 2)
+        return {"keys": functional.linear(memory_BSM, weights["memory"]).transpose(1, 2)}
 
-    def forward(self, query_XBQ: Tensor, product: PartProducts) -> tuple[Tensor, None]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, None]:
         """e = h' (W hs)."""
         return product.attend("keys", query_XBQ), None
 
-    def backward(self, saved: None, de_XBS: Tensor, product: PartProducts) -> Tensor:
+    def backward(self, saved: None, de_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
         """dh = sum_s de_s (W hs); d(W hs) = de_s h after the loop."""
-        return product.attend_back("keys", de_XBS)
+        return (product.attend_back("keys", de_XBS),)

@@ -5,7 +5,7 @@ A new score is one file like ``general.py`` and one line in ``__init__.py``.
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 
@@ -19,11 +19,13 @@ class Score(Config):
     scaled: bool = False
     """Divide the score by the square root of the width that it sums over."""
 
-    keys: ClassVar[str]
-    """How the keys lie in memory: "BAS" to be multiplied with, "BSA" to be added to."""
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The signals that it reads beside the query: what it carries from step to step."""
+        return ()
 
     @abstractmethod
-    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, int]]:
+    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """Shapes of the weights that it needs, by name; ``hidden`` is the width of a scoring layer that has one.
 
         Raises:
@@ -34,14 +36,18 @@ class Score(Config):
     def width(self, query: int, hidden: int) -> int:
         """The width that the score sums over."""
 
-    @abstractmethod
-    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
-        """The keys of a batch: whatever of the score does not depend on the query, once for all steps."""
+    def reach(self, lengths_B: Tensor) -> Tensor:
+        """How many positions of sentences this long it can tell apart: all of them."""
+        return lengths_B
 
     @abstractmethod
-    def forward(self, query_XBQ: Tensor, product: PartProducts) -> tuple[Tensor, Any]:
+    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Memory tensors of a batch: whatever of the score does not depend on the step."""
+
+    @abstractmethod
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, Any]:
         """The scores e_XBS, before scaling, and what ``backward`` needs."""
 
     @abstractmethod
-    def backward(self, saved: Any, de_XBS: Tensor, product: PartProducts) -> Tensor:
-        """The gradient of the scores gives that of the query (and, recorded in ``product``, those of the rest)."""
+    def backward(self, saved: Any, de_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+        """The gradient of the scores gives those of the query and of ``beside`` (and records those of the rest)."""

@@ -1,0 +1,115 @@
+"""Attention as parts of a step: scores over the positions of a sentence, their weights, and the sum of its values.
+
+What is carried from step to step are signals like any other (``previous``): the weights themselves, their sum so far,
+the number of the step. So a score or a span that looks back brings its loop with it, and one that does not leaves
+attention to all steps at once.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.parts import previous
+from anaphora.kernels.products import Products
+from anaphora.kernels.scores import Score
+from anaphora.kernels.spans import Span
+from anaphora.kernels.weighing import Weighing
+
+
+class Attended(NamedTuple):
+    """What going back needs."""
+
+    of_score: Any
+    of_span: Any
+    of_weighing: Any
+    shares_XBS: Tensor
+    """What the scores became, before the factor of the span."""
+    factor_XBS: Tensor | None
+
+
+@dataclass(frozen=True)
+class Attend:
+    """Attention over the positions of a sentence.
+
+        1  e_s = score(query, position s) * scale        -inf where the span is closed, and behind the end
+        2  b   = softmax(e)                               or another weighing
+        3  a_s = g_s b_s                                  g is the factor of the span, if it has one
+        4  c   = sum_s a_s value_s
+
+    Memory tensors: what the score prepares, ``<name>.values`` (B x S x M), ``<name>.closed`` (B x S, true behind the
+    end) and ``<name>.length`` (B x 1, the open positions). It writes ``context`` and ``weights``.
+    """
+
+    name: str
+    score: Score
+    span: Span
+    weighing: Weighing
+    scale: float
+    query: str
+
+    by_sentence: ClassVar[bool] = True
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The query, and what score and span read beside it."""
+        return (self.query, *self.score.beside, *self.span.beside)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Context and weights."""
+        return ("context", "weights")
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Attended]:
+        """Steps 1 to 4."""
+        product = products.of(self.name)
+        query_XBQ, *beside = inputs
+        to_score = len(self.score.beside)
+        (closed_XBS, g_XBS), of_span = self.span.forward(query_XBQ, tuple(beside[to_score:]), product)
+        e_XBS, of_score = self.score.forward(query_XBQ, tuple(beside[:to_score]), product)
+        e_XBS = (e_XBS * self.scale).masked_fill(closed_XBS, -torch.inf)  # 1
+        b_XBS, of_weighing = self.weighing.forward(e_XBS)  # 2
+        a_XBS = b_XBS if g_XBS is None else b_XBS * g_XBS  # 3
+        saved = Attended(of_score, of_span, of_weighing, b_XBS, g_XBS)
+        return (product.attend("values", a_XBS), a_XBS), saved  # 4
+
+    def backward(self, products: Products, saved: Attended, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+        """Steps 4 to 1 undone; the weights may have a gradient of their own."""
+        product = products.of(self.name)
+        of_score, of_span, of_weighing, b_XBS, g_XBS = saved
+        da_XBS = product.attend_back("values", doutputs[0]) + doutputs[1]  # 4
+        db_XBS = da_XBS if g_XBS is None else da_XBS * g_XBS  # 3
+        de_XBS = self.weighing.backward(of_weighing, b_XBS, db_XBS)  # 2
+        dquery_XBQ, *dbeside = self.score.backward(of_score, de_XBS * self.scale, product)  # 1
+        if g_XBS is None:
+            return (dquery_XBQ, *dbeside, *(None for _ in self.span.beside))
+        through_span_XBQ, *dspan = self.span.backward(of_span, da_XBS * b_XBS, product)
+        return (dquery_XBQ + through_span_XBQ, *dbeside, *dspan)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """t = t_{t-1} + 1: the number of the step, 1 at the first where ``clock`` starts from 0."""
+
+    name: str = "clock"
+
+    by_sentence: ClassVar[bool] = False
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The number of the step before."""
+        return (previous("clock"),)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """That of this step."""
+        return ("clock",)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+        """t + 1."""
+        return (inputs[0] + 1,), None
+
+    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+        """Nobody derives by the number of a step."""
+        return (None,)

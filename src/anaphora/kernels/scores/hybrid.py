@@ -1,0 +1,80 @@
+"""e_s = v' tanh(W h + V hs + U f_s + b), where f_s is what filters see in the weights of the step before, around s.
+
+It is the hybrid attention of Chorowski et al. (2015, equations 8 and 9): content and location. Without V hs it is their
+location-based attention. A filter sees R = 2 r + 1 positions, with zeros beyond the two ends of the sentence.
+
+    1  f_s = sum_j F_j a_{t-1, s+j}          j = -r .. r, a vector of one number a filter
+    2  z_s = W_q h (+ k_s) + U f_s + b       k_s = W_m hs, once a batch
+    3  e_s = v' tanh(z_s)
+
+a_0 is 1 at the first position.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from anaphora.kernels.parts import previous
+from anaphora.kernels.products import PartProducts
+from anaphora.kernels.scores.additive import Additive
+
+
+class Hybrid(Additive):
+    """The score that sees where the step before looked."""
+
+    kind: Literal["hybrid"] = "hybrid"
+    """The score's name."""
+    content: bool = True
+    """Whether it sees the annotation too; without, it knows the query and the weights before alone."""
+    filters: int = Field(10, ge=1)
+    """How many filters the weights before go through."""
+    radius: int = Field(5, ge=0)
+    """How many positions a filter sees on either side."""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The weights of the step before."""
+        return (previous("weights"),)
+
+    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
+        """W_q, F, U, b and v, with A = ``hidden``; W_m."""
+        shapes: dict[str, tuple[int, ...]] = {
+            "query": (hidden, query),
+            "filters": (self.filters, 2 * self.radius + 1),
+            "location": (hidden, self.filters),
+            "bias": (hidden,),
+            "v": (1, hidden),
+        }
+        return shapes | ({"memory": (hidden, memory)} if self.content else {})
+
+    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """W_m hs for every position."""
+        return {"keys": functional.linear(memory_BSM, weights["memory"])} if self.content else {}
+
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, Tensor]:
+        """Steps 1 to 3."""
+        (before_XBS,) = beside
+        seen_XBSR = functional.pad(before_XBS, (self.radius, self.radius)).unfold(-1, 2 * self.radius + 1, 1)
+        f_XBSF = product("filters", seen_XBSR)  # 1
+        z_XBSA = product("location", f_XBSF)  # 2
+        z_XBSA = z_XBSA + (product("query", query_XBQ) + product.vector("bias")).unsqueeze(2)
+        if self.content:
+            z_XBSA = z_XBSA.add_(product.sentences("keys", query_XBQ.shape[1]))
+        return self.layer(z_XBSA, product)  # 3
+
+    def backward(self, saved: Tensor, de_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+        """Steps 3 to 1 undone."""
+        dz_XBSA = self.layer_back(saved, de_XBS, product)  # 3
+        dq_XBA = dz_XBSA.sum(2)
+        product.add_gradient("bias", dq_XBA.sum((0, 1)))  # 2
+        if self.content:
+            product.add_gradient("keys", dz_XBSA[0] if len(dz_XBSA) == 1 else dz_XBSA.sum(0))
+        dseen_XBSR = product.back("filters", product.back("location", dz_XBSA))  # 1
+        positions = de_XBS.shape[-1]
+        dbefore = dseen_XBSR.new_zeros(*de_XBS.shape[:-1], positions + 2 * self.radius)
+        for place in range(2 * self.radius + 1):
+            dbefore[..., place : place + positions] += dseen_XBSR[..., place]
+        return product.back("query", dq_XBA), dbefore[..., self.radius : self.radius + positions]

@@ -1,0 +1,49 @@
+"""e = W_a h: a score for every place in a sentence, whatever stands there (Luong, Pham and Manning 2015, section 3.1).
+
+W_a has a row for each of the first L places. What a sentence has behind them is never looked at, as in the paper; a
+shorter sentence has no use for the last rows.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from anaphora.kernels.products import PartProducts
+from anaphora.kernels.scores.score import Score
+
+
+class Location(Score):
+    """The score that knows the query and the place alone."""
+
+    kind: Literal["location"] = "location"
+    """The score's name."""
+    longest: int = Field(128, ge=1)
+    """How many positions have a score, counted from the start of a sentence; none behind them is ever looked at."""
+
+    def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
+        """W_a, L x Q."""
+        return {"places": (self.longest, query)}
+
+    def width(self, query: int, hidden: int) -> int:
+        """Q."""
+        return query
+
+    def reach(self, lengths_B: Tensor) -> Tensor:
+        """At most L."""
+        return lengths_B.clamp(max=self.longest)
+
+    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Nothing: what stands at a position has no part in it."""
+        return {}
+
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, None]:
+        """E = W_a h, as wide as the memory."""
+        positions = product.sentences("closed", 1).shape[-1]
+        return functional.pad(product("places", query_XBQ), (0, positions - self.longest)), None
+
+    def backward(self, saved: None, de_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+        """dh = W_a' de, with nothing for the places that this batch has not."""
+        return (product.back("places", functional.pad(de_XBS, (0, self.longest - de_XBS.shape[-1]))),)

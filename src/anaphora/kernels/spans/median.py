@@ -1,0 +1,38 @@
+"""A window around the median of the weights of the step before (Chorowski et al. 2015, section 2.3, "windowing").
+
+    1  p   = the first position up to which half of the weights of the step before lie
+    2  the positions p - w .. p + w - 1 are open
+
+Which positions are open has no gradient.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+from torch import Tensor
+
+from anaphora.kernels.parts import previous
+from anaphora.kernels.products import PartProducts
+from anaphora.kernels.spans.span import Focus, Span, positions
+
+
+class Median(Span):
+    """The window that stays where the step before looked."""
+
+    kind: Literal["median"] = "median"
+    """The span's name."""
+    window: int = Field(10, ge=2)
+    """w: how many positions are looked at before the middle of what the step before looked at; from there on, as many.
+    With less than 2 the window could never move on."""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The weights of the step before; at first 1 at the first position."""
+        return (previous("weights"),)
+
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Focus, None]:
+        """Steps 1 and 2."""
+        closed_BS, s_S = positions(product, query_XBQ.shape[1])
+        so_far_XBS = beside[0].cumsum(-1)
+        p_XB1 = (2 * so_far_XBS < so_far_XBS[..., -1:]).sum(-1, keepdim=True) + 1  # 1
+        return Focus(closed_BS | (s_S < p_XB1 - self.window) | (s_S >= p_XB1 + self.window), None), None  # 2

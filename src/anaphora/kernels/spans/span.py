@@ -1,0 +1,49 @@
+"""What a span is to attention: which positions a step looks at, and how the weight falls off between them.
+
+A new span is one file like ``local.py`` and one line in ``__init__.py``. Positions count from 1, as in the papers.
+"""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.config import Config
+from anaphora.kernels.products import PartProducts
+
+
+class Focus(NamedTuple):
+    """Where a step may look."""
+
+    closed_XBS: Tensor
+    """True for positions that are not looked at, at least those behind the end; X may be left out."""
+    factor_XBS: Tensor | None
+    """What the weight of each open position is multiplied by; None is 1."""
+
+
+class Span(Config):
+    """One way to choose positions."""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The signals that it reads beside the query."""
+        return ()
+
+    def weights(self, query: int, hidden: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the weights that it needs, by name; ``hidden`` is the width of a layer of its own."""
+        return {}
+
+    @abstractmethod
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Focus, Any]:
+        """Where to look, and what ``backward`` needs. Every sentence keeps at least one open position."""
+
+    def backward(self, saved: Any, dfactor_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+        """The gradient of the factor gives those of the query and of ``beside``; asked for where there is a factor."""
+        raise NotImplementedError
+
+
+def positions(product: PartProducts, rows: int) -> tuple[Tensor, Tensor]:
+    """Which positions lie behind the end (B x S), and the positions 1 .. S, as numbers that distances are made of."""
+    closed_BS = product.sentences("closed", rows)
+    return closed_BS, torch.arange(1, closed_BS.shape[1] + 1, device=closed_BS.device)

@@ -1,0 +1,19 @@
+"""Every position of the sentence (Bahdanau, Cho and Bengio 2015; "global" in Luong, Pham and Manning 2015)."""
+
+from typing import Literal
+
+from torch import Tensor
+
+from anaphora.kernels.products import PartProducts
+from anaphora.kernels.spans.span import Focus, Span
+
+
+class Global(Span):
+    """The whole sentence."""
+
+    kind: Literal["global"] = "global"
+    """The span's name."""
+
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Focus, None]:
+        """All positions up to the end."""
+        return Focus(product.sentences("closed", query_XBQ.shape[1]), None), None

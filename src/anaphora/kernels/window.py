@@ -1,0 +1,113 @@
+"""The soft window that moves forward over a sentence (Graves 2013, section 5.1), as parts of a step.
+
+K Gaussians stand at kappa, which only ever grows; there is no score, and the weights need not sum to 1. A projection of
+the query, in the blocks alpha, beta, kappa, comes before the two parts.
+
+    1  kappa_t = kappa_{t-1} + exp(khat)                     Move; kappa_0 = 0
+    2  alpha, beta = exp(ahat), exp(bhat)                    Window
+    3  d_ks  = kappa_k - s                                   positions count from 1
+       E_ks  = exp(-beta_k d_ks^2)
+    4  phi_s = sum_k alpha_k E_ks                            0 behind the end of the sentence
+    5  c     = sum_s phi_s value_s
+
+What the two parts share is read as one signal, so a decoder without feeding finds all its windows at once: only Move
+has to wait for the step before.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.parts import previous
+from anaphora.kernels.products import Products
+
+
+@dataclass(frozen=True)
+class Move:
+    """Step 1: where the Gaussians stand."""
+
+    name: str
+    source: str
+
+    by_sentence: ClassVar[bool] = False
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The projected query, and where they stood."""
+        return (self.source, previous("kappa"))
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Where they stand."""
+        return ("kappa",)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+        """Step 1."""
+        hat_XBP, before_XBK = inputs
+        step_XBK = torch.exp(hat_XBP.chunk(3, -1)[2])
+        return (before_XBK + step_XBK,), step_XBK
+
+    def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Step 1 undone; the first two blocks have no part in it."""
+        (dkappa_XBK,) = doutputs
+        none_XBK = torch.zeros_like(dkappa_XBK)
+        return torch.cat([none_XBK, none_XBK, dkappa_XBK * saved], -1), dkappa_XBK
+
+
+class Seen(NamedTuple):
+    """What going back needs."""
+
+    alpha_XBK1: Tensor
+    beta_XBK1: Tensor
+    d_XBKS: Tensor
+    E_XBKS: Tensor
+
+
+@dataclass(frozen=True)
+class Window:
+    """Steps 2 to 5, over the memory tensors ``<name>.values`` and ``<name>.closed``; writes context and weights."""
+
+    name: str
+    source: str
+
+    by_sentence: ClassVar[bool] = True
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The projected query, and where the Gaussians stand."""
+        return (self.source, "kappa")
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Context and weights."""
+        return ("context", "weights")
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Seen]:
+        """Steps 2 to 5."""
+        product = products.of(self.name)
+        hat_XBP, kappa_XBK = inputs
+        closed_BS = product.sentences("closed", hat_XBP.shape[1])
+        s_S = torch.arange(1, closed_BS.shape[1] + 1, device=closed_BS.device)
+        alpha_XBK1, beta_XBK1, _ = torch.exp(hat_XBP).unsqueeze(-1).chunk(3, -2)  # 2
+        d_XBKS = kappa_XBK.unsqueeze(-1) - s_S  # 3
+        E_XBKS = torch.exp(-beta_XBK1 * (d_XBKS * d_XBKS))
+        phi_XBS = (alpha_XBK1 * E_XBKS).sum(-2).masked_fill(closed_BS, 0)  # 4
+        saved = Seen(alpha_XBK1, beta_XBK1, d_XBKS, E_XBKS)
+        return (product.attend("values", phi_XBS), phi_XBS), saved  # 5
+
+    def backward(self, products: Products, saved: Seen, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Steps 5 to 2 undone; the weights may have a gradient of their own."""
+        product = products.of(self.name)
+        alpha_XBK1, beta_XBK1, d_XBKS, E_XBKS = saved
+        closed_BS = product.sentences("closed", d_XBKS.shape[1])
+        dphi_XBS = (product.attend_back("values", doutputs[0]) + doutputs[1]).masked_fill(closed_BS, 0)  # 5
+        dfirst_XBKS = dphi_XBS.unsqueeze(-2) * E_XBKS  # 4
+        dalpha_XBK = dfirst_XBKS.sum(-1)
+        dm_XBKS = dfirst_XBKS * alpha_XBK1  # 3, of m = -beta d^2
+        dbeta_XBK = -(dm_XBKS * d_XBKS * d_XBKS).sum(-1)
+        dkappa_XBK = (dm_XBKS * d_XBKS).sum(-1) * (-2 * beta_XBK1.squeeze(-1))
+        dahat_XBK = dalpha_XBK * alpha_XBK1.squeeze(-1)  # 2
+        dbhat_XBK = dbeta_XBK * beta_XBK1.squeeze(-1)
+        return torch.cat([dahat_XBK, dbhat_XBK, torch.zeros_like(dkappa_XBK)], -1), dkappa_XBK
