@@ -14,6 +14,7 @@ from pydantic import Field
 from anaphora.config import Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
+from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import TextCoder
 from anaphora.text.rare import AnnotatedCoder, NumberingCoder, Rare, annotations
@@ -97,7 +98,14 @@ class Character(TextUnits):
     """Characters seen less often than this in the training text become ``<unk>``."""
 
 
-AnyUnits = Bpe | Unigram | Word | Character
+class Byte(TextUnits):
+    """Single bytes of UTF-8, the same ones for every text and side."""
+
+    units: Literal["byte"] = "byte"
+    """What a text is cut into."""
+
+
+AnyUnits = Bpe | Unigram | Word | Character | Byte
 TextConfig = Annotated[AnyUnits, Field(discriminator="units")]
 """The ``[text]`` table."""
 
@@ -110,7 +118,7 @@ def fit(
     languages: Mapping[str, str] | None = None,
     dictionary: Mapping[str, str] | None = None,
 ) -> dict[str, TextCoder]:
-    """Learn a coder for every side from its training text; with ``joint`` all sides get the same object.
+    """Learn a coder for every side from its training text; with ``joint``, and for bytes, all get the same object.
 
     ``languages`` has the two-letter code of each side, for words; English where it is missing. ``dictionary``, from
     source words to target words, is that of a target whose rare words are annotated. Raises DataError for a
@@ -122,6 +130,8 @@ def fit(
             side: _learn_words(config, side, lines, codes.get(side, "en"), dictionary or {})
             for side, lines in sides.items()
         }
+    if isinstance(config, Byte):
+        return dict.fromkeys(sides, ByteCoder(lowercase=config.lowercase))
     if config.joint:
         coder = _learn(config, dict(sides), report)
         return dict.fromkeys(sides, coder)
@@ -247,6 +257,8 @@ def _load_one(config: AnyUnits, side: str, path: Path, entry: Mapping[str, Any])
         coder = CharacterCoder.deserialise(data, lowercase=config.lowercase)
     elif isinstance(config, Word) and config.rare != "none" and side == "target":
         coder = AnnotatedCoder.restored(data, config.rare, lowercase=config.lowercase, tokenise=config.tokenise)
+    elif isinstance(config, Byte):
+        coder = ByteCoder.deserialise(data, lowercase=config.lowercase)
     elif isinstance(config, Word):
         kind = NumberingCoder if config.rare == "copyable" else WordCoder
         coder = kind.deserialise(data, lowercase=config.lowercase, tokenise=config.tokenise)
