@@ -61,7 +61,7 @@ def _shares(known_KX: Tensor, weights_K: Tensor) -> Tensor:
 
 def _log_of_sum(logs_KX: Tensor) -> Tensor:
     """ln of the sum of exponentials over the sources."""
-    top_X = logs_KX.amax(dim=0)
+    top_X = logs_KX.amax(dim=0).clamp(min=torch.finfo(logs_KX.dtype).min)  # where all are -inf, so is the sum
     return _in_order((logs_KX - top_X).exp_()).log_().add_(top_X)
 
 

@@ -64,7 +64,7 @@ def _mean(log_probs: list[Tensor], mean: Mean) -> Tensor:
     """The mean of rows of log-probabilities; one member after the other, so no row depends on those beside it."""
     if mean == "geometric":
         return sum(log_probs[1:], log_probs[0]) / len(log_probs)
-    top_NV = torch.stack(log_probs).amax(0)
+    top_NV = torch.stack(log_probs).amax(0).clamp(min=torch.finfo(torch.float64).min)  # what no member may write
     p_NV = torch.zeros_like(top_NV)
     for log_probs_NV in log_probs:
         p_NV += (log_probs_NV - top_NV).exp()
