@@ -57,10 +57,7 @@ def run(
     ] = None,
     vocabulary: Annotated[
         str,
-        typer.Option(
-            metavar="keep|extend|only",
-            help="With --from: what becomes of the older run's vocabulary; only: no weights.",
-        ),
+        typer.Option(metavar="keep|extend|only", help="With --from: its vocabulary kept, extended, or taken alone."),
     ] = "keep",
 ) -> None:
     """Train a recipe on its corpus or on your own text, into a run folder."""
