@@ -20,7 +20,8 @@ from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.outputs import AnyOutput, Full, Shortlist
-from anaphora.nn.randomness import generator
+from anaphora.nn.randomness import draw_from, generator
+from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
 
@@ -95,6 +96,9 @@ class Translator(nn.Module):
         memory, first = self.encode(batch)
         ids_TB = batch.targets.ids_BT.T
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
+        sampling = self.config.decoder.scheduled_sampling
+        if self.training and not isinstance(sampling, NoSampling):
+            shifted_TB = self._partly_its_own(shifted_TB, memory, first, sampling)
         x_TBD = self.target_embedding.vectors(shifted_TB, "target")
         states_TBH, weights_TBS = self.decoder(x_TBD, batch.targets.lengths_B, first, memory)
         loss = self.output.loss(states_TBH, batch.targets)
@@ -114,6 +118,24 @@ class Translator(nn.Module):
         x_SBD = self.source_embedding.vectors(source.ids_BT.T, "source")
         encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B)
         return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded, source.lengths_B)
+
+    @torch.no_grad()
+    def _partly_its_own(
+        self, shifted_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
+    ) -> Tensor:
+        """Target words, some of them as the decoder itself would have them."""
+        source, update = draw_from("scheduled sampling")
+        stepper, state = self.stepper(), TranslatorState(first)
+
+        def advance(ids_B: Tensor) -> Tensor:
+            nonlocal state
+            step = stepper.advance(TranslatorMemory(memory, None), state, ids_B)
+            state = step.state
+            return step.log_probs_NV
+
+        read_TB = mixed(shifted_TB, advance, sampling.chance(update), sampling.draw, source)
+        self.train()
+        return read_TB.clone()  # an ordinary tensor again, which a gradient may remember
 
     def stepper(self) -> "TranslatorStepper":
         """The translator one step at a time; puts it into evaluation mode."""
