@@ -20,7 +20,7 @@ from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.outputs import AnyOutput, Full, Shortlist
-from anaphora.nn.randomness import draw_from, generator
+from anaphora.nn.randomness import generator, present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
@@ -121,10 +121,9 @@ class Translator(nn.Module):
 
     @torch.no_grad()
     def _partly_its_own(
-        self, shifted_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
+        self, true_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
     ) -> Tensor:
-        """Target words, some of them as the decoder itself would have them."""
-        source, update = draw_from("scheduled sampling")
+        """Target words to read, some of them as the decoder itself would have them."""
         stepper, state = self.stepper(), TranslatorState(first)
 
         def advance(ids_B: Tensor) -> Tensor:
@@ -133,7 +132,11 @@ class Translator(nn.Module):
             state = step.state
             return step.log_probs_NV
 
-        read_TB = mixed(shifted_TB, advance, sampling.chance(update), sampling.draw, source)
+        def drawn(what: str) -> Tensor:
+            return uniform_draws(f"scheduled sampling.{what}", true_TB.numel()).view(true_TB.shape).to(true_TB.device)
+
+        kept_TB = drawn("kept") < sampling.chance(present_update())
+        read_TB = mixed(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)
         self.train()
         return read_TB.clone()  # an ordinary tensor again, which a gradient may remember
 
