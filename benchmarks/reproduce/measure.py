@@ -16,7 +16,7 @@ Figures = dict[str, float]
 def measure(path: Path, report: Report) -> Figures:
     """The figures of the run's own first test part, of its validation, and of its size.
 
-    ``bleu`` and ``chrf`` are under the conditions that the experiment names; ``bleu, 11-20`` is of sources as long.
+    ``bleu`` and ``chrf`` are under the conditions that the experiment names, "bleu, source 11-20 words" of those alone.
     """
     found = about(path)
     figures: Figures = {"parameters": found.total_parameters}

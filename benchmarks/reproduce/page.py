@@ -50,7 +50,7 @@ def _by_length(table: Table, by_system: Mapping[str, Sequence[Result]]) -> Itera
     groups = [name for name in dict.fromkeys(every) if name.startswith("bleu, ")]
     if not groups:
         return
-    yield "| BLEU by words of the source | " + " | ".join(group.removeprefix("bleu, ") for group in groups) + " |"
+    yield "| BLEU by length | " + " | ".join(group.removeprefix("bleu, ") for group in groups) + " |"
     yield "| " + " | ".join(["---"] * (len(groups) + 1)) + " |"
     for system in table.systems:
         found = by_system.get(system.name, ())

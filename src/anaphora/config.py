@@ -53,6 +53,15 @@ by_kind = BeforeValidator(_name_alone)
 """
 
 
+def by_kind_or(kind: str) -> BeforeValidator:
+    """``by_kind`` for a union whose ``kind`` was there before the others: a table that does not say its kind is it."""
+
+    def named(value: Any) -> Any:
+        return {"kind": kind, **value} if isinstance(value, Mapping) else _name_alone(value)
+
+    return BeforeValidator(named)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint " Did you mean 'x'?" when a known name is close, else nothing."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)

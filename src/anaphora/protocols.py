@@ -35,6 +35,9 @@ class Sequence:
     """int64, at least 1."""
     weights_B: Tensor | None = None
     """Of targets: what the loss of each row is multiplied by; None is 1 for every row."""
+    words_C: Tensor | None = None
+    """Of targets: the different words of the batch's partition of the corpus, all targets among them, for outputs that
+    are trained by partitions; None where the corpus was not cut into any."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,12 @@ class Batch:
     """bool: this row goes on where the same row of the previous batch stopped."""
     rate: float = 1.0
     """What the learning rate of the update with it is multiplied by."""
+    links_BTS: Tensor | None = None
+    """float32: the shares that the word links of every target position give to the positions of the inputs; a row sums
+    to 1, or to 0 where there is no link. None where attention is not guided."""
+    candidates: Sequence | None = None
+    """For search of a translator: the ids that each sentence may be written with, each once, ``</s>`` and a forced
+    beginning among them; None for all of the vocabulary."""
 
 
 Carry = Mapping[str, "Tensor"]

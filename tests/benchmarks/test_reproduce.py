@@ -59,7 +59,9 @@ def test_what_has_a_result_is_not_trained_again_and_what_was_stopped_is_gone_on_
 
 
 def result(system: str, seed: int, bleu: float) -> Result:
-    return Result(f"{system}{seed}", system, seed, {"bleu": bleu, "bleu, 1-10": bleu + 1}, "a machine", "2020-02-02")
+    return Result(
+        f"{system}{seed}", system, seed, {"bleu": bleu, "bleu, source 1-10 words": bleu + 1}, "a machine", "2020-02-02"
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_a_finding_holds_if_every_seed_says_so(others: tuple[float, ...], verdic
     results += [result("elman", seed, bleu) for seed, bleu in enumerate(others, 1)]
     written = page.page(small(tmp_path, findings=(finding,)), results)
     assert written.splitlines()[-1].endswith(f"| {verdict} |")
-    assert "| gru | 2 | 31.5 ± 0.7 |" in written and "| 1-10 |" in written
+    assert "| gru | 2 | 31.5 ± 0.7 |" in written and "| source 1-10 words |" in written
 
 
 def test_a_finding_about_a_system_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_bad_data_is_refused_before_anything_is_written(
     [
         (
             ["train", "multi30k"],
-            "anaphora: The recipe 'multi30k' is unknown. Known: bilstm-attention, ",
+            "anaphora: The recipe 'multi30k' is unknown. Known: aligner, ",
         ),
         (
             ["train", "multi30k-en-de."],

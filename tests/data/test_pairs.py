@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -52,6 +53,26 @@ def test_rows_are_sorted_by_target_length(pairs: list[tuple[list[int], list[int]
     for batch in batches_of(pairs).epoch(3):
         assert batch.targets is not None
         assert (batch.targets.lengths_B.diff() <= 0).all()
+
+
+@given(PAIRS, st.randoms())
+def test_the_links_of_a_pair_stand_in_its_row_of_the_batch(
+    pairs: list[tuple[list[int], list[int]]], draw: Random
+) -> None:
+    links = [
+        sorted({(draw.randrange(len(s)), draw.randrange(len(t))) for _ in range(draw.randrange(6))}) if s and t else []
+        for s, t in pairs
+    ]
+    laid_out = Ragged.of([number for link in row for number in link] for row in links)
+    batches = PairBatches(store_of(pairs), SYMBOLS, SYMBOLS, batch_tokens=100, seed=1, links=laid_out)
+    for batch in batches.epoch(1):
+        assert batch.targets is not None and batch.links_BTS is not None
+        assert batch.links_BTS.shape == (*batch.targets.ids_BT.shape, batch.inputs.ids_BT.shape[1])
+        for row, number in enumerate(batch.numbers_B.tolist()):
+            shares = batch.links_BTS[row]
+            assert sorted((i, j) for j, i in shares.nonzero().tolist()) == links[number // 10]
+            linked = {j for _, j in links[number // 10]}
+            assert shares.sum(1).tolist() == pytest.approx([float(j in linked) for j in range(len(shares))])
 
 
 def test_an_epoch_can_be_entered_at_any_position() -> None:

@@ -78,6 +78,7 @@ UNITS: list[dict[str, object]] = [
     {"units": "bpe", "size": 300, "dropout": 0.5},
     {"units": "unigram", "size": 300, "alpha": 0.1, "joint": False},
     {"units": "word", "size": 12},
+    {"units": "byte"},
 ]
 
 

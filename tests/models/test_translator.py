@@ -142,3 +142,47 @@ def test_weights_start_from_the_seed() -> None:
         first.encoder.stack(0, "left_to_right").weights.tensors()["layer0.h"],
         again.encoder.stack(0, "left_to_right").weights.tensors()["layer0.h"],
     )
+
+
+SAMPLING = [
+    {"kind": "linear", "updates": 1, "least": 0.5},
+    {"kind": "linear", "updates": 1, "least": 0.0, "draw": "likeliest"},
+]
+
+
+def sampled(sampling: dict[str, Any], update: int = 1, **tables: Any) -> tuple[Translator, torch.Tensor]:
+    model = make({"decoder": {"scheduled_sampling": sampling}} | tables)
+    with draws(1, update):
+        return model, model(batch([0, 1, 2, 3]))[0].sum
+
+
+@pytest.mark.parametrize("sampling", SAMPLING)
+def test_words_of_its_own_are_a_function_of_the_update_and_teach_every_weight(sampling: dict[str, Any]) -> None:
+    (model, loss), (_, again), (_, later) = sampled(sampling), sampled(sampling), sampled(sampling, 2)
+    assert model.training
+    assert loss.item() == again.item()
+    assert (loss.item() == later.item()) == (sampling["least"] == 0)
+    loss.backward()
+    assert [name for name, w in model.named_parameters() if w.numel() and (w.grad is None or not w.grad.any())] == []
+
+
+def test_a_decoder_that_reads_its_own_likeliest_words_reads_what_greedy_search_writes() -> None:
+    model, loss = sampled(SAMPLING[1])
+    together = batch([0, 1, 2, 3])
+    assert together.targets is not None
+    stepper, total = model.stepper(), 0.0
+    memory, state = stepper.start(together)
+    ids = torch.full((4,), stepper.bos)
+    for step in range(together.targets.ids_BT.shape[1]):
+        log_probs, _, state = stepper.advance(memory, state, ids)
+        there = step < together.targets.lengths_B
+        total -= log_probs[there, together.targets.ids_BT[there, step]].sum().item()
+        ids = log_probs.argmax(-1)
+    assert loss.item() == pytest.approx(total, rel=1e-5)
+
+
+def test_scheduled_sampling_changes_nothing_but_training() -> None:
+    model, _ = sampled(SAMPLING[0])
+    plain = make({})
+    with torch.no_grad():
+        assert torch.equal(model.eval()(batch([0, 1]))[0].sum, plain.eval()(batch([0, 1]))[0].sum)

@@ -7,6 +7,7 @@ import pytest
 
 import anaphora
 from anaphora import recipes
+from anaphora.errors import ConfigError
 from anaphora.experiment.schema import TranslationExperiment, read_experiment
 from anaphora.pipeline import Translator
 
@@ -38,14 +39,22 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_recipe_trains_on_a_small_corpus_and_translates(name: str, corpus: Path, tmp_path: Path) -> None:
     settings = [*SMALL, *sizes(name)]
     experiment = read_experiment(recipes.read(name), name, settings, data=[corpus], source="en", target="de")
+    assert isinstance(experiment, TranslationExperiment)
     anaphora.train(experiment, tmp_path / "run")
     translator = anaphora.load(tmp_path / "run")
     assert isinstance(translator, Translator)
     first, empty = translator.translate(["a small dog sleeps .", ""])
     assert first.score < 0 and first.target_pieces
     assert empty.text == ""
+    if getattr(experiment.text, "rare", "none") != "none":
+        return  # given translations have no annotations, and are refused: tests/experiment/test_rare.py
     (again,) = translator.score_pairs(["a small dog sleeps ."], ["ein kleiner Hund schläft ."])
     assert again.score < 0
+    if experiment.attention.kind == "none":
+        with pytest.raises(ConfigError, match=r"this one has no attention: .* go without links"):
+            first.links()
+    else:
+        assert all(target < len(first.text.split()) for _, target in first.links())
 
 
 def sizes(name: str) -> list[str]:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
+from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, TextCoder
 from anaphora.text.normalise import normalise
@@ -16,6 +17,7 @@ LINES = ["The man walks.", "A woman is reading a book.", "Two dogs run; the man 
 CODERS: dict[str, Callable[[bool], TextCoder]] = {
     "bytes behind subwords": lambda lower: SubwordCoder.learn(LINES, size=400, lowercase=lower, byte_fallback=True),
     "subwords alone": lambda lower: SubwordCoder.learn(LINES, size=80, lowercase=lower, byte_fallback=False),
+    "bytes alone": lambda lower: ByteCoder(lowercase=lower),
     "characters": lambda lower: CharacterCoder.learn(LINES, lowercase=lower, least=1),
 }
 MADE = {(name, lower): make(lower) for name, make in CODERS.items() for lower in (False, True)}

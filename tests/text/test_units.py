@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from anaphora.errors import RunError
 from anaphora.events import Event, Note
-from anaphora.text.units import AnyUnits, Bpe, Character, TextConfig, Unigram, Word, cut_of, fit, load, save
+from anaphora.text.units import AnyUnits, Bpe, Byte, Character, TextConfig, Unigram, Word, cut_of, fit, load, save
 
 ENGLISH = ["The man walks.", "A woman reads.", "Two dogs run."] * 4
 FRENCH = ["L'homme marche.", "Une femme lit.", "Deux chiens courent."] * 4
@@ -35,6 +35,8 @@ CONFIGS = [
     Word(tokenise="none", lowercase=True, least=2),
     Character(),
     Character(joint=True, lowercase=True),
+    Byte(),
+    Byte(lowercase=True),
 ]
 
 
@@ -56,7 +58,7 @@ def test_joint_sides_share_one_object(tmp_path: Path, config: AnyUnits) -> None:
     coders = fit(config, SIDES)
     save(coders, tmp_path)
     loaded = load(config, tmp_path)
-    joint = not isinstance(config, Word) and config.joint
+    joint = isinstance(config, Byte) or (not isinstance(config, Word) and config.joint)
     assert (coders["source"] is coders["target"]) == joint
     assert (loaded["source"] is loaded["target"]) == joint
     assert len(list(tmp_path.iterdir())) == (2 if joint else 3)

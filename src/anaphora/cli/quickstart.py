@@ -94,7 +94,9 @@ def _draw(translator: "Translator", text: str, picture: Path) -> None:
         from anaphora.inspection.attention import draw_attention
 
         [output] = translator.translate([text])
-        assert output.weights is not None
+        if output.weights is None:
+            say("A translator without attention looks nowhere, so there is no picture of it.")
+            return
         draw_attention(picture, output.source_pieces, output.target_pieces, output.weights, title=text)
     except MissingExtraError as error:
         say(str(error))

@@ -69,10 +69,10 @@ def _write(translations: list["Translation"], output: Path | None, alignments: P
     from anaphora.formats.pharaoh import to_pharaoh
 
     texts = [translation.text for translation in translations]
-    if alignments is not None:
-        write_lines(alignments, (to_pharaoh(translation.links()) for translation in translations))
     if output is not None:
         write_lines(output, texts)
-        return
-    for text in texts:
-        typer.echo(text)
+    else:
+        for text in texts:
+            typer.echo(text)
+    if alignments is not None:
+        write_lines(alignments, (to_pharaoh(translation.links()) for translation in translations))

@@ -11,6 +11,7 @@ from typing import overload
 import numpy as np
 import torch
 
+from anaphora import protocols
 from anaphora.data.buckets import buckets, cut
 from anaphora.data.ragged import Integers, Ragged
 from anaphora.data.store import PairStore
@@ -56,12 +57,16 @@ class PairBatches:
         batch_tokens: int,
         seed: int,
         cuts: tuple[Cut | None, Cut | None] = (None, None),
+        links: Ragged | None = None,
     ) -> None:
         """In a batch, rows times the longest side with its ``</s>`` are at most ``batch_tokens``.
 
         ``cuts`` of source and target, where given, spell every row anew: a function of (seed, epoch, side, number of
         the pair) alone. Batches are made by the lengths of the store, so that rows cut finer may take some more.
+        ``links`` between the units of each row (i_0 j_0 i_1 j_1 ..), where given, go into the batches; rows are spelt
+        as they are stored then.
         """
+        self._links = links
         self._cuts = cuts
         self._store = store
         self._source = source
@@ -81,9 +86,12 @@ class PairBatches:
         targets, target_rows = self._spelt(1, epoch, rows)
         # by target length from long to short, so that kernels may stop rows early
         order = np.lexsort((rows, -sources.lengths[source_rows], -targets.lengths[target_rows]))
+        inputs = sources.padded(source_rows[order], end=self._source.eos, pad=self._source.pad)
+        closed = targets.padded(target_rows[order], end=self._target.eos, pad=self._target.pad)
         return Batch(
-            inputs=sources.padded(source_rows[order], end=self._source.eos, pad=self._source.pad),
-            targets=targets.padded(target_rows[order], end=self._target.eos, pad=self._target.pad),
+            inputs=inputs,
+            targets=closed,
+            links_BTS=None if self._links is None else _shares(self._links, rows[order], closed, inputs),
             numbers_B=torch.from_numpy(self._store.numbers[rows[order]].astype(np.int64)),
             continues_B=torch.zeros(len(rows), dtype=torch.bool),
         )
@@ -97,6 +105,15 @@ class PairBatches:
         generators = (Random(f"{self._seed} {epoch} {side} {number}") for number in numbers)
         texts = (held[row].tolist() for row in rows.tolist())
         return Ragged.of(cut(ids, draw) for ids, draw in zip(texts, generators, strict=True)), np.arange(len(rows))
+
+
+def _shares(links: Ragged, rows: Integers, targets: protocols.Sequence, inputs: protocols.Sequence) -> torch.Tensor:
+    """Of every target position the shares of the positions that it is linked to."""
+    shares_BTS = np.zeros((*targets.ids_BT.shape, inputs.ids_BT.shape[1]), dtype=np.float32)
+    for place, row in enumerate(rows.tolist()):
+        i_L, j_L = links[row].reshape(-1, 2).T
+        shares_BTS[place, j_L, i_L] = 1
+    return torch.from_numpy(shares_BTS / np.maximum(shares_BTS.sum(2, keepdims=True), 1))
 
 
 def search_batches(

@@ -1,4 +1,4 @@
-"""Rows of different lengths in one flat array, and rectangles cut from them."""
+"""Rows of different lengths in one flat array, rectangles cut from them, and what is in it, counted."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +11,9 @@ import torch
 from anaphora import protocols
 
 Integers = np.ndarray[Any, np.dtype[np.signedinteger[Any] | np.unsignedinteger[Any]]]
+
+_BLOCK = 1 << 20
+"""Ids counted at a time, so that an array mapped from a file is never held in memory."""
 
 
 @dataclass(frozen=True)
@@ -51,3 +54,11 @@ class Ragged:
             np.copyto(block, self.ids[places], where=steps < lengths[:, None], casting="unsafe")
         block[np.arange(len(rows)), lengths] = end
         return protocols.Sequence(torch.from_numpy(block), torch.from_numpy(lengths + 1))
+
+
+def unit_counts(ids: Integers, size: int) -> Integers:
+    """int64 [size]: how often each of the ids below ``size`` is in a flat array."""
+    counts = np.zeros(size, dtype=np.int64)
+    for begin in range(0, len(ids), _BLOCK):
+        counts += np.bincount(ids[begin : begin + _BLOCK], minlength=size)
+    return counts

@@ -68,6 +68,7 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
     with run.lock():
         try:
+            work.count(model, coders, run, report)
             if parent:
                 # so that going on never needs the parent again, which may change or go
                 TrainingState(model, experiment.training).save(run)
@@ -89,6 +90,7 @@ def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> O
         coders = load_coders(run)
         model = _model(begun, coders, str(path / "experiment.toml"))
         say_what_autograd_does(model, report)
+        work.count(model, coders, run, report)
         return work.learn(model, coders, run, experiment.training, report, stop)
 
 

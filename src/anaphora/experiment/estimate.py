@@ -16,8 +16,9 @@ from typing import Any
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.events import Event, Note, Progress, Report, Update, Validated, silent
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment
+from anaphora.experiment.schema import Experiment, TranslationExperiment
 from anaphora.formats.lines import write_lines
+from anaphora.models.guide import GivenGuide, NoGuide
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
 from anaphora.text.coder import TextCoder
@@ -156,8 +157,11 @@ def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "none"}
     bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0}
     decided = {"metric": "loss", "better": "lower"}
+    # the links of a file are those of all lines, and cost next to nothing beside the words
+    given = isinstance(experiment, TranslationExperiment) and isinstance(experiment.guide, GivenGuide)
     return experiment.model_copy(
         update={
+            **({"guide": NoGuide()} if given else {}),
             "data": experiment.data.model_copy(update=places),
             "training": experiment.training.model_copy(update=bounds | decided),
         }

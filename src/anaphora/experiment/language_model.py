@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.ragged import Integers, unit_counts
 from anaphora.data.sentences import TextSentences
 from anaphora.data.sources import text_parts
 from anaphora.data.store import TextStore, text_store
@@ -50,6 +51,11 @@ class LanguageModelWork(Work):
     @property
     def _of_sentences(self) -> bool:
         return isinstance(self._experiment, RecurrentExperiment) and self._experiment.reads == "sentences"
+
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """Every unit of the text but the first is predicted."""
+        train = text_store(self._parts.train, coders["text"], folder, report=report)
+        return unit_counts(train.ids[1:], coders["text"].symbols.size)
 
     def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> Batches:
         """Windows over as many streams as ``batch_tokens`` have room for, or sentences of like length."""

@@ -1,8 +1,9 @@
 """How large a batch may be: what a token of it takes in training, against the memory that is free.
 
 The estimate counts what the forward pass keeps and the backward pass makes beside it: for every matrix but the tables
-of the vocabulary, its output and its input, and for every target position a vector over all source positions for each
-attention. It is meant to be too large rather than too small.
+of the vocabulary and those of the output layer, its output and its input, and for every target position a vector over
+all source positions for each attention; where an encoder folds a sentence, all levels of it. It is meant to be too
+large rather than too small.
 """
 
 import os
@@ -10,6 +11,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 import torch
+
+from anaphora.nn.encoders import GatedConvolutionEncoder
+from anaphora.nn.outputs import Output
 
 USUAL = 4000
 """Tokens of a batch where memory has room for more: larger ones learn no faster for the work they take."""
@@ -32,11 +36,16 @@ def fitting_tokens(model: torch.nn.Module, vocabularies: Collection[int], longes
 def bytes_per_token(model: torch.nn.Module, vocabularies: Collection[int], longest: int) -> int:
     """What one more token in a batch takes, at most, while an update is made."""
     numbers = longest
+    outputs = [module for module in model.modules() if isinstance(module, Output)]
+    in_chunks = {id(weight) for output in outputs for weight in output.parameters()}
     for name, weight in model.named_parameters():
         if weight.ndim == 2:
             rows, columns = weight.shape
-            numbers += columns if rows in vocabularies else rows + columns
+            numbers += columns if rows in vocabularies or id(weight) in in_chunks else rows + columns
             numbers += longest * _at_every_position(name, rows, columns)
+    for module in model.modules():
+        if isinstance(module, GatedConvolutionEncoder):  # a position has a parent on half of the levels above it
+            numbers += longest // 2 * module.width
     return _PER_NUMBER * numbers
 
 

@@ -8,17 +8,22 @@ import torch
 
 from anaphora.data.corpora import PairCorpus, Parts
 from anaphora.data.pairs import PairBatches, search_batches
+from anaphora.data.ragged import Integers, Ragged, unit_counts
 from anaphora.data.sources import translation_parts
-from anaphora.data.store import pair_store
+from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
+from anaphora.experiment.guidance import GivenLinks, learnt_links
+from anaphora.experiment.rare import RareWords
 from anaphora.experiment.schema import PairExperiment, TranslationExperiment
 from anaphora.experiment.work import Work, data_paths, mean_loss
+from anaphora.models.guide import GivenGuide, LearntGuide, NoGuide
 from anaphora.pipeline import Network, Translator
 from anaphora.run import Run
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
+from anaphora.text.units import Word
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
@@ -30,28 +35,42 @@ class TranslationWork(Work):
         """Find and check the data; errors as for ``data.sources.translation_parts``."""
         self._experiment = experiment
         self._parts = pair_parts(experiment, report)
+        guide = experiment.guide if isinstance(experiment, TranslationExperiment) else NoGuide()
+        rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
+        self._rare = RareWords(experiment, self._parts.train) if rare else None
+        self._given = GivenLinks(guide, self._parts.train) if isinstance(guide, GivenGuide) else None
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
-        """SHA-256 of the data by part."""
-        return {"train": self._parts.train.fingerprint, "valid": self._parts.valid.fingerprint}
+        """SHA-256 of the data by part, and of the links that attention is guided by."""
+        parts = {"train": self._parts.train.fingerprint, "valid": self._parts.valid.fingerprint}
+        return parts | ({"guide": self._given.fingerprint} if self._given else {})
 
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
         """The coders of both sides."""
         train = self._parts.train
         languages = {"source": self._experiment.data.source, "target": self._experiment.data.target}
         sides = {"source": train.sources, "target": train.targets}
-        return units.fit(self._experiment.text, sides, report, languages=languages)
+        dictionary = self._rare.dictionary(report) if self._rare else None
+        return units.fit(self._experiment.text, sides, report, languages=languages, dictionary=dictionary)
 
     @property
     def longest(self) -> int:
         """Units of the longest side of a training pair."""
         return self._experiment.data.longest
 
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """Every unit of the target as it is stored, and ``</s>`` once a pair."""
+        source, target = coders["source"], coders["target"]
+        train = pair_store(self._parts.train, source, target, folder, longest=self.longest, report=report)
+        counts_V = unit_counts(train.targets.ids, target.symbols.size)
+        counts_V[target.symbols.eos] += len(train)
+        return counts_V
+
     def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:
         """Batches by token budget."""
         source, target = coders["source"], coders["target"]
-        train = pair_store(self._parts.train, source, target, folder, longest=self.longest, report=report)
+        train = self._encoded(self._parts.train, coders, folder, self.longest, report)
         return PairBatches(
             train,
             source.symbols,
@@ -59,14 +78,32 @@ class TranslationWork(Work):
             batch_tokens=batch_tokens,
             seed=self._experiment.training.seed,
             cuts=(units.cut_of(self._experiment.text, source), units.cut_of(self._experiment.text, target)),
+            links=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
         )
+
+    def _encoded(
+        self, part: PairCorpus, coders: Mapping[str, TextCoder], folder: Path, longest: int, report: Report
+    ) -> PairStore:
+        """A part as ids, its rare words annotated where they should be."""
+        source, target = coders["source"], coders["target"]
+        annotate = self._rare.annotate(part, target, report) if self._rare else None
+        return pair_store(part, source, target, folder, longest=longest, annotate=annotate, report=report)
+
+    def _links(
+        self, train: PairStore, source: TextCoder, target: TextCoder, path: Path, report: Report
+    ) -> Ragged | None:
+        """The links that attention is guided by, where it is."""
+        if self._given:
+            return self._given.units(train, source, target)
+        if isinstance(self._experiment, TranslationExperiment) and isinstance(self._experiment.guide, LearntGuide):
+            return learnt_links(self._experiment.guide, train, source, target, path, report)
+        return None
 
     def validation(
         self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """The loss of the validation part, and BLEU where it decides."""
-        sides = coders["source"], coders["target"]
-        valid = pair_store(self._parts.valid, *sides, run.path / "encoded" / "valid", report=report)
+        valid = self._encoded(self._parts.valid, coders, run.path / "encoded" / "valid", 0, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,

@@ -7,15 +7,22 @@ from pathlib import Path
 import torch
 
 from anaphora.data.fetch import corpus_folder
+from anaphora.data.partitions import Partitions
+from anaphora.data.ragged import Integers
 from anaphora.errors import ConfigError
 from anaphora.events import Report
 from anaphora.experiment.schema import DataConfig
+from anaphora.nn.counts import Counts
+from anaphora.nn.outputs import Output
 from anaphora.protocols import Batch, Batches, Carry
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder
 from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop, Validate
+
+TRAIN = Path("encoded") / "train"
+"""Where in a run's folder its training part is encoded."""
 
 
 class Work(ABC):
@@ -36,6 +43,10 @@ class Work(ABC):
         """Units of the longest row there may be in a batch; 0 when nothing bounds them."""
 
     @abstractmethod
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """How often each unit is to be predicted in the training part, encoded in ``folder`` unless it was before."""
+
+    @abstractmethod
     def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> Batches:
         """The training part in batches, encoded in ``folder`` unless it was before."""
 
@@ -44,6 +55,14 @@ class Work(ABC):
         self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """What measures a model on the validation part, encoded in the run's folder unless it was before."""
+
+    def count(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+        """Tell ``model`` how often each unit is to be predicted, where it asks for that and does not know yet."""
+        unknown = [module for module in model.modules() if isinstance(module, Counts) and not module.known]
+        if unknown:
+            counts_V = torch.from_numpy(self.counts(coders, run.path / TRAIN, report))
+            for module in unknown:
+                module.observe(counts_V)
 
     def learn(
         self,
@@ -60,7 +79,10 @@ class Work(ABC):
         encoded in the run's folder ``encoded``, again only if it changed. ``training`` is the experiment's, with what
         it leaves open decided.
         """
-        batches = self.batches(coders, run.path / "encoded" / "train", training.batch_tokens, report)
+        batches = self.batches(coders, run.path / TRAIN, training.batch_tokens, report)
+        words = max((module.partition for module in model.modules() if isinstance(module, Output)), default=0)
+        if words:
+            batches = Partitions(batches, words)
         validate = self.validation(coders, run, training, report)
         return loop.train(model, batches, training, run, validate, report, stop)
 

@@ -129,6 +129,12 @@ def cross_entropy(
     return -(q_NV * torch.log(softmax(s_NV))).sum()
 
 
+def guidance(weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
+    """- sum_ts A_ts ln a_ts over what is linked (Chen et al. 2016, equation 4)."""
+    linked = links_TBS > 0
+    return -(links_TBS[linked] * torch.log(weights_TBS[linked])).sum()
+
+
 def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) -> Tensor:
     """o_t, of those terms that there are weights for, side by side."""
     if readout == "none":

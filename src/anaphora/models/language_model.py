@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.output import Output, OutputConfig
+from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import RecurrentConfig, Stack
@@ -53,7 +53,7 @@ class LanguageModelConfig(Config):
     """Vectors of words or characters: a table, or words composed from their characters."""
     recurrence: RecurrenceConfig = RecurrenceConfig()
     """What reads the text."""
-    output: OutputConfig = OutputConfig()
+    output: AnyOutput = Full()
     """How the next symbol is predicted."""
     initialise: AnyStart = Orthogonal()
     """What the weights start from."""
@@ -73,7 +73,7 @@ class LanguageModel(nn.Module):
         self.embedding = embedding_of(config.embedding, text, words, "text")
         table = self.embedding if isinstance(self.embedding, Embedding) else None
         self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence")
-        self.output = Output(config.output, table, config.recurrence.size, text.size)
+        self.output = config.output.build(table, config.recurrence.size, text.size)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""

@@ -13,12 +13,15 @@ from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
+from anaphora.kernels.guidance import guidance
+from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
-from anaphora.nn.output import Output, OutputConfig
-from anaphora.nn.randomness import generator
+from anaphora.nn.outputs import AnyOutput, Full, Shortlist
+from anaphora.nn.randomness import generator, present_update, uniform_draws
+from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
 
@@ -41,8 +44,10 @@ class TranslatorConfig(Config):
     """What writes the target."""
     attention: AnyAttention = AttentionConfig()
     """How the decoder looks at the source."""
-    output: OutputConfig = OutputConfig()
+    output: AnyOutput = Full()
     """How words are predicted."""
+    guide: AnyGuide = NoGuide()
+    """Where attention is told to look while training."""
     initialise: AnyStart = Orthogonal()
     """What the weights start from."""
 
@@ -62,6 +67,10 @@ class Translator(nn.Module):
                 f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} units and the "
                 f"target {target.size}: set text.joint = true, or embedding.shared = false."
             )
+        if config.guide.kind != "none" and config.attention.kind == "none":
+            raise ConfigError(
+                'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
+            )
         self.config, self.symbols = config, target
         self.target_embedding = Embedding(config.embedding, target.size, "words")
         self.source_embedding = (
@@ -69,7 +78,7 @@ class Translator(nn.Module):
         )
         self.encoder = config.encoder.build(config.embedding.size)
         self.decoder = Decoder(config.decoder, config.attention, config.embedding.size, self.encoder.gives)
-        self.output = Output(config.output, self.target_embedding, config.decoder.readout_size, target.size)
+        self.output = config.output.build(self.target_embedding, config.decoder.readout_size, target.size)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""
@@ -81,15 +90,27 @@ class Translator(nn.Module):
             layer.initialise(start, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of the targets given the inputs; nothing is carried."""
+        """The loss of the targets given the inputs, that of attention added where it is guided; nothing is carried."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         memory, first = self.encode(batch)
         ids_TB = batch.targets.ids_BT.T
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
+        sampling = self.config.decoder.scheduled_sampling
+        if self.training and not isinstance(sampling, NoSampling):
+            shifted_TB = self._partly_its_own(shifted_TB, memory, first, sampling)
         x_TBD = self.target_embedding.vectors(shifted_TB, "target")
-        states_TBH, _ = self.decoder(x_TBD, batch.targets.lengths_B, first, memory)
-        return self.output.loss(states_TBH, batch.targets), {}
+        states_TBH, weights_TBS = self.decoder(x_TBD, batch.targets.lengths_B, first, memory)
+        loss = self.output.loss(states_TBH, batch.targets)
+        return loss if batch.links_BTS is None else self._guided(loss, weights_TBS, batch), {}
+
+    def _guided(self, loss: Loss, weights_TBS: Tensor, batch: Batch) -> Loss:
+        """The loss with the cost of looking elsewhere than the links of the batch say."""
+        assert batch.links_BTS is not None and batch.targets is not None and not isinstance(self.config.guide, NoGuide)
+        links_BTS, rows_B = batch.links_BTS, batch.targets.weights_B
+        if rows_B is not None:
+            links_BTS = links_BTS * rows_B[:, None, None]
+        return Loss(loss.sum + self.config.guide.weight * guidance(weights_TBS, links_BTS.transpose(0, 1)), loss.count)
 
     def encode(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The memory that the decoder looks at, and its first state."""
@@ -97,6 +118,27 @@ class Translator(nn.Module):
         x_SBD = self.source_embedding.vectors(source.ids_BT.T, "source")
         encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B)
         return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded, source.lengths_B)
+
+    @torch.no_grad()
+    def _partly_its_own(
+        self, true_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
+    ) -> Tensor:
+        """Target words to read, some of them as the decoder itself would have them."""
+        stepper, state = self.stepper(), TranslatorState(first)
+
+        def advance(ids_B: Tensor) -> Tensor:
+            nonlocal state
+            step = stepper.advance(memory, state, ids_B)
+            state = step.state
+            return step.log_probs_NV
+
+        def drawn(what: str) -> Tensor:
+            return uniform_draws(f"scheduled sampling.{what}", true_TB.numel()).view(true_TB.shape).to(true_TB.device)
+
+        kept_TB = drawn("kept") < sampling.chance(present_update())
+        read_TB = mixed(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)
+        self.train()
+        return read_TB.clone()  # an ordinary tensor again, which a gradient may remember
 
     def stepper(self) -> "TranslatorStepper":
         """The translator one step at a time; puts it into evaluation mode."""
@@ -110,6 +152,15 @@ class TranslatorState(NamedTuple):
     signals: dict[str, Tensor]
 
 
+class TranslatorMemory(NamedTuple):
+    """What all rows of a sentence look at."""
+
+    encoded: dict[str, Tensor]
+    """What the decoder looks at, B in front."""
+    shortlist: Shortlist | None
+    """The words that the sentences may be written with; None for all."""
+
+
 class TranslatorStepper:
     """A translator for search: see ``protocols.Stepper``."""
 
@@ -121,15 +172,17 @@ class TranslatorStepper:
         self.size, _, self.unk, self.bos, self.eos = model.symbols
 
     @torch.inference_mode()
-    def start(self, batch: Batch) -> tuple[dict[str, Tensor], TranslatorState]:
-        """Encode the sentences."""
-        memory, first = self._model.encode(batch)
-        return memory, TranslatorState(first)
+    def start(self, batch: Batch) -> tuple[TranslatorMemory, TranslatorState]:
+        """Encode the sentences; ConfigError for candidates where the output cannot leave words out."""
+        encoded, first = self._model.encode(batch)
+        shortlist = self._model.output.shortlist(batch.candidates) if batch.candidates else None
+        return TranslatorMemory(encoded, shortlist), TranslatorState(first)
 
     @torch.inference_mode()
-    def advance(self, memory: dict[str, Tensor], state: TranslatorState, ids_N: Tensor) -> Step:
+    def advance(self, memory: TranslatorMemory, state: TranslatorState, ids_N: Tensor) -> Step:
         """One word of every row."""
-        sentences = len(next(iter(memory.values())))
+        encoded, shortlist = memory
+        sentences = len(next(iter(encoded.values())))
 
         def by_sentence(rows_NW: Tensor) -> Tensor:
             return rows_NW.view(sentences, -1, rows_NW.shape[-1]).transpose(0, 1)
@@ -139,8 +192,9 @@ class TranslatorStepper:
 
         x_KBD = by_sentence(self._model.target_embedding.vectors(ids_N))
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
-        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, memory)
-        log_probs_NV = self._model.output.log_probs(by_row(o_KBH))
+        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded)
+        o_NH = by_row(o_KBH)
+        log_probs_NV = shortlist.log_probs(o_NH) if shortlist else self._model.output.log_probs(o_NH)
         weights_NS = None if weights_KBS is None else by_row(weights_KBS)
         return Step(log_probs_NV, weights_NS, TranslatorState({name: by_row(block) for name, block in after.items()}))
 
@@ -148,6 +202,7 @@ class TranslatorStepper:
         """The state of the given rows."""
         return TranslatorState({name: rows[rows_N] for name, rows in state.signals.items()})
 
-    def keep(self, memory: dict[str, Tensor], sentences_B: Tensor) -> dict[str, Tensor]:
+    def keep(self, memory: TranslatorMemory, sentences_B: Tensor) -> TranslatorMemory:
         """The memory of the given sentences."""
-        return {name: tensor[sentences_B] for name, tensor in memory.items()}
+        encoded = {name: tensor[sentences_B] for name, tensor in memory.encoded.items()}
+        return TranslatorMemory(encoded, memory.shortlist.keep(sentences_B) if memory.shortlist else None)

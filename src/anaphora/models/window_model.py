@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.output import Output, OutputConfig
+from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.nn.windows import AnyWindow, Feedforward, Window
@@ -23,7 +23,7 @@ class WindowModelConfig(Config):
     """Vectors of words or characters."""
     window: AnyWindow = Feedforward()
     """What reads the symbols in sight."""
-    output: OutputConfig = OutputConfig()
+    output: AnyOutput = Full()
     """How the next symbol is predicted."""
     initialise: AnyStart = Orthogonal()
     """What the weights start from."""
@@ -42,7 +42,7 @@ class WindowModel(nn.Module):
         self.config, self.symbols = config, text
         self.embedding = Embedding(config.embedding, text.size, "text")
         self.window = Window(config.window, config.embedding.size)
-        self.output = Output(config.output, self.embedding, self.window.width, text.size)
+        self.output = config.output.build(self.embedding, self.window.width, text.size)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""
@@ -57,7 +57,7 @@ class WindowModel(nn.Module):
 
     def nothing(self, rows: int) -> Tensor:
         """What is in sight before anything was read, rows x earlier."""
-        return torch.full((rows, self.earlier), self.symbols.eos, device=self.output.weight.device)
+        return torch.full((rows, self.earlier), self.symbols.eos, device=self.embedding.weight.device)
 
     def states(self, ids_BL: Tensor) -> Tensor:
         """The states of all places but the first ``earlier``, B x T x width."""

@@ -69,7 +69,7 @@ class Bridge:
 
     def _check_copy(self) -> None:
         gives = self._gives
-        came = f"{gives.layers} x {gives.width} with the fields {', '.join(gives.fields)}"
+        came = f"{gives.layers} x {gives.summary} with the fields {', '.join(gives.fields)}"
         needed = f"{self._layers} x {self._size} with {', '.join(self._cell.state)}"
         if came.replace("the fields ", "") != needed:
             raise ConfigError(
@@ -85,13 +85,13 @@ class Bridge:
     @property
     def width(self) -> int:
         """Numbers of the summary that every step sees."""
-        return self._size if self.config.summary_layer == "tanh" else self._gives.width
+        return self._size if self.config.summary_layer == "tanh" else self._gives.summary
 
     def matrices(self) -> dict[str, Matrix]:
         """Its weights."""
         config, matrices = self.config, dict[str, Matrix]()
         if config.summary_layer == "tanh":
-            matrices |= projection_matrices("summary", self._size, self._gives.width, self._bias)
+            matrices |= projection_matrices("summary", self._size, self._gives.summary, self._bias)
         if config.start in ("project", "mean"):
             width = self._gives.width if config.start == "mean" else self.width
             for layer in range(self._layers):

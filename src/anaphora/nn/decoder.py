@@ -33,6 +33,7 @@ from anaphora.nn.attention import AnyAttention, NoAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, Gives
 from anaphora.nn.readout import Context, Readout, ReadoutConfig
+from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
 
@@ -42,6 +43,8 @@ class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
 
     input_feeding: bool = True
     """Whether o_{t-1} enters the bottom layer (Luong et al. 2015, section 3.3)."""
+    scheduled_sampling: AnySampling = NoSampling()
+    """Whether, in training, it reads words of its own in the place of true ones (Bengio et al. 2015)."""
 
     @property
     def readout_size(self) -> int:

@@ -34,7 +34,7 @@ def generator(seed: int, purpose: str, update: int = 0, rank: int = 0) -> torch.
 
 @contextmanager
 def draws(seed: int, update: int, rank: int = 0) -> Iterator[None]:
-    """Within it, dropout masks are those of this update; ``rank`` tells apart the processes of one training."""
+    """Within it, masks and samples are those of this update; ``rank`` tells apart the processes of one training."""
     token = _current.set(_Draws(seed, update, rank))
     try:
         yield
@@ -51,10 +51,7 @@ def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor
     Raises:
         RuntimeError: a model in training mode is run outside ``draws``.
     """
-    current = _current.get()
-    if current is None:
-        raise RuntimeError("a model in training mode draws dropout masks: run it within anaphora.nn.randomness.draws.")
-    source = generator(current.seed, purpose, current.update, current.rank)
+    source = _source(purpose)
     kept = min(max(1, round((1 - rate) * _LEVELS)), _LEVELS - 1)
     numbers = math.prod(shape)
     draws_of_64_bits = torch.empty(-(-numbers // 4), dtype=torch.int64).random_(-(1 << 63), None, generator=source)
@@ -62,6 +59,37 @@ def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor
     return (levels < kept - _LEVELS // 2).to(like.dtype).mul_(_LEVELS / kept).to(like.device)
 
 
+def uniform_draws(purpose: str, count: int) -> Tensor:
+    """So many numbers, float64, drawn evenly from 0 up to but for 1.
+
+    Raises:
+        RuntimeError: a model in training mode is run outside ``draws``.
+    """
+    return torch.rand(count, dtype=torch.float64, generator=_source(purpose))
+
+
 def dropped(x: Tensor, purpose: str, rate: float, training: bool) -> Tensor:
     """``x`` with dropout in training, ``x`` itself otherwise."""
     return x * dropout_mask(purpose, tuple(x.shape), rate, x) if training and rate else x
+
+
+def present_update() -> int:
+    """The number of the update that is being made (from 1).
+
+    Raises:
+        RuntimeError: a model in training mode is run outside ``draws``.
+    """
+    return _present().update
+
+
+def _source(purpose: str) -> torch.Generator:
+    """The generator of a purpose in the present update."""
+    current = _present()
+    return generator(current.seed, purpose, current.update, current.rank)
+
+
+def _present() -> _Draws:
+    current = _current.get()
+    if current is None:
+        raise RuntimeError("a model in training mode draws random numbers: run it within anaphora.nn.randomness.draws.")
+    return current

@@ -6,14 +6,14 @@ outside the vocabulary is ``<unk>`` to everything behind the coder, and so it is
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from anaphora.config import Config, by_kind
+from anaphora.config import Config, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.spelling import Shape, spelt
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
@@ -35,9 +35,9 @@ class CharactersConfig(Config):
     widths: int = Field(6, ge=1)
     """Convolutions see 1, 2, .. up to this many characters at a time."""
     filters: int = Field(25, ge=1)
-    """Filters of width 1; those of width w are w times as many,"""
+    """Filters of width 1; those of width w are w times as many, up to ``most``."""
     most: int = Field(200, ge=1)
-    """but no more than this."""
+    """Filters that no width has more of."""
     highways: int = Field(1, ge=0)
     """Highway layers behind the convolutions."""
     dropout: AnyWordDropout = IndependentDropout()
@@ -115,15 +115,10 @@ def _rows(words: Sequence[str], marks: int) -> tuple[list[Tensor], int]:
     return [torch.tensor([0, *row, 1]) for row in inner], 2 + marks + len(letters)
 
 
-def _table_unless_named(value: Any) -> Any:
-    return {"kind": "table", **value} if isinstance(value, dict) else value
-
-
 AnyEmbedding = Annotated[
     EmbeddingConfig | CharactersConfig,
     Field(discriminator="kind"),
-    BeforeValidator(_table_unless_named),
-    by_kind,
+    by_kind_or("table"),
 ]
 """Word vectors as a recipe names them: ``"characters"``, or ``{size = 200}``, which is a table."""
 

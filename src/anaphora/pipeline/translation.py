@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import hard_links, merge, spaced, words_of
 from anaphora.formats.pharaoh import Links
 
@@ -32,7 +33,10 @@ class Translation:
     """The translations of its sentences, where the text was split into them; ``weights`` is None then."""
 
     def links(self) -> Links:
-        """Links between the space-separated words of the source and the translation, by where it looked most."""
+        """Links between the space-separated words of the source and the translation, by where it looked most.
+
+        Raises ConfigError for a translation by a model without attention.
+        """
         links: set[tuple[int, int]] = set()
         sources = targets = 0
         for part in self.sentences or (self,):
@@ -40,6 +44,11 @@ class Translation:
             if part.weights is not None:
                 found = hard_links(part.weights, len(source), len(target))
                 links |= {(sources + i, targets + j) for i, j in found}
+            elif source:
+                raise ConfigError(
+                    "Word links are where a translator looked most, but this one has no attention: take one that has, "
+                    "or go without links."
+                )
             sources, targets = sources + len(source), targets + len(target)
         source, target = self._units()
         return merge(links, words_of(source), words_of(target))

@@ -4,8 +4,12 @@ Every word y belongs to one class c(y) (Goodman 2001; Mikolov et al. 2011), so f
 
     1  L = -log softmax(C h + d)_{c(y)} - log softmax(W_c h + b_c)_y        W_c, b_c: the rows of the words of c(y)
 
-and both terms, with their gradients, are those of ``softmax.py``. Rows whose words share a class go through the second
-together. A class of one word has no second term.
+The first term with its gradients is that of ``softmax.py``. For the second, rows are sorted by the class of their word:
+
+    2  z = W_c h + b_c                          one product for all rows of a class, side by side padded with -inf
+    3  q = exp(z - max z),  s = sum q,  L = log s + max z - z_y
+    3' dz = q / s - 1_y
+    2' dh = W_c' dz,  dW_c += dz h',  db_c += dz
 """
 
 from typing import NamedTuple
@@ -13,8 +17,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels.arithmetic import prepare
 from anaphora.kernels.derived import derived_loss
-from anaphora.kernels.softmax import Gradients, cross_entropy
+from anaphora.kernels.softmax import CHUNK, Gradients, cross_entropy
 from anaphora.shapes import check_shapes
 
 
@@ -66,31 +71,73 @@ def class_factored_loss(
 def _walk(
     recording: bool, leaves: tuple[Tensor, ...], targets_N: Tensor, classes: Classes, weights_N: Tensor | None
 ) -> tuple[Tensor, Gradients]:
-    """Both terms of 1; the gradients of the second are added to, or stand beside, those of the first."""
+    """Both terms of 1."""
     hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V = leaves
     class_N = classes.class_V[targets_N]
     loss, of_class = cross_entropy(recording, hidden_NH, classes_CH, class_bias_C, class_N, weights_N)
-    dweight_VH, dbias_V = torch.zeros_like(weight_VH) if recording else weight_VH, torch.zeros_like(bias_V)
-    rows_C = torch.bincount(class_N, minlength=len(classes.sizes)).tolist()
-    by_class = torch.split(torch.argsort(class_N, stable=True), rows_C)
-    for rows, words in zip(by_class, torch.split(classes.order_V, classes.sizes), strict=True):
-        if not len(rows) or len(words) == 1:
-            continue
-        more, of_words = cross_entropy(
-            recording,
-            hidden_NH[rows],
-            weight_VH[words],
-            bias_V[words] if bias_V.numel() else bias_V,
-            classes.place_V[targets_N[rows]],
-            None if weights_N is None else weights_N[rows],
+    of_words = tuple(torch.zeros_like(leaf) for leaf in (weight_VH, bias_V)) if recording else ()
+    by_class_N = torch.argsort(class_N, stable=True)
+    for rows in torch.split(by_class_N, max(8, CHUNK // max(classes.sizes))):
+        runs, words_W = _runs(class_N[rows], classes)
+        weights = None if weights_N is None else weights_N[rows]
+        bias_W = bias_V[words_W] if bias_V.numel() else bias_V
+        more, gradients = _among_class(
+            recording, hidden_NH[rows], weight_VH[words_W], bias_W, classes.place_V[targets_N[rows]], runs, weights
         )
         loss += more
         if recording:
-            of_class[0][rows] += of_words[0]
-            dweight_VH[words] = of_words[1]
+            of_class[0][rows] += gradients[0]
+            of_words[0].index_add_(0, words_W, gradients[1])
             if bias_V.numel():
-                dbias_V[words] = of_words[2]
-    return loss, (*of_class, dweight_VH, dbias_V) if recording else ()
+                of_words[1].index_add_(0, words_W, gradients[2])
+    return loss, of_class + of_words
+
+
+def _runs(class_N: Tensor, classes: Classes) -> tuple[list[tuple[slice, slice]], Tensor]:
+    """Of rows sorted by class: the rows of each class and its words, as a stretch of all their words."""
+    found, counts = torch.unique_consecutive(class_N, return_counts=True)
+    by_class = torch.split(classes.order_V, classes.sizes)
+    runs, words, row, word = [], [], 0, 0
+    for c, count in zip(found.tolist(), counts.tolist(), strict=True):
+        runs.append((slice(row, row + count), slice(word, word + classes.sizes[c])))
+        words.append(by_class[c])
+        row, word = runs[-1][0].stop, runs[-1][1].stop
+    return runs, torch.cat(words)
+
+
+def _among_class(
+    recording: bool,
+    hidden_NH: Tensor,
+    weight_WH: Tensor,
+    bias_W: Tensor,
+    places_N: Tensor,
+    runs: list[tuple[slice, slice]],
+    weights_N: Tensor | None,
+) -> tuple[Tensor, Gradients]:
+    """The second term for rows sorted by class, W being the words of their classes: the loss, dh, dW and db."""
+    weights = [prepare(weight_WH[words], rows.stop - rows.start) for rows, words in runs]
+    longest = max(words.stop - words.start for _, words in runs)
+    z = hidden_NH.new_full((len(hidden_NH), longest), -torch.inf)
+    for weight, (rows, words) in zip(weights, runs, strict=True):  # 2
+        of_words = weight.times(hidden_NH[rows])
+        z[rows, : of_words.shape[1]] = of_words + bias_W[words] if bias_W.numel() else of_words
+    y = places_N[:, None]
+    top, right = z.amax(-1, keepdim=True), z.gather(1, y)
+    q = z.sub_(top).exp_()  # 3
+    s = q.sum(-1, keepdim=True)
+    w = torch.ones_like(s) if weights_N is None else weights_N[:, None]
+    loss = (w * (s.log() + top - right)).sum(dtype=torch.float64)
+    if not recording:
+        return loss, ()
+    dz = q.scatter_add_(1, y, -s).mul_(w / s)  # 3'
+    dhidden_NH, dweight_WH, dbias_W = (torch.empty_like(leaf) for leaf in (hidden_NH, weight_WH, bias_W))
+    for weight, (rows, words) in zip(weights, runs, strict=True):  # 2'
+        of_words = dz[rows, : words.stop - words.start]
+        dhidden_NH[rows] = weight.back(of_words)
+        dweight_WH[words] = weight.outer(of_words, hidden_NH[rows])
+        if bias_W.numel():
+            torch.sum(of_words, 0, out=dbias_W[words])
+    return loss, (dhidden_NH, dweight_WH, dbias_W)
 
 
 def class_factored_log_probs(class_logits_NC: Tensor, logits_NV: Tensor, classes: Classes) -> Tensor:

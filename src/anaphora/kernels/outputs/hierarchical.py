@@ -48,12 +48,12 @@ def hierarchical_loss(
     tree: Tree,
     weights_N: Tensor | None = None,
 ) -> Tensor:
-    """The summed -ln p of ``targets_N``; ``nodes_IH`` has a row for each of the V - 1 inner nodes.
+    """The summed -ln p of ``targets_N``; ``bias_I`` may be a tensor of no elements, for none.
 
     Raises:
         ShapeError: the sizes do not agree.
     """
-    check_shapes(hidden_NH=hidden_NH, nodes_IH=nodes_IH, bias_I=bias_I, targets_N=targets_N)
+    check_shapes(hidden_NH=hidden_NH, nodes_IH=nodes_IH, targets_N=targets_N)
 
     def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, Gradients]:
         return _walk(recording, leaves, targets_N, tree, weights_N)
@@ -76,7 +76,9 @@ def _walk(
         bag_N = lengths.cumsum(0) - lengths
         place_P = torch.arange(len(row_P), device=y.device) + (begins - bag_N)[row_P]
         node_P, sign_P = tree.nodes_P[place_P], tree.signs_P[place_P].to(h.dtype)
-        z_P = torch.linalg.vecdot(h[row_P], nodes_IH[node_P]) + bias_I[node_P]  # 1
+        z_P = torch.linalg.vecdot(h[row_P], nodes_IH[node_P])  # 1
+        if bias_I.numel():
+            z_P += bias_I[node_P]
         w_P = 1 if weights_N is None else weights_N[start : start + rows][row_P]
         loss += (w_P * functional.softplus(-sign_P * z_P)).sum(dtype=torch.float64)  # 2
         if recording:
@@ -85,7 +87,8 @@ def _walk(
                 node_P, nodes_IH, bag_N, mode="sum", per_sample_weights=dz_P
             )
             dnodes_IH.index_add_(0, node_P, dz_P[:, None] * h[row_P])
-            dbias_I.index_add_(0, node_P, dz_P)
+            if bias_I.numel():
+                dbias_I.index_add_(0, node_P, dz_P)
     return loss, (dhidden_NH, dnodes_IH, dbias_I) if recording else ()
 
 

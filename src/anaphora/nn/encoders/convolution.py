@@ -32,7 +32,7 @@ class ConvolutionEncoder(Encoder):
     def __init__(self, config: ConvolutionConfig, width: int) -> None:
         """``width`` of the embeddings."""
         super().__init__()
-        self.config, self.gives = config, Gives(width, 1, ("h",), False)
+        self.config, self.gives = config, Gives(width, width, 1, ("h",), False)
         kernels = {f"fold{columns}.kernel": columns for columns in range(2, config.widest + 1)}
         kernels |= {f"close{columns}.kernel": columns for columns in range(1, config.widest + 1)}
         self.weights = Weights({name: Matrix(width, columns, blocks=width) for name, columns in kernels.items()})

@@ -18,14 +18,16 @@ class Encoded(NamedTuple):
     annotations_BSM: Tensor
     """One for each position, in the order of the sentence; zero behind its end. S is 0 where there are none."""
     summaries: list[dict[str, Tensor]]
-    """The sentence as a whole, B x M by field: one for each layer, from the bottom up."""
+    """The sentence as a whole, B x width by field: one for each layer, from the bottom up."""
 
 
 class Gives(NamedTuple):
     """What a decoder may count on."""
 
     width: int
-    """M, of an annotation and of every field of a summary."""
+    """M, of an annotation."""
+    summary: int
+    """Numbers of every field of a summary."""
     layers: int
     """How many summaries there are."""
     fields: tuple[str, ...]

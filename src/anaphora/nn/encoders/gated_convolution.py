@@ -39,7 +39,7 @@ class GatedConvolutionEncoder(Encoder):
         """``width`` of the embeddings."""
         super().__init__()
         size = config.size
-        self.config, self.gives = config, Gives(size, 1, ("h",), False)
+        self.config, self.gives = config, Gives(size, size, 1, ("h",), False)
         matrices = projection_matrices("input", size, width, config.bias)
         matrices |= projection_matrices("parent", 2 * size, size, False, 2)
         matrices |= projection_matrices("choice", 2 * CHOICES, size, False, 2)

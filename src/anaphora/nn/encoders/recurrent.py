@@ -1,9 +1,9 @@
 """The recurrent encoder: a sentence becomes one annotation for each of its positions, and a summary.
 
 An annotation is [backward; forward] of its position, and the summary of a layer is its last state: [backward at the
-first word; forward at the last]. Read in reverse, a sentence a b c `</s>` is c b a `</s>` to the one direction there is
-(Sutskever et al. 2014, section 3.3); its annotations still stand in the order of the sentence, so that alignments and
-whatever else looks at positions know nothing of it.
+first word; forward at the last], or one of the two alone. Read in reverse, a sentence a b c `</s>` is c b a `</s>` to
+the one direction there is (Sutskever et al. 2014, section 3.3); its annotations still stand in the order of the
+sentence, so that alignments and whatever else looks at positions know nothing of it.
 """
 
 from typing import Literal
@@ -26,6 +26,9 @@ class EncoderConfig(RecurrentConfig):
     """Whether a second stack reads each layer's input from right to left (Schuster and Paliwal 1997)."""
     reversed: bool = False
     """Whether its one direction reads the sentence from its last word to its first, and then `</s>`."""
+
+    summary_from: Literal["both", "backward", "forward"] = "both"
+    """Of two directions, whose last states are what a decoder starts from (Bahdanau et al. 2015: backward)."""
 
     def build(self, width: int) -> Encoder:
         """The encoder over word vectors of ``width``.
@@ -51,9 +54,17 @@ class RecurrentEncoder(Encoder):
                 "encoder.reversed = true is for an encoder of one direction, but encoder.bidirectional = true reads "
                 "both ways already: set one of the two to false."
             )
+        if config.summary_from != "both" and not config.bidirectional:
+            raise ConfigError(
+                f'encoder.summary_from = "{config.summary_from}" chooses between two directions, but '
+                f"encoder.bidirectional = false has one: leave it out, or set encoder.bidirectional = true."
+            )
         self.config = config
         self.directions = ("right_to_left", "left_to_right") if config.bidirectional else ("left_to_right",)
-        self.gives = Gives(config.size * len(self.directions), config.layers, config.cell.state, True)
+        both = config.size * len(self.directions)
+        self._summarised = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.summary_from]
+        told = both if config.summary_from == "both" else config.size
+        self.gives = Gives(both, told, config.layers, config.cell.state, True)
         single = config.model_copy(update={"layers": 1})
         self.layers = nn.ModuleList(
             nn.ModuleDict(
@@ -86,7 +97,8 @@ class RecurrentEncoder(Encoder):
                 states.append({name.removeprefix("layer0."): last for name, last in scanned.state.items()})
             both_SBM = torch.cat(outputs, -1)
             x_SBD = both_SBM + x_SBD if self.config.residual and layer else both_SBM
-            summaries.append({field: torch.cat([state[field] for state in states], -1) for field in states[0]})
+            told = states[self._summarised]
+            summaries.append({field: torch.cat([state[field] for state in told], -1) for field in told[0]})
         if self.config.reversed:
             x_SBD = x_SBD.take_along_dim(words_SB1, 0)
         return Encoded(x_SBD.transpose(0, 1), summaries)

@@ -1,0 +1,56 @@
+"""How often each unit is to be predicted in training: what outputs over large vocabularies are laid out by."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import torch
+from torch import Tensor, nn
+
+T = TypeVar("T")
+
+
+class Counts(nn.Module):
+    """The counts of V units, kept with the weights, and what is derived from them.
+
+    What a weight means may depend on them (which word a leaf of a tree is), so that the same counts must give the same
+    layout for ever; therefore it is made of them anew when it is needed, and never saved beside them.
+    """
+
+    observed: Tensor
+
+    def __init__(self, size: int) -> None:
+        """``size`` units, none of which was seen yet."""
+        super().__init__()
+        self.register_buffer("observed", torch.zeros(size, dtype=torch.int64))
+        self._derived: tuple[int, Any] = (-1, None)
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was counted."""
+        return bool(self.observed.any())
+
+    def observe(self, counts_V: Tensor) -> None:
+        """Take the counts of a training text."""
+        self.observed.copy_(counts_V)
+
+    def derive(self, make: Callable[[Tensor], T]) -> T:
+        """What ``make`` makes of the counts, each one more than it is so that no unit is impossible; made once.
+
+        A module asks for one thing only, always by the same ``make``.
+        """
+        version = self.observed._version  # of what it holds: filling it from a checkpoint is another
+        if self._derived[0] != version:
+            with torch.inference_mode(False):
+                self._derived = version, make(self.observed + 1)
+        return cast(T, self._derived[1])
+
+
+def by_frequency(masses_V: Tensor) -> Tensor:
+    """The units from the most frequent to the rarest; of equal ones the lower id comes first."""
+    return torch.argsort(masses_V, descending=True, stable=True)
+
+
+def ranks(masses_V: Tensor) -> Tensor:
+    """The rank of every unit, 0 for the most frequent."""
+    order_V = by_frequency(masses_V)
+    return torch.empty_like(order_V).index_copy_(0, order_V, torch.arange(len(order_V)))

@@ -1,0 +1,36 @@
+"""The output layers, one file each; a new one is a file and a name in ``AnyOutput``."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from anaphora.config import by_kind_or
+from anaphora.nn.outputs.adaptive import Adaptive
+from anaphora.nn.outputs.class_factored import ClassFactored
+from anaphora.nn.outputs.full import Full
+from anaphora.nn.outputs.hierarchical import Hierarchical
+from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
+from anaphora.nn.outputs.output import Output, OutputConfig
+from anaphora.nn.outputs.sampled import Sampled
+from anaphora.nn.outputs.shortlist import Shortlist
+
+AnyOutput = Annotated[
+    Full | ClassFactored | Hierarchical | Sampled | NoiseContrastive | Adaptive,
+    Field(discriminator="kind"),
+    by_kind_or("full"),
+]
+"""An output as a recipe names it: ``"adaptive"``, or ``{kind = "sampled", proposal = "unigram"}``; a table that does
+not say its kind is of the full softmax."""
+
+__all__ = [
+    "Adaptive",
+    "AnyOutput",
+    "ClassFactored",
+    "Full",
+    "Hierarchical",
+    "NoiseContrastive",
+    "Output",
+    "OutputConfig",
+    "Sampled",
+    "Shortlist",
+]

@@ -1,0 +1,91 @@
+"""The output that spends its numbers on frequent words (Grave et al. 2017)."""
+
+from itertools import pairwise
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.errors import ConfigError
+from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
+from anaphora.kernels.products import linear
+from anaphora.nn.counts import Counts, ranks
+from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
+from anaphora.nn.weights import Matrix, Start, Weights
+
+
+class Adaptive(OutputConfig):
+    """A softmax over frequent words and clusters of rarer ones, each cluster narrower than the one before."""
+
+    kind: Literal["adaptive"] = "adaptive"
+    """The kind's name."""
+    cutoffs: tuple[int, ...] = ()
+    """The rank, counted from 0 for the most frequent word, with which each cluster of rarer words begins; without
+    any, a tenth and a half of the vocabulary."""
+    factor: float = Field(4.0, ge=1)
+    """Cluster i = 1, 2, .. sees the state through a projection to its width over this to the power of i."""
+    bias: bool = True
+    """Whether every word and every cluster has a bias."""
+
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "AdaptiveOutput":
+        """The layer; its matrices are narrower than an embedding, so there is nothing to tie."""
+        cutoffs = self.cutoffs or (max(1, size // 10), max(2, size // 2))
+        if any(low >= high for low, high in pairwise((0, *cutoffs, size))):
+            raise ConfigError(
+                f"output.cutoffs should ascend between 0 and the {size} units of the vocabulary, but are "
+                f"{list(cutoffs)}: change them, or leave them out."
+            )
+        return AdaptiveOutput(self, (*cutoffs, size), width)
+
+
+class AdaptiveOutput(Output):
+    """A head over the most frequent words and the clusters, and a tail for each cluster; rows are words by rank."""
+
+    def __init__(self, config: Adaptive, cutoffs: tuple[int, ...], width: int) -> None:
+        """``cutoffs`` end with the size of the vocabulary; ``width`` of the states."""
+        super().__init__()
+        self._cutoffs, self._tails = cutoffs, len(cutoffs) - 1
+        matrices = _with_bias("head", cutoffs[0] + self._tails, width, config.bias)
+        for tail, (low, high) in enumerate(pairwise(cutoffs)):
+            narrow = max(1, int(width / config.factor ** (tail + 1)))
+            matrices[f"tail{tail}.project"] = Matrix(narrow, width)
+            matrices |= _with_bias(f"tail{tail}", high - low, narrow, config.bias)
+        self.weights = Weights(matrices)
+        self.counts = Counts(cutoffs[-1])
+
+    @property
+    def ranks(self) -> Tensor:
+        """The rank of every word."""
+        return self.counts.derive(ranks)
+
+    def summed(self, predictions: Predictions) -> Tensor:
+        """-ln p of the words."""
+        states_NH, ids_N, weights_N, _ = predictions
+        return adaptive_loss(states_NH, self._head(), self._each_tail(), self.ranks[ids_N], self._cutoffs, weights_N)
+
+    def log_probs(self, states_NH: Tensor) -> Tensor:
+        """ln p of every word, in the order of their ids."""
+        tails = tuple(affine(linear(states_NH, P), B, b) for P, B, b in self._each_tail())
+        return adaptive_log_probs(affine(states_NH, *self._head()), tails)[:, self.ranks]
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights."""
+        self.weights.initialise(start, generator)
+
+    def _head(self) -> tuple[Tensor, Tensor]:
+        weights = self.weights.tensors()
+        matrix = weights["head.weight"]
+        return matrix, weights.get("head.bias", matrix.new_empty(0))
+
+    def _each_tail(self) -> tuple[tuple[Tensor, Tensor, Tensor], ...]:
+        weights = self.weights.tensors()
+        none = weights["head.weight"].new_empty(0)
+        return tuple(
+            (weights[f"tail{n}.project"], weights[f"tail{n}.weight"], weights.get(f"tail{n}.bias", none))
+            for n in range(self._tails)
+        )
+
+
+def _with_bias(name: str, rows: int, columns: int, bias: bool) -> dict[str, Matrix]:
+    return {f"{name}.weight": Matrix(rows, columns)} | ({f"{name}.bias": Matrix(rows)} if bias else {})

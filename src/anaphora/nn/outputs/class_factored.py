@@ -1,0 +1,94 @@
+"""The output in two steps: p(word) = p(its class) p(word among its class) (Goodman 2001; Mikolov et al. 2011)."""
+
+import math
+from itertools import accumulate
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.errors import ConfigError
+from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_probs, class_factored_loss
+from anaphora.nn.counts import Counts, by_frequency
+from anaphora.nn.outputs.output import Predictions, WordsConfig, WordsOutput, affine
+from anaphora.nn.weights import Matrix, Start
+
+
+class ClassFactored(WordsConfig):
+    """A softmax over classes of words, then one over the words of the class."""
+
+    kind: Literal["class-factored"] = "class-factored"
+    """The kind's name."""
+    classes: int = Field(0, ge=0)
+    """How many classes; 0 takes the square root of the size of the vocabulary, rounded up."""
+    bins: Literal["unigram", "square-root"] = "square-root"
+    """What every class has the same share of: how often its words are seen, or the square root of that, which lets
+    fewer words crowd the class of the rarest."""
+
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "ClassFactoredOutput":
+        """The layer; ConfigError where the number of classes leaves nothing to choose, or nothing among a class."""
+        if self.classes and not 1 < self.classes < size:
+            raise ConfigError(
+                f"output.classes should be between 2 and {size - 1}, one less than the units of the vocabulary, but is "
+                f"{self.classes}: change it, or set it to 0 for the square root of that size."
+            )
+        return ClassFactoredOutput(self, embedding, width, size)
+
+
+class ClassFactoredOutput(WordsOutput):
+    """Two softmaxes; the rows of its matrix are words in the order of their ids, whatever their class."""
+
+    def __init__(self, config: ClassFactored, embedding: nn.Embedding | None, width: int, size: int) -> None:
+        """As for ``WordsOutput``."""
+        super().__init__(config.tied, config.bias, embedding, width, size)
+        classes = config.classes or math.ceil(size**0.5)
+        self._bins = config.bins
+        self.class_weight = nn.Parameter(torch.zeros(classes, width))
+        self.class_bias = nn.Parameter(torch.zeros(classes if config.bias else 0))
+        self.counts = Counts(size)
+
+    @property
+    def classes(self) -> Classes:
+        """Which word is in which class."""
+        return self.counts.derive(self._classes)
+
+    def _classes(self, masses_V: Tensor) -> Classes:
+        masses_V = masses_V.double()
+        return Classes.of(binned(masses_V.sqrt() if self._bins == "square-root" else masses_V, len(self.class_weight)))
+
+    def summed(self, predictions: Predictions) -> Tensor:
+        """-ln p of the words."""
+        states_NH, ids_N, weights_N, _ = predictions
+        return class_factored_loss(
+            states_NH, self.class_weight, self.class_bias, self.weight, self.bias, ids_N, self.classes, weights_N
+        )
+
+    def log_probs(self, states_NH: Tensor) -> Tensor:
+        """ln p of the class of every word, and of the word among its class."""
+        class_logits_NC = affine(states_NH, self.class_weight, self.class_bias)
+        return class_factored_log_probs(class_logits_NC, self.logits(states_NH), self.classes)
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights that are its own."""
+        super().initialise(start, generator)
+        with torch.no_grad():
+            start.fill(self.class_weight, Matrix(*self.class_weight.shape), generator)
+            start.fill(self.class_bias, Matrix(len(self.class_bias)), generator)
+
+
+def binned(masses_V: Tensor, classes: int) -> Tensor:
+    """The class of every unit: from the heaviest on, a class is full when all so far have their share of the mass.
+
+    A unit that is heavier than a share is a class of its own, and every class gets a unit.
+    """
+    order_V = by_frequency(masses_V)
+    sums = list(accumulate(masses_V[order_V].tolist()))  # one after the other, so that they round alike for ever
+    found, current = [], 0
+    for left, held in zip(reversed(range(len(sums))), sums, strict=True):
+        found.append(current)
+        full = held * classes >= (current + 1) * sums[-1] or left < classes - current
+        current = min(current + full, classes - 1)
+    class_V = torch.empty_like(order_V)
+    class_V[order_V] = torch.tensor(found)
+    return class_V

@@ -1,0 +1,36 @@
+"""The output over all words at once: log p = log softmax(W h + b)."""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from anaphora.kernels.softmax import softmax_loss
+from anaphora.nn.outputs.output import Predictions, SoftmaxOutput, WordsConfig
+
+
+class Full(WordsConfig):
+    """A full softmax over the vocabulary."""
+
+    kind: Literal["full"] = "full"
+    """The kind's name."""
+    label_smoothing: float = 0.0
+    """Share of the target distribution spread evenly over all words while training (Szegedy et al. 2016)."""
+
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "FullOutput":
+        """The layer."""
+        return FullOutput(self, embedding, width, size)
+
+
+class FullOutput(SoftmaxOutput):
+    """A full softmax."""
+
+    def __init__(self, config: Full, embedding: nn.Embedding | None, width: int, size: int) -> None:
+        """As for ``WordsOutput``."""
+        super().__init__(config.tied, config.bias, embedding, width, size)
+        self._smoothing = config.label_smoothing
+
+    def summed(self, predictions: Predictions) -> Tensor:
+        """Cross-entropy, with smoothed labels in training."""
+        states_NH, ids_N, weights_N, _ = predictions
+        smoothing = self._smoothing if self.training else 0.0
+        return softmax_loss(states_NH, self.weight, self.bias, ids_N, smoothing, weights_N)

@@ -1,0 +1,56 @@
+"""The output as a way through a binary tree (Morin and Bengio 2005), the tree that of Huffman over the counts."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from anaphora.kernels.outputs.hierarchical import Tree, hierarchical_log_probs, hierarchical_loss
+from anaphora.kernels.outputs.huffman import huffman_tree
+from anaphora.nn.counts import Counts
+from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
+from anaphora.nn.weights import Matrix, Start
+
+
+class Hierarchical(OutputConfig):
+    """A decision at every node of a binary tree, whose leaves are the words."""
+
+    kind: Literal["hierarchical"] = "hierarchical"
+    """The kind's name."""
+    bias: bool = True
+    """Whether every inner node has a bias."""
+
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "HierarchicalOutput":
+        """The layer; its matrix has no row a word, so there is nothing to tie."""
+        return HierarchicalOutput(self, width, size)
+
+
+class HierarchicalOutput(Output):
+    """A vector and a bias for each of V - 1 inner nodes, numbered level by level from the root."""
+
+    def __init__(self, config: Hierarchical, width: int, size: int) -> None:
+        """``width`` of the states, ``size`` of the vocabulary."""
+        super().__init__()
+        self.nodes = nn.Parameter(torch.zeros(size - 1, width))
+        self.bias = nn.Parameter(torch.zeros(size - 1 if config.bias else 0))
+        self.counts = Counts(size)
+
+    @property
+    def tree(self) -> Tree:
+        """The ways to the words."""
+        return self.counts.derive(lambda masses_V: huffman_tree(masses_V.tolist()))
+
+    def summed(self, predictions: Predictions) -> Tensor:
+        """-ln p of the words."""
+        states_NH, ids_N, weights_N, _ = predictions
+        return hierarchical_loss(states_NH, self.nodes, self.bias, ids_N, self.tree, weights_N)
+
+    def log_probs(self, states_NH: Tensor) -> Tensor:
+        """ln p of every leaf."""
+        return hierarchical_log_probs(affine(states_NH, self.nodes, self.bias), self.tree)
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights."""
+        with torch.no_grad():
+            start.fill(self.nodes, Matrix(*self.nodes.shape), generator)
+            start.fill(self.bias, Matrix(len(self.bias)), generator)

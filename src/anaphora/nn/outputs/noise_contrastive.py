@@ -1,0 +1,64 @@
+"""The output that learns to tell words from noise (Mnih and Teh 2012), and is normalised when it is used."""
+
+import math
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
+from anaphora.kernels.softmax import softmax_loss
+from anaphora.nn.counts import Counts
+from anaphora.nn.outputs.output import OutputConfig, Predictions, SoftmaxOutput
+from anaphora.nn.randomness import uniform_draws
+from anaphora.nn.weights import Start
+
+
+class NoiseContrastive(OutputConfig):
+    """A softmax that is trained by noise-contrastive estimation, its normaliser fixed to 1."""
+
+    kind: Literal["nce"] = "nce"
+    """The kind's name."""
+    tied: bool = False
+    """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
+    noise: int = Field(100, ge=1)
+    """k: words drawn by their frequency for every update, from which each of its predictions is told apart."""
+
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "NoiseContrastiveOutput":
+        """The layer."""
+        return NoiseContrastiveOutput(self, embedding, width, size)
+
+
+class NoiseContrastiveOutput(SoftmaxOutput):
+    """Scores that are taken for log-probabilities in training, and normalised otherwise."""
+
+    def __init__(self, config: NoiseContrastive, embedding: nn.Embedding | None, width: int, size: int) -> None:
+        """As for ``WordsOutput``; there is always a bias, which the normaliser starts from."""
+        super().__init__(config.tied, True, embedding, width, size)
+        self._noise = config.noise
+        self.counts = Counts(size)
+
+    def summed(self, predictions: Predictions) -> Tensor:
+        """The loss of telling words from noise in training, -ln p otherwise."""
+        states_NH, ids_N, weights_N, _ = predictions
+        if not self.training:
+            return softmax_loss(states_NH, self.weight, self.bias, ids_N, 0.0, weights_N)
+        cumulative_V, log_noise_V = self.counts.derive(self._chances)
+        drawn = torch.searchsorted(cumulative_V, uniform_draws("output.nce", self._noise), right=True)
+        words_C, times_C = torch.unique(drawn, return_counts=True)
+        like = states_NH.dtype
+        return noise_contrastive_loss(
+            states_NH, self.weight, self.bias, ids_N, words_C, times_C.to(like), log_noise_V.to(like), weights_N
+        )
+
+    def _chances(self, masses_V: Tensor) -> tuple[Tensor, Tensor]:
+        """Cumulated chances, up to but for the last, and ln(k q)."""
+        q_V = masses_V.double() / masses_V.sum()
+        return q_V.cumsum(0)[:-1], torch.log(self._noise * q_V)
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights that are its own; the bias starts from -ln V, so that exp(z) sums to about 1 from there."""
+        super().initialise(start, generator)
+        with torch.no_grad():
+            self.bias.sub_(math.log(len(self.bias)))

@@ -1,0 +1,158 @@
+"""What an output layer is to a network: from states to the loss of the right words, or to log-probabilities of all.
+
+A new output is one file like ``full.py`` and one name in ``__init__.py``.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from anaphora.config import Config
+from anaphora.errors import ConfigError
+from anaphora.kernels.products import linear
+from anaphora.nn.outputs.shortlist import Shortlist
+from anaphora.nn.weights import Matrix, Start
+from anaphora.protocols import Loss, Sequence
+
+
+class OutputConfig(Config):
+    """One kind of output layer: its options."""
+
+    kind: str
+    """The kind's name."""
+
+    @abstractmethod
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "Output":
+        """The layer over states of ``width`` and a vocabulary of ``size``; a tied one borrows from an ``embedding``.
+
+        Raises:
+            ConfigError: the options do not go with the sizes.
+        """
+
+
+class Predictions(NamedTuple):
+    """What is to be predicted from where; padding is left out."""
+
+    states_NH: Tensor
+    ids_N: Tensor
+    weights_N: Tensor | None
+    """What the loss of each is multiplied by; None is 1 for every one."""
+    words_C: Tensor | None
+    """The target words of the partition of the corpus, where it was cut into partitions."""
+
+
+class Output(nn.Module, ABC):
+    """An output layer."""
+
+    partition: int = 0
+    """The most different target words of a partition of the corpus that it wants its batches to know; 0 for none."""
+
+    def loss(self, states_TBH: Tensor, targets: Sequence) -> Loss:
+        """The summed loss of the targets, weighted by row; padding is left out before anything is computed.
+
+        In evaluation it is -ln p of the targets. Training may minimise something else that is cheaper.
+        """
+        ids_TB = targets.ids_BT.T
+        open_TB = torch.arange(ids_TB.shape[0]).unsqueeze(1) < targets.lengths_B
+        rows_NH = states_TBH.flatten(0, 1)
+        if not bool(open_TB.all()):
+            rows_NH = rows_NH[open_TB.flatten()]
+        ids_N = ids_TB[open_TB]
+        weights_N = None
+        if targets.weights_B is not None:
+            weights_N = targets.weights_B.to(rows_NH).expand(ids_TB.shape)[open_TB]
+        return Loss(self.summed(Predictions(rows_NH, ids_N, weights_N, targets.words_C)), len(ids_N))
+
+    @abstractmethod
+    def summed(self, predictions: Predictions) -> Tensor:
+        """The loss of all predictions."""
+
+    @abstractmethod
+    def log_probs(self, states_NH: Tensor) -> Tensor:
+        """Natural log-probabilities of all words, N x V, each row with the same bits in any batch."""
+
+    def shortlist(self, candidates: Sequence) -> Shortlist:
+        """A softmax over the candidates of every sentence.
+
+        Raises:
+            ConfigError: this output is no softmax over words, which alone can leave some of them out.
+        """
+        raise ConfigError(
+            "Candidates need a softmax over words, which alone can leave some of them out, but this output is none: "
+            'search without them, or train with output.kind = "full" or "sampled".'
+        )
+
+    @abstractmethod
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights that are its own."""
+
+
+class WordsConfig(OutputConfig):
+    """An output layer with a row of its matrix for every word."""
+
+    tied: bool = False
+    """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
+    bias: bool = True
+    """Whether every word has a bias."""
+
+
+class WordsOutput(Output):
+    """z = W h + b: one score for every word."""
+
+    def __init__(self, tied: bool, bias: bool, embedding: nn.Embedding | None, width: int, size: int) -> None:
+        """``width`` of the states, ``size`` of the vocabulary; ``embedding`` lends its matrix when tied.
+
+        Raises:
+            ConfigError: tied, but there is no embedding, or the states are not as wide.
+        """
+        super().__init__()
+        self._tied = tied
+        self.weight = _lent(embedding, width) if tied else nn.Parameter(torch.zeros(size, width))
+        self.bias = nn.Parameter(torch.zeros(size if bias else 0))
+
+    def logits(self, states_NH: Tensor) -> Tensor:
+        """z of all words, N x V, each row with the same bits in any batch."""
+        return affine(states_NH, self.weight, self.bias)
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights that are its own."""
+        with torch.no_grad():
+            if not self._tied:
+                start.fill(self.weight, Matrix(*self.weight.shape), generator)
+            start.fill(self.bias, Matrix(len(self.bias)), generator)
+
+
+class SoftmaxOutput(WordsOutput):
+    """One softmax over all words, at least when it is used."""
+
+    def log_probs(self, states_NH: Tensor) -> Tensor:
+        """log softmax(z)."""
+        return torch.log_softmax(self.logits(states_NH), -1)
+
+    def shortlist(self, candidates: Sequence) -> Shortlist:
+        """The rows of the candidates."""
+        return Shortlist.of(candidates, self.weight, self.bias)
+
+
+def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
+    """W h + b for every row, each with the same bits in any batch; b may have no elements."""
+    logits_NV = linear(states_NH, weight_VH)
+    return logits_NV + bias_V if bias_V.numel() else logits_NV
+
+
+def _lent(embedding: nn.Embedding | None, width: int) -> Tensor:
+    """The matrix of an embedding, for states of ``width``."""
+    if embedding is None:
+        raise ConfigError(
+            "output.tied needs a table of word vectors, but these are composed from characters: set output.tied = "
+            "false, or embedding.kind = 'table'."
+        )
+    if embedding.embedding_dim != width:
+        raise ConfigError(
+            f"output.tied needs states as wide as the embedding, but they have {width} numbers and an embedding "
+            f"{embedding.embedding_dim}: set the decoder's readout (or the recurrence's size) to "
+            f"{embedding.embedding_dim}, or output.tied = false."
+        )
+    return embedding.weight

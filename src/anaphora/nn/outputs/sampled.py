@@ -1,0 +1,111 @@
+"""The output that is trained on a few words that stand for all, and is a full softmax when it is used."""
+
+import math
+from abc import abstractmethod
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.config import Config, by_kind
+from anaphora.kernels.outputs.sampled import sampled_softmax_loss
+from anaphora.kernels.softmax import softmax_loss
+from anaphora.nn.counts import Counts, ranks
+from anaphora.nn.outputs.output import Predictions, SoftmaxOutput, WordsConfig
+from anaphora.nn.randomness import uniform_draws
+
+
+class Drawn(Config):
+    """Words drawn anew for every update, for all of its predictions."""
+
+    words: int = Field(1000, ge=1)
+    """How many are drawn; one that is drawn twice counts once."""
+
+    @abstractmethod
+    def chances(self, masses_V: Tensor) -> Tensor:
+        """The probability of every word in one draw, float64."""
+
+
+class LogUniform(Drawn):
+    """By rank alone: the word of rank r = 0, 1, .. with ln((r + 2) / (r + 1)) / ln(V + 1), near to what texts have."""
+
+    kind: Literal["log-uniform"] = "log-uniform"
+    """The kind's name."""
+
+    def chances(self, masses_V: Tensor) -> Tensor:
+        """By rank."""
+        ranks_V = ranks(masses_V).double()
+        return torch.log1p(1 / (ranks_V + 1)) / math.log(len(ranks_V) + 1)
+
+
+class Unigram(Drawn):
+    """As often as they are in the training text."""
+
+    kind: Literal["unigram"] = "unigram"
+    """The kind's name."""
+
+    def chances(self, masses_V: Tensor) -> Tensor:
+        """By count."""
+        return masses_V.double() / masses_V.sum()
+
+
+class Partition(Config):
+    """The target words of a stretch of the corpus for all batches in it (Jean et al. 2015, section 3.2)."""
+
+    kind: Literal["partition"] = "partition"
+    """The kind's name."""
+    words: int = Field(5000, ge=1)
+    """tau: a stretch ends before the batch with which it would have more different target words than this."""
+
+
+class Sampled(WordsConfig):
+    """A softmax that is trained over a sample of the vocabulary (Bengio and Senecal 2008; Jean et al. 2015)."""
+
+    kind: Literal["sampled"] = "sampled"
+    """The kind's name."""
+    proposal: Annotated[LogUniform | Unigram | Partition, Field(discriminator="kind"), by_kind] = LogUniform()
+    """Where the words come from that targets are told apart from."""
+
+    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "SampledOutput":
+        """The layer."""
+        return SampledOutput(self, embedding, width, size)
+
+
+class SampledOutput(SoftmaxOutput):
+    """A softmax over a sample in training, over all words otherwise."""
+
+    def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, size: int) -> None:
+        """As for ``WordsOutput``."""
+        super().__init__(config.tied, config.bias, embedding, width, size)
+        self._proposal = config.proposal
+        if isinstance(self._proposal, Partition):
+            self.partition = self._proposal.words
+        else:
+            self.counts = Counts(size)
+
+    def summed(self, predictions: Predictions) -> Tensor:
+        """The loss over the sample in training, -ln p otherwise."""
+        states_NH, ids_N, weights_N, words_C = predictions
+        if not self.training:
+            return softmax_loss(states_NH, self.weight, self.bias, ids_N, 0.0, weights_N)
+        words_C, log_drawn_V = self._sample(words_C)
+        return sampled_softmax_loss(
+            states_NH, self.weight, self.bias, ids_N, words_C, log_drawn_V.to(states_NH.dtype), weights_N
+        )
+
+    def _sample(self, of_partition_C: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The words to tell targets from, and ln of the probability that each is among them."""
+        if isinstance(self._proposal, Partition):
+            if of_partition_C is None:
+                raise ValueError("an output trained by partitions needs their words: see data.partitions.Partitions.")
+            return of_partition_C, torch.empty(0)
+        cumulative_V, log_drawn_V = self.counts.derive(self._chances)
+        drawn = uniform_draws("output.sampled", self._proposal.words)
+        return torch.unique(torch.searchsorted(cumulative_V, drawn, right=True)), log_drawn_V
+
+    def _chances(self, masses_V: Tensor) -> tuple[Tensor, Tensor]:
+        """Cumulated chances, up to but for the last, and ln(1 - (1 - q)^k)."""
+        assert not isinstance(self._proposal, Partition)
+        q_V = self._proposal.chances(masses_V)
+        return q_V.cumsum(0)[:-1], torch.log(-torch.expm1(self._proposal.words * torch.log1p(-q_V)))

@@ -1,0 +1,108 @@
+"""Scheduled sampling (Bengio et al. 2015): in training, a decoder reads words of its own in the place of true ones.
+
+At update i every word that is read is the true one with a chance of e_i, which falls as training goes:
+
+    "linear"            e_i = max(least, 1 - i / updates)
+    "exponential"       e_i = k^i                           k < 1
+    "inverse-sigmoid"   e_i = k / (k + exp(i / k))          k >= 1
+
+A word of its own comes from the distribution that the decoder has after the words before it, true and own. So these
+words are found first, step by step, as in a search (and as there without dropout in the decoder); then the decoder
+reads the mixture with all that can be hoisted out of the loop. No gradient goes through the choice of a word.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from anaphora.config import Config, by_kind
+
+
+class NoSampling(Config):
+    """True words alone."""
+
+    kind: Literal["none"] = "none"
+    """The kind's name."""
+
+
+class Sampling(Config):
+    """What all schedules share."""
+
+    draw: Literal["sample", "likeliest"] = "sample"
+    """How a word of its own is found: drawn from what the decoder predicts, or the likeliest."""
+
+    @abstractmethod
+    def chance(self, update: int) -> float:
+        """That a word which is read at ``update`` (from 1) is the true one."""
+
+
+class LinearSampling(Sampling):
+    """The chance falls in a straight line."""
+
+    kind: Literal["linear"]
+    """The kind's name."""
+    updates: int = Field(10_000, ge=1)
+    """Updates after which the chance would be 0."""
+    least: float = Field(0.5, ge=0, le=1)
+    """The chance never falls below this."""
+
+    def chance(self, update: int) -> float:
+        """max(least, 1 - i / updates)."""
+        return max(self.least, 1 - update / self.updates)
+
+
+class ExponentialSampling(Sampling):
+    """The chance falls by the same share with every update."""
+
+    kind: Literal["exponential"]
+    """The kind's name."""
+    k: float = Field(0.9999, gt=0, lt=1)
+    """What is left of the chance after an update."""
+
+    def chance(self, update: int) -> float:
+        """k^i."""
+        return float(self.k**update)
+
+
+class InverseSigmoidSampling(Sampling):
+    """The chance stays near 1, falls, and stays near 0."""
+
+    kind: Literal["inverse-sigmoid"]
+    """The kind's name."""
+    k: float = Field(1000.0, ge=1)
+    """How late and how slowly the chance falls: it is a half after k ln k updates."""
+
+    def chance(self, update: int) -> float:
+        """k / (k + exp(i / k))."""
+        return 1 / (1 + math.exp(min(update / self.k - math.log(self.k), 700)))
+
+
+AnySampling = Annotated[
+    NoSampling | LinearSampling | ExponentialSampling | InverseSigmoidSampling, Field(discriminator="kind"), by_kind
+]
+"""Scheduled sampling as a recipe names it: ``"none"``, or ``{kind = "linear", updates = 5000}``."""
+
+
+def mixed(
+    true_TB: Tensor, advance: Callable[[Tensor], Tensor], kept_TB: Tensor, shares_TB: Tensor | None = None
+) -> Tensor:
+    """Words to read, T x B: those that are ``kept_TB`` and the first of each sentence as they are, the others its own.
+
+    ``advance`` reads one word of every sentence and gives the log-probabilities of the next, B x V. An own word is
+    where a number of ``shares_TB``, drawn evenly from 0 to 1, falls among the probabilities; without, the likeliest.
+    """
+    read = [true_TB[0]]
+    for t in range(1, len(true_TB)):
+        log_probs_BV = advance(read[-1])
+        if shares_TB is None:
+            own_B = log_probs_BV.argmax(-1)
+        else:
+            heaped_BV = log_probs_BV.double().exp().cumsum(-1)
+            own_B = (heaped_BV < shares_TB[t].unsqueeze(1) * heaped_BV[:, -1:]).sum(-1)
+        read.append(torch.where(kept_TB[t], true_TB[t], own_B))
+    return torch.stack(read)

@@ -1,0 +1,70 @@
+"""Bytes as units: the UTF-8 of a text, so that nothing is ever unknown and every text has the same vocabulary."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Self
+
+from anaphora.errors import RunError
+from anaphora.protocols import Symbols
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.normalise import normalise
+
+_FIRST = len(MARKS)
+
+
+class ByteCoder:
+    """A TextCoder whose units are the bytes of a line after normalisation."""
+
+    def __init__(self, *, lowercase: bool) -> None:
+        """There is nothing to learn."""
+        self._lowercase = lowercase
+
+    @classmethod
+    def deserialise(cls, data: bytes, *, lowercase: bool) -> Self:
+        """The coder that ``serialise`` wrote; RunError when the bytes say something else."""
+        coder = cls(lowercase=lowercase)
+        if data != coder.serialise():
+            raise RunError("A vocabulary of bytes should say so and no more, but the file does not.")
+        return coder
+
+    def serialise(self) -> bytes:
+        """JSON, readable by people."""
+        return (json.dumps({"bytes": 256}) + "\n").encode()
+
+    @property
+    def symbols(self) -> Symbols:
+        """The size of the vocabulary and the ids of its marks."""
+        return symbols_of(_FIRST + 256)
+
+    @property
+    def fingerprint(self) -> str:
+        """A sha256 of the kind and the case."""
+        return hashlib.sha256(b"byte %d" % self._lowercase).hexdigest()
+
+    def encode(self, text: str) -> list[int]:
+        """One id a byte, without marks at the ends."""
+        return [_FIRST + byte for byte in normalise(text, lowercase=self._lowercase).encode()]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the bytes; what is no UTF-8, and ``<unk>``, read as U+FFFD."""
+        spelt = bytearray()
+        for number in ids:
+            if number == UNK:
+                spelt += UNKNOWN.encode()
+            elif number not in (PAD, BOS, EOS):
+                spelt.append(number - _FIRST)
+        return one_line(spelt.decode("utf-8", errors="replace"))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """A visible ASCII character as itself, a space as U+2581, any other byte as ``<0xC3>``."""
+        return [_shown(number) for number in ids]
+
+
+def _shown(number: int) -> str:
+    if number < _FIRST:
+        return MARKS[number]
+    byte = number - _FIRST
+    if byte == ord(" "):
+        return "\u2581"
+    return chr(byte) if ord(" ") < byte < 127 else f"<0x{byte:02X}>"

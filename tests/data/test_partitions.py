@@ -1,0 +1,95 @@
+"""Partitions: few target words each, all targets among them, the same however the batches are looked up."""
+
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.data.partitions import Partitions
+from anaphora.protocols import Batch
+from anaphora.protocols import Sequence as Rows
+
+
+class Listed:
+    """Epochs of one-row batches with the given targets; behind each stands padding."""
+
+    def __init__(self, targets: Sequence[Sequence[int]]) -> None:
+        self.targets = targets
+        self.made = 0
+
+    def epoch(self, number: int) -> Sequence[Batch]:
+        return Lazy(self)
+
+
+class Lazy(Sequence[Batch]):
+    def __init__(self, owner: Listed) -> None:
+        self._owner = owner
+
+    def __len__(self) -> int:
+        return len(self._owner.targets)
+
+    def __getitem__(self, position: Any) -> Any:
+        self._owner.made += 1
+        ids = self._owner.targets[position]
+        targets = Rows(torch.tensor([[*ids, 99]]), torch.tensor([len(ids)]))
+        return Batch(targets, targets, torch.tensor([position]), torch.tensor([False]))
+
+
+def words(batch: Batch) -> list[int]:
+    assert batch.targets is not None and batch.targets.words_C is not None
+    found: list[int] = batch.targets.words_C.tolist()
+    return found
+
+
+TARGETS = st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=6), min_size=1, max_size=20)
+
+
+@settings(max_examples=30)
+@given(TARGETS, st.integers(1, 9))
+def test_a_partition_holds_all_targets_of_its_batches_and_no_more_words_than_it_may(
+    targets: list[list[int]], most: int
+) -> None:
+    partitioned = Partitions(Listed(targets), most).epoch(1)
+    assert len(partitioned) == len(targets)
+    stretches: list[tuple[list[int], list[list[int]]]] = []
+    for batch, ids in zip(partitioned, targets, strict=True):
+        if not stretches or stretches[-1][0] != words(batch):
+            stretches.append((words(batch), []))
+        stretches[-1][1].append(ids)
+    for held, inside in stretches:
+        assert held == sorted({word for ids in inside for word in ids})
+        assert len(held) <= most or len({frozenset(ids) for ids in inside}) == 1
+    for (held, _), (_, after) in pairwise(stretches):
+        assert len({*held, *after[0]}) > most  # the next batch would have been too much
+
+
+@settings(max_examples=30)
+@given(TARGETS, st.integers(1, 9), st.randoms(use_true_random=False))
+def test_a_batch_is_the_same_whichever_was_looked_up_before(
+    targets: list[list[int]], most: int, chance: random.Random
+) -> None:
+    batches = Partitions(Listed(targets), most)
+    in_order = [words(batch) for batch in batches.epoch(1)]
+    places = list(range(len(targets)))
+    chance.shuffle(places)
+    again = batches.epoch(1)
+    assert [words(again[place]) for place in places] == [in_order[place] for place in places]
+    assert [words(batch) for batch in again[1:]] == in_order[1:]
+    assert words(again[-1]) == in_order[-1]
+
+
+def test_reading_an_epoch_makes_every_batch_about_twice() -> None:
+    source = Listed([[word % 7, word % 5] for word in range(200)])
+    for _ in Partitions(source, 4).epoch(1):
+        pass
+    assert source.made <= 3 * 200
+
+
+def test_a_place_behind_the_last_batch_is_none() -> None:
+    with pytest.raises(IndexError):
+        Partitions(Listed([[1], [2]]), 5).epoch(1)[2]

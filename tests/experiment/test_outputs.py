@@ -1,0 +1,91 @@
+"""Outputs over large vocabularies in whole experiments: what they count, and that they resume and load as others do."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import anaphora
+from anaphora.experiment.conduct import train
+from anaphora.experiment.schema import Experiment, StartConfig, parse
+from anaphora.run import Run
+from anaphora.run.loading import load_coders
+
+PARTITION = {"kind": "sampled", "proposal": {"kind": "partition", "words": 12}}
+OUTPUTS: list[tuple[str, Any]] = [
+    ("language_model", "class-factored"),
+    ("translator", "hierarchical"),
+    ("language_model", "adaptive"),
+    ("language_model", {"kind": "sampled", "proposal": {"kind": "unigram", "words": 5}}),
+    ("language_model", PARTITION),
+    ("translator", PARTITION),
+    ("translator", {"kind": "nce", "noise": 5}),
+]
+
+
+def with_output(experiment: Experiment, output: Any, **training: Any) -> Experiment:
+    tables = experiment.tables()
+    changed = {"output": output, "training": tables["training"] | training}
+    return parse(tables | changed, "changed.toml")
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return dict(Run.open(run).load("latest").model)
+
+
+@pytest.mark.parametrize(("kind", "output"), OUTPUTS, ids=str)
+def test_a_run_that_goes_on_ends_where_one_left_alone_ends(
+    kind: str, output: Any, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    experiment = with_output(request.getfixturevalue(kind), output)
+    train(experiment, tmp_path / "whole")
+    stops = iter([False] * 3 + [True])  # in the middle of an epoch
+    train(experiment, tmp_path / "parts", stop=lambda: next(stops))
+    train(experiment, tmp_path / "parts", resume=True)
+    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert whole.keys() == parts.keys()
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    model = anaphora.load(tmp_path / "whole")
+    if isinstance(model, anaphora.Translator):
+        assert len(model.translate(["adf", ""], beam=2)) == 2
+    else:
+        assert model.generate("line", length=5).text.startswith("line")
+
+
+def test_a_language_model_counts_every_unit_that_it_predicts_whatever_it_starts_from(
+    language_model: Experiment, tmp_path: Path
+) -> None:
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "train.txt").write_text("abba\n" * 9 + "cab\n" * 5)
+    (tmp_path / "text" / "valid.txt").write_text("cabba\n" * 5)
+    tables = with_output(language_model, "full", epochs=1).tables()
+    tables["data"] |= {"files": (str(tmp_path / "text"),)}
+    train(parse(tables, "parent.toml"), tmp_path / "parent")
+    start = StartConfig(run=str(tmp_path / "parent")).model_dump()
+    train(parse(tables | {"output": "class-factored", "start": start}, "child.toml"), tmp_path / "child")
+    coder = load_coders(Run.open(tmp_path / "child"))["text"]
+    counted = weights(tmp_path / "child")["output.counts.observed"]
+    expected = {coder.encode("a")[0]: 23, coder.encode("b")[0]: 23, coder.encode("c")[0]: 5, coder.symbols.eos: 14}
+    assert {unit: count for unit, count in enumerate(counted.tolist()) if count} == expected
+
+
+def test_a_translator_counts_the_units_of_its_targets(translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:
+    train(with_output(translator, "nce", epochs=1), tmp_path / "run")
+    coder = load_coders(Run.open(tmp_path / "run"))["target"]
+    lines = (toy_pairs / "train.fr").read_text().splitlines()
+    ids = [unit for line in lines for unit in (*coder.encode(line), coder.symbols.eos)]
+    counted = weights(tmp_path / "run")["output.counts.observed"]
+    assert counted.tolist() == torch.bincount(torch.tensor(ids), minlength=coder.symbols.size).tolist()
+
+
+def test_a_run_that_starts_from_another_keeps_what_its_weights_mean(language_model: Experiment, tmp_path: Path) -> None:
+    classes = {"kind": "class-factored", "classes": 3}
+    train(with_output(language_model, classes, epochs=1), tmp_path / "parent")
+    (tmp_path / "other.txt").write_text("zebra xylophone quiz\n" * 60)
+    tables = with_output(language_model, classes, epochs=1).tables()
+    start = StartConfig(run=str(tmp_path / "parent"), vocabulary="extend").model_dump()
+    data = tables["data"] | {"files": (str(tmp_path / "other.txt"),)}
+    train(parse(tables | {"start": start, "data": data}, "child.toml"), tmp_path / "child")
+    before, after = (weights(tmp_path / run)["output.counts.observed"] for run in ("parent", "child"))
+    assert torch.equal(after[: len(before)], before) and not after[len(before) :].any()

@@ -1,0 +1,93 @@
+"""A translator whose attention is guided: its loss, and the gradient of all of it."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.errors import ConfigError
+from anaphora.kernels import naive
+from anaphora.models.registry import build
+from anaphora.models.translator import Translator
+from anaphora.protocols import Batch, Sequence, Symbols
+
+SYMBOLS = Symbols(11, 0, 1, 2, 3)
+LENGTHS = (torch.tensor([4, 2]), torch.tensor([3, 2]))
+TOPOLOGIES = [("current", "output"), ("previous", "state"), ("current", "state")]
+
+
+def translator(query: str, context: str) -> Translator:
+    tables = {
+        "embedding": {"size": 5},
+        "encoder": {"size": 4},
+        "decoder": {"size": 6},
+        "attention": {"query": query, "context": context},
+        "guide": {"kind": "learn", "weight": 0.7},
+    }
+    model = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test")
+    assert isinstance(model, Translator)
+    model.double().initialise(3)
+    return model
+
+
+def batch(links: bool = True) -> Batch:
+    inputs = Sequence(torch.tensor([[4, 5, 6, 3], [7, 3, 0, 0]]), LENGTHS[0])
+    targets = Sequence(torch.tensor([[8, 9, 3], [10, 3, 0]]), LENGTHS[1])
+    shares = torch.zeros(2, 3, 4)
+    shares[0, 0, 1] = shares[1, 0, 0] = 1
+    shares[0, 1, [0, 2]] = 0.5
+    return Batch(
+        inputs, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool), links_BTS=shares if links else None
+    )
+
+
+def weights_of(model: Translator) -> Tensor:
+    memory, first = model.encode(batch())
+    x_TBD = model.target_embedding.vectors(torch.tensor([[2, 2], [8, 10], [9, 3]]))
+    return model.decoder(x_TBD, LENGTHS[1], first, memory)[1]
+
+
+@pytest.mark.parametrize(("query", "context"), TOPOLOGIES)
+def test_the_loss_is_that_of_the_words_and_the_cost_of_looking_elsewhere(query: str, context: str) -> None:
+    model, guided = translator(query, context), batch()
+    assert guided.links_BTS is not None and guided.targets is not None
+    together, alone = model(guided)[0], model(batch(links=False))[0]
+    links_TBS = guided.links_BTS.double().transpose(0, 1)
+    assert_close(together.sum, alone.sum + 0.7 * naive.guidance(weights_of(model), links_TBS))
+    assert together.count == alone.count
+    doubled = replace(guided, targets=replace(guided.targets, weights_B=torch.tensor([2.0, 2.0])))
+    assert_close(model(doubled)[0].sum, 2 * together.sum)
+
+
+@pytest.mark.parametrize(("query", "context"), TOPOLOGIES)
+def test_the_gradient_of_every_weight_is_that_of_finite_differences(query: str, context: str) -> None:
+    model, generator = translator(query, context), torch.Generator().manual_seed(5)
+    weights = list(model.parameters())
+    gradients = torch.autograd.grad(model(batch())[0].sum, weights)
+    for weight, gradient in zip(weights, gradients, strict=True):
+        step = 1e-6 * torch.randn(weight.shape, generator=generator, dtype=torch.float64)
+        ends = []
+        with torch.no_grad():
+            for sign in (1, -2):
+                weight += sign * step
+                ends.append(model(batch())[0].sum)
+            weight += step
+        assert_close(ends[0] - ends[1], 2 * (step * gradient).sum(), rtol=1e-5, atol=1e-12)
+
+
+def test_a_translator_without_attention_cannot_be_guided() -> None:
+    with pytest.raises(ConfigError, match="guide tells attention where to look"):
+        build("translate", {"attention": "none", "guide": "learn"}, {"source": SYMBOLS, "target": SYMBOLS}, "test")
+
+
+def test_steps_along_the_gradient_lead_attention_to_the_links() -> None:
+    model = translator("current", "output")
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    for _ in range(40):
+        optimizer.zero_grad()
+        model(batch())[0].sum.backward()
+        optimizer.step()
+    a_TBS = weights_of(model)
+    assert min(a_TBS[0, 0, 1], a_TBS[0, 1, 0]) > 0.9 and a_TBS[1, 0, [0, 2]].min() > 0.4

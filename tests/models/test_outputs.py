@@ -1,0 +1,95 @@
+"""Every output under every network: what is trained is what is stepped."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from anaphora.models.language_model import LanguageModel
+from anaphora.models.registry import build
+from anaphora.models.translator import Translator
+from anaphora.models.window_model import WindowModel
+from anaphora.nn.counts import Counts
+from anaphora.nn.randomness import draws
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.run.weights import fill, tensors_of
+
+SYMBOLS = Symbols(23, 0, 1, 2, 3)
+OUTPUTS: list[Any] = ["full", "class-factored", "hierarchical", "sampled", "nce", "adaptive"]
+NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "recurrent": ("language-model", {"recurrence": {"size": 24}}),
+    "window": ("language-model", {"model": "window", "window": {"kind": "feedforward", "words": 2, "size": 24}}),
+    "translator": ("translate", {"encoder": {"size": 12}, "decoder": {"size": 24}}),
+}
+IDS = torch.tensor([[3, 5, 9, 11, 3, 22], [3, 4, 4, 21, 20, 3]])
+
+EVERY = pytest.mark.parametrize(
+    ("network", "output"), [(network, output) for network in NETWORKS for output in OUTPUTS], ids=str
+)
+
+
+def make(network: str, output: Any) -> LanguageModel | WindowModel | Translator:
+    task, tables = NETWORKS[network]
+    sides = dict.fromkeys(("text", "source", "target"), SYMBOLS)
+    model = build(task, tables | {"embedding": {"size": 8}, "output": output}, sides, "test.toml")
+    assert isinstance(model, LanguageModel | WindowModel | Translator)
+    model.initialise(seed=3)
+    counts_of(model, 1 + 300 // (1 + torch.arange(23).flip(0)))
+    return model
+
+
+def counts_of(model: nn.Module, counts_V: torch.Tensor) -> None:
+    for module in model.modules():
+        if isinstance(module, Counts):
+            module.observe(counts_V)
+
+
+def batch() -> Batch:
+    lengths = torch.full((2,), 5)
+    return Batch(
+        Sequence(IDS[:, :-1].contiguous(), lengths),
+        Sequence(IDS[:, 1:].contiguous(), lengths),
+        torch.arange(2),
+        torch.zeros(2, dtype=torch.bool),
+    )
+
+
+@EVERY
+def test_stepping_a_text_gives_its_loss_in_evaluation(network: str, output: Any) -> None:
+    model = make(network, output).eval()
+    loss, _ = model(batch())
+    stepper: Any = model.stepper()
+    memory, state = stepper.start(batch())
+    ids, total = torch.full((2,), stepper.bos), 0.0
+    for step in range(5):
+        log_probs, _, state = stepper.advance(memory, state, ids)
+        torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(2))
+        ids = IDS[:, step + 1]
+        total -= log_probs.gather(1, ids[:, None]).sum().item()
+    assert loss.sum.item() == pytest.approx(total, rel=1e-5)
+
+
+@EVERY
+def test_a_network_learns_to_predict_through_its_output(network: str, output: Any) -> None:
+    model = make(network, output)
+    before = model.eval()(batch())[0].sum.item()
+    model.train()
+    weights = [weight for weight in model.parameters() if weight.numel()]
+    for update in range(1, 16):
+        with draws(1, update):
+            loss, _ = model(batch())
+        for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):
+            weight.data -= 0.01 * gradient.sign()
+    assert model.eval()(batch())[0].sum.item() < 0.8 * before
+
+
+@pytest.mark.parametrize("output", ["class-factored", "hierarchical", "adaptive"])
+def test_saved_weights_mean_the_same_words_in_another_network(output: str) -> None:
+    model, other = make("recurrent", output), make("recurrent", output)
+    counts_of(other, torch.arange(23))
+    expected = model.eval()(batch())[0].sum
+    assert other.eval()(batch())[0].sum != expected
+    fill(other, tensors_of(model), Path("here"))
+    assert torch.equal(other.eval()(batch())[0].sum, expected)

@@ -1,0 +1,191 @@
+"""What holds for every output layer, whatever it does with a large vocabulary."""
+
+from typing import Any
+
+import pytest
+import torch
+from pydantic import TypeAdapter, ValidationError
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from anaphora.nn.outputs import AnyOutput, Full, Output
+from anaphora.nn.randomness import draws, generator
+from anaphora.nn.weights import Uniform
+from anaphora.protocols import Sequence
+
+SIZE, WIDTH = 37, 16
+EXACT: list[Any] = [
+    "full",
+    {"kind": "full", "bias": False},
+    {"kind": "full", "tied": True},
+    "class-factored",
+    {"kind": "class-factored", "classes": 2, "bins": "unigram"},
+    {"kind": "class-factored", "classes": SIZE - 1, "tied": True, "bias": False},
+    "hierarchical",
+    {"kind": "hierarchical", "bias": False},
+    "adaptive",
+    {"kind": "adaptive", "cutoffs": [5, 11, 30], "factor": 8.0, "bias": False},
+]
+SAMPLED: list[Any] = [
+    "sampled",
+    {"kind": "sampled", "proposal": {"kind": "log-uniform", "words": 7}, "tied": True},
+    {"kind": "sampled", "proposal": {"kind": "unigram", "words": 7}, "bias": False},
+    {"kind": "sampled", "proposal": "partition"},
+    "nce",
+    {"kind": "nce", "noise": 3, "tied": True},
+]
+
+IDS_BT = torch.tensor([[5, 9, 30, 36], [7, 3, 0, 0], [20, 0, 0, 0]])
+LENGTHS_B = torch.tensor([4, 2, 1])
+WORDS_C = torch.tensor([2, 3, 5, 7, 9, 11, 20, 30, 36])
+
+
+def shown(table: Any) -> str:
+    return table if isinstance(table, str) else "-".join(str(value) for value in table.values())
+
+
+def parsed(table: Any) -> Any:
+    ready = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()} if isinstance(table, dict) else table
+    return TypeAdapter[Any](AnyOutput).validate_python(ready)
+
+
+def make(table: Any, counted: bool = True) -> Output:
+    """An output over a few words, some of them frequent."""
+    source = generator(3, "initialise")
+    embedding = nn.Embedding(SIZE, WIDTH, _weight=torch.randn(SIZE, WIDTH, generator=source))
+    output: Output = parsed(table).build(embedding, WIDTH, SIZE)
+    output.initialise(Uniform(range=0.5), source)
+    if counted and hasattr(output, "counts"):
+        output.counts.observe(1000 // (1 + torch.randperm(SIZE, generator=source)))
+    return output
+
+
+def states() -> Tensor:
+    return torch.randn(4, 3, WIDTH, generator=torch.Generator().manual_seed(1))
+
+
+def targets(weights_B: Tensor | None = None) -> Sequence:
+    return Sequence(IDS_BT, LENGTHS_B, weights_B, WORDS_C)
+
+
+EVERY = pytest.mark.parametrize("table", EXACT + SAMPLED, ids=shown)
+
+
+@EVERY
+@pytest.mark.parametrize("counted", [True, False], ids=["counted", "uncounted"])
+def test_the_probabilities_of_all_words_sum_to_1(table: Any, counted: bool) -> None:
+    log_probs = make(table, counted).double().eval().log_probs(states()[0].double())
+    assert log_probs.shape == (3, SIZE)
+    assert_close(log_probs.exp().sum(1), torch.ones(3, dtype=torch.float64))
+
+
+def negative_log_likelihood(output: Output) -> float:
+    """What the targets cost by ``log_probs``."""
+    log_probs_TBV = output.log_probs(states().flatten(0, 1)).view(4, 3, SIZE)
+    return -sum(
+        log_probs_TBV[t, b, IDS_BT[b, t]].item() for b, length in enumerate(LENGTHS_B.tolist()) for t in range(length)
+    )
+
+
+@EVERY
+def test_in_evaluation_the_loss_is_what_the_targets_cost(table: Any) -> None:
+    output = make(table).eval()
+    loss = output.loss(states(), targets())
+    assert loss.count == 7
+    assert loss.sum.item() == pytest.approx(negative_log_likelihood(output), rel=1e-5)
+
+
+@pytest.mark.parametrize("table", EXACT, ids=shown)
+def test_exact_outputs_minimise_what_the_targets_cost(table: Any) -> None:
+    output = make(table)
+    assert output.loss(states(), targets()).sum.item() == pytest.approx(negative_log_likelihood(output), rel=1e-5)
+
+
+@EVERY
+def test_padding_never_changes_the_loss(table: Any) -> None:
+    output, behind_TB = make(table), torch.arange(4).unsqueeze(1) >= LENGTHS_B
+    spoilt = states().masked_fill(behind_TB.unsqueeze(2), torch.nan)
+    with draws(1, 1):
+        clean, poisoned = output.loss(states(), targets()).sum, output.loss(spoilt, targets()).sum
+    assert torch.equal(clean, poisoned)
+
+
+@EVERY
+def test_a_row_counts_as_much_as_its_weight_says(table: Any) -> None:
+    output, weights_B = make(table).double(), torch.tensor([0.5, 2.0, 0.0], dtype=torch.float64)
+
+    def of_row(b: int) -> Tensor:
+        alone = Sequence(IDS_BT[b : b + 1], LENGTHS_B[b : b + 1], None, WORDS_C)
+        return output.loss(states()[:, b : b + 1].double(), alone).sum
+
+    with draws(1, 1):
+        together = output.loss(states().double(), targets(weights_B)).sum
+        assert_close(together, 0.5 * of_row(0) + 2 * of_row(1))
+
+
+@EVERY
+def test_a_row_has_the_same_bits_alone_and_in_any_batch(table: Any) -> None:
+    output = make(table).eval()
+    rows = torch.randn(9, WIDTH, generator=torch.Generator().manual_seed(4))
+    together = output.log_probs(rows)
+    for n in 0, 4, 8:
+        assert torch.equal(output.log_probs(rows[n : n + 1])[0], together[n])
+    assert torch.equal(output.log_probs(rows[3:].flip(0)), together[3:].flip(0))
+
+
+@EVERY
+def test_every_weight_learns(table: Any) -> None:
+    output = make(table)
+    many = Sequence(torch.arange(SIZE).repeat(2, 1), torch.tensor([SIZE, SIZE]), None, torch.arange(SIZE))
+    with draws(1, 1):
+        output.loss(torch.randn(SIZE, 2, WIDTH), many).sum.backward()
+    assert [name for name, w in output.named_parameters() if w.numel() and (w.grad is None or not w.grad.any())] == []
+
+
+@pytest.mark.parametrize("table", [table for table in SAMPLED if "partition" not in shown(table)], ids=shown)
+def test_samples_are_those_of_the_update(table: Any) -> None:
+    output = make(table)
+
+    def loss(update: int) -> float:
+        with draws(1, update):
+            return output.loss(states(), targets()).sum.item()
+
+    assert loss(1) == loss(1)
+    if table != "sampled":  # of so few words all are drawn
+        assert loss(1) != loss(2)
+    with pytest.raises(RuntimeError, match="within"):
+        output.loss(states(), targets())
+
+
+def test_partitions_have_to_come_with_the_batch() -> None:
+    output = make({"kind": "sampled", "proposal": "partition"})
+    assert output.partition == 5000
+    with pytest.raises(ValueError, match="Partitions"):
+        output.loss(states(), Sequence(IDS_BT, LENGTHS_B))
+
+
+def test_a_table_that_does_not_say_its_kind_is_of_the_full_softmax() -> None:
+    assert parsed({"tied": True}) == Full(tied=True)
+    assert parsed({}) == parsed("full") == Full()
+
+
+@pytest.mark.parametrize(
+    ("table", "option"),
+    [
+        ({"kind": kind, option: value}, option)
+        for kind in ("class-factored", "hierarchical", "sampled", "nce", "adaptive")
+        for option, value in {"label_smoothing": 0.1, "tied": True, "bias": False}.items()
+        if option == "label_smoothing" or (kind in ("hierarchical", "adaptive") and option == "tied")
+    ]
+    + [({"kind": "nce", "bias": False}, "bias")],
+    ids=str,
+)
+def test_options_without_effect_are_refused(table: Any, option: str) -> None:
+    with pytest.raises(ValidationError, match=option):
+        parsed(table)
+
+
+@pytest.mark.parametrize("kind", ["full", "class-factored", "sampled", "nce"])
+def test_a_tied_output_borrows_the_embedding(kind: str) -> None:
+    embedding = nn.Embedding(SIZE, WIDTH)
+    assert parsed({"kind": kind, "tied": True}).build(embedding, WIDTH, SIZE).weight is embedding.weight

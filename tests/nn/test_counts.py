@@ -1,0 +1,38 @@
+"""Counts of a training text: kept with the weights, and laid out anew whenever they change."""
+
+import torch
+from torch import Tensor
+
+from anaphora.nn.counts import Counts, by_frequency, ranks
+from anaphora.run.weights import tensors_of
+
+
+def test_equally_frequent_units_are_ranked_by_their_ids() -> None:
+    masses = torch.tensor([1, 7, 3, 7, 1])
+    assert by_frequency(masses).tolist() == [1, 3, 2, 0, 4]
+    assert ranks(masses).tolist() == [3, 0, 2, 1, 4]
+
+
+def test_what_is_derived_is_made_once_and_anew_when_other_counts_are_filled_in() -> None:
+    made: list[list[int]] = []
+
+    def make(masses_V: Tensor) -> int:
+        made.append(masses_V.tolist())
+        return len(made)
+
+    counts = Counts(3)
+    assert not counts.known
+    assert (counts.derive(make), counts.derive(make)) == (1, 1)
+    counts.observe(torch.tensor([4, 0, 2]))
+    assert counts.known
+    assert (counts.derive(make), counts.derive(make)) == (2, 2)
+    tensors_of(counts)["observed"].copy_(torch.tensor([1, 1, 1]))  # as a checkpoint is filled in
+    assert counts.derive(make) == 3
+    assert made == [[1, 1, 1], [5, 1, 3], [2, 2, 2]]
+
+
+def test_what_is_derived_while_searching_can_be_used_in_training() -> None:
+    counts = Counts(3)
+    with torch.inference_mode():
+        derived = counts.derive(lambda masses_V: masses_V.double())
+    assert not derived.is_inference()

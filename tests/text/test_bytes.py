@@ -1,0 +1,41 @@
+"""Bytes as units: nothing is unknown, and everything comes back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import RunError
+from anaphora.text.bytes import ByteCoder
+from anaphora.text.coder import MARKS, UNKNOWN
+from anaphora.text.extending import extended
+from anaphora.text.normalise import normalise
+from anaphora.text.units import Byte
+
+CODER = ByteCoder(lowercase=False)
+ANY_LINE = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]))
+
+
+@given(ANY_LINE)
+def test_any_line_comes_back(text: str) -> None:
+    ids = CODER.encode(text)
+    assert CODER.decode(ids) == normalise(text)
+    assert len(ids) == len(normalise(text).encode())
+
+
+def test_every_byte_has_a_picture_of_its_own() -> None:
+    shown = CODER.pieces(range(CODER.symbols.size))
+    assert len(set(shown)) == len(shown) == len(MARKS) + 256
+    assert CODER.pieces(CODER.encode("a b<é")) == ["a", "\u2581", "b", "<", "<0xC3>", "<0xA9>"]
+
+
+def test_a_letter_that_was_cut_is_shown_as_unknown() -> None:
+    assert CODER.decode(CODER.encode("clé")[:-1]) == f"cl{UNKNOWN}"
+
+
+def test_another_file_is_no_vocabulary_of_bytes() -> None:
+    with pytest.raises(RunError, match="should say so and no more"):
+        ByteCoder.deserialise(b'{"characters": []}', lowercase=False)
+
+
+def test_there_is_nothing_to_extend() -> None:
+    assert extended(Byte(), CODER, ByteCoder(lowercase=False)) is CODER
