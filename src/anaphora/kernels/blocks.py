@@ -63,7 +63,7 @@ class Blocks:
     def _all_steps(self, read: str) -> tuple[Tensor, ...]:
         """The rows of every step of what a part reads: cut once, since a loop asks for them step by step."""
         active, signal = self._rows.active, signal_of(read)
-        steps = self._signals[signal].unsqueeze(0).split(active, 1)
+        steps = torch.split(self._signals[signal].unsqueeze(0), active, 1)
         if not is_previous(read):
             return steps
         before = (self.first(signal).unsqueeze(0), *steps)

@@ -128,7 +128,7 @@ class Translator(nn.Module):
 
         def advance(ids_B: Tensor) -> Tensor:
             nonlocal state
-            step = stepper.advance(memory, state, ids_B)
+            step = stepper.advance(TranslatorMemory(memory, None), state, ids_B)
             state = step.state
             return step.log_probs_NV
 
