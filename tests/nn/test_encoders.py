@@ -16,7 +16,7 @@ LENGTHS = torch.tensor([3, 7, 1, 5])
 KINDS: list[dict[str, Any]] = [
     {"size": 16},
     {"size": 16, "layers": 2, "bidirectional": False, "reversed": True},
-    {"size": 16, "cell": "gru", "start_from": "backward"},
+    {"size": 16, "cell": "gru", "summary_from": "backward"},
     {"kind": "convolution", "widest": 3},
     {"kind": "gated-convolution", "size": 16},
     {"kind": "gated-convolution", "size": 16, "bias": False},
@@ -65,9 +65,9 @@ def test_an_encoder_gives_what_it_says(table: dict[str, Any]) -> None:
         assert all(field.shape == (4, gives.summary) for field in layer.values())
 
 
-@pytest.mark.parametrize(("start_from", "half"), [("backward", slice(0, 6)), ("forward", slice(6, 12))])
-def test_a_start_from_one_direction_is_its_half_of_both(start_from: str, half: slice) -> None:
-    both, one = made({"size": 6}), made({"size": 6, "start_from": start_from})
+@pytest.mark.parametrize(("summary_from", "half"), [("backward", slice(0, 6)), ("forward", slice(6, 12))])
+def test_a_summary_from_one_direction_is_its_half_of_both(summary_from: str, half: slice) -> None:
+    both, one = made({"size": 6}), made({"size": 6, "summary_from": summary_from})
     x_BSD = torch.randn(4, 7, 12)
     whole, part = both(x_BSD, LENGTHS), one(x_BSD, LENGTHS)
     assert torch.equal(whole.annotations_BSM, part.annotations_BSM)
@@ -88,8 +88,8 @@ def test_a_reversed_encoder_reads_c_b_a_and_the_end_and_gives_annotations_in_the
 def test_both_directions_and_a_reversed_one_are_not_asked_for_together() -> None:
     with pytest.raises(ConfigError, match=r"encoder\.reversed .* set one of the two to false"):
         made({"reversed": True})
-    with pytest.raises(ConfigError, match=r'encoder\.start_from = "forward" chooses between two directions'):
-        made({"bidirectional": False, "start_from": "forward"})
+    with pytest.raises(ConfigError, match=r'encoder\.summary_from = "forward" chooses between two directions'):
+        made({"bidirectional": False, "summary_from": "forward"})
 
 
 def test_an_encoder_without_a_kind_is_a_recurrent_one_and_another_has_no_options_of_it() -> None:

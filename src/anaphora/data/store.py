@@ -27,6 +27,10 @@ _EVERY = 1000
 """Lines between two Progress events."""
 
 
+Annotate = Callable[[int, list[int], list[int]], list[int]]
+"""The number of a pair and the ids of its sides to other ids of its target."""
+
+
 @dataclass(frozen=True)
 class PairStore:
     """Encoded pairs, without marks; the rows of both sides belong together."""
@@ -61,11 +65,14 @@ def pair_store(
     folder: Path,
     *,
     longest: int = 0,
+    annotate: Annotate | None = None,
     report: Report = silent,
 ) -> PairStore:
     """The corpus as ids: from ``folder`` if it was encoded there before with the same coders, else encoded now.
 
-    With ``longest`` > 0, pairs with more units than that on either side are left out (a Skipped). Raises DataError when
+    With ``longest`` > 0, pairs with more units than that on either side are left out (a Skipped). ``annotate`` changes
+    the ids of a target, given the number of the pair and the ids of both sides; what it does should be a function of
+    the coders and the corpus alone. Raises DataError when
     no pair is left, or the folder cannot be written.
     """
 
@@ -73,6 +80,8 @@ def pair_store(
         skipped = 0
         for number, (source_text, target_text) in enumerate(corpus):
             row = source.encode(source_text), target.encode(target_text)
+            if annotate is not None:
+                row = row[0], annotate(number, *row)
             if longest and max(map(len, row)) > longest:
                 skipped += 1
             else:

@@ -110,6 +110,12 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bleu": "higher"})
 
     @model_validator(mode="after")
+    def _links_between_words(self) -> Self:
+        if self.guide.kind == "file" and getattr(self.text, "rare", "none") == "posall":
+            raise ValueError("text.rare 'posall' puts places between the words that guide.file links: learn the links.")
+        return self
+
+    @model_validator(mode="after")
     def _links_of_one_cut(self) -> Self:
         option = {Bpe: "dropout", Unigram: "alpha"}.get(type(self.text), "")
         if option and getattr(self.text, option) and self.guide.kind != "none":
@@ -126,6 +132,10 @@ class AlignerExperiment(AlignerModelConfig, ExperimentBase):
     """Where pairs of sentences come from."""
     text: TextConfig = Word(size=1_000_000, lowercase=True)
     """What a text is cut into."""
+
+    @model_validator(mode="after")
+    def _words_as_they_are(self) -> Self:
+        return _without_annotations(self, "an aligner")
 
     @model_validator(mode="after")
     def _counted_anew(self) -> Self:
@@ -167,6 +177,10 @@ class LanguageModelExperiment(ExperimentBase):
         return self
 
     @model_validator(mode="after")
+    def _words_as_they_are(self) -> Self:
+        return _without_annotations(self, "a language model")
+
+    @model_validator(mode="after")
     def _one_way_to_cut(self) -> Self:
         option = {Bpe: "dropout", Unigram: "alpha"}.get(type(self.text), "")
         if option and getattr(self.text, option):
@@ -187,7 +201,7 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
         if self.reads == "sentences" and (self.data.steps, self.data.windows) != (usual.steps, usual.windows):
             raise ValueError(
                 "data.steps and data.windows say where running text is cut, but reads = 'sentences' takes every line "
-                "whole: leave them out, or set reads = 'stream'."
+                "whole: leave them out (data.steps = 100), or set reads = 'stream'."
             )
         return self
 
@@ -271,6 +285,13 @@ def parse(table: Mapping[str, Any], where: str) -> Experiment:
     if kind not in _LANGUAGE_MODELS:
         raise ConfigError(f"{where}: {unknown('model', str(kind), _LANGUAGE_MODELS)}")
     return _LANGUAGE_MODELS[kind].parse(table, where)
+
+
+def _without_annotations(experiment: AnyExperiment, kind: str) -> AnyExperiment:
+    """The experiment, if its words are not annotated by those of a source; else ValueError."""
+    if getattr(experiment.text, "rare", "none") != "none":
+        raise ValueError(f"text.rare says where the rare words of a translation come from, but this is {kind}.")
+    return experiment
 
 
 def _decided_by(experiment: AnyExperiment, figures: Mapping[str, str]) -> AnyExperiment:

@@ -15,6 +15,7 @@ from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.experiment.guidance import GivenLinks, learnt_links
+from anaphora.experiment.rare import RareWords
 from anaphora.experiment.schema import PairExperiment, TranslationExperiment
 from anaphora.experiment.work import Work, data_paths, mean_loss
 from anaphora.models.guide import GivenGuide, LearntGuide, NoGuide
@@ -22,6 +23,7 @@ from anaphora.pipeline import Network, Translator
 from anaphora.run import Run
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
+from anaphora.text.units import Word
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
@@ -34,6 +36,8 @@ class TranslationWork(Work):
         self._experiment = experiment
         self._parts = pair_parts(experiment, report)
         guide = experiment.guide if isinstance(experiment, TranslationExperiment) else NoGuide()
+        rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
+        self._rare = RareWords(experiment, self._parts.train) if rare else None
         self._given = GivenLinks(guide, self._parts.train) if isinstance(guide, GivenGuide) else None
 
     @property
@@ -47,7 +51,8 @@ class TranslationWork(Work):
         train = self._parts.train
         languages = {"source": self._experiment.data.source, "target": self._experiment.data.target}
         sides = {"source": train.sources, "target": train.targets}
-        return units.fit(self._experiment.text, sides, report, languages=languages)
+        dictionary = self._rare.dictionary(report) if self._rare else None
+        return units.fit(self._experiment.text, sides, report, languages=languages, dictionary=dictionary)
 
     @property
     def longest(self) -> int:
@@ -65,7 +70,7 @@ class TranslationWork(Work):
     def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:
         """Batches by token budget."""
         source, target = coders["source"], coders["target"]
-        train = pair_store(self._parts.train, source, target, folder, longest=self.longest, report=report)
+        train = self._encoded(self._parts.train, coders, folder, self.longest, report)
         return PairBatches(
             train,
             source.symbols,
@@ -75,6 +80,14 @@ class TranslationWork(Work):
             cuts=(units.cut_of(self._experiment.text, source), units.cut_of(self._experiment.text, target)),
             links=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
         )
+
+    def _encoded(
+        self, part: PairCorpus, coders: Mapping[str, TextCoder], folder: Path, longest: int, report: Report
+    ) -> PairStore:
+        """A part as ids, its rare words annotated where they should be."""
+        source, target = coders["source"], coders["target"]
+        annotate = self._rare.annotate(part, target, report) if self._rare else None
+        return pair_store(part, source, target, folder, longest=longest, annotate=annotate, report=report)
 
     def _links(
         self, train: PairStore, source: TextCoder, target: TextCoder, path: Path, report: Report
@@ -90,8 +103,7 @@ class TranslationWork(Work):
         self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """The loss of the validation part, and BLEU where it decides."""
-        sides = coders["source"], coders["target"]
-        valid = pair_store(self._parts.valid, *sides, run.path / "encoded" / "valid", report=report)
+        valid = self._encoded(self._parts.valid, coders, run.path / "encoded" / "valid", 0, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,

@@ -19,7 +19,7 @@ from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
-from anaphora.nn.outputs import AnyOutput, Full
+from anaphora.nn.outputs import AnyOutput, Full, Shortlist
 from anaphora.nn.randomness import generator, present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.nn.weights import AnyStart, Orthogonal
@@ -128,7 +128,7 @@ class Translator(nn.Module):
 
         def advance(ids_B: Tensor) -> Tensor:
             nonlocal state
-            step = stepper.advance(memory, state, ids_B)
+            step = stepper.advance(TranslatorMemory(memory, None), state, ids_B)
             state = step.state
             return step.log_probs_NV
 
@@ -152,6 +152,15 @@ class TranslatorState(NamedTuple):
     signals: dict[str, Tensor]
 
 
+class TranslatorMemory(NamedTuple):
+    """What all rows of a sentence look at."""
+
+    encoded: dict[str, Tensor]
+    """What the decoder looks at, B in front."""
+    shortlist: Shortlist | None
+    """The words that the sentences may be written with; None for all."""
+
+
 class TranslatorStepper:
     """A translator for search: see ``protocols.Stepper``."""
 
@@ -163,15 +172,17 @@ class TranslatorStepper:
         self.size, _, self.unk, self.bos, self.eos = model.symbols
 
     @torch.inference_mode()
-    def start(self, batch: Batch) -> tuple[dict[str, Tensor], TranslatorState]:
-        """Encode the sentences."""
-        memory, first = self._model.encode(batch)
-        return memory, TranslatorState(first)
+    def start(self, batch: Batch) -> tuple[TranslatorMemory, TranslatorState]:
+        """Encode the sentences; ConfigError for candidates where the output cannot leave words out."""
+        encoded, first = self._model.encode(batch)
+        shortlist = self._model.output.shortlist(batch.candidates) if batch.candidates else None
+        return TranslatorMemory(encoded, shortlist), TranslatorState(first)
 
     @torch.inference_mode()
-    def advance(self, memory: dict[str, Tensor], state: TranslatorState, ids_N: Tensor) -> Step:
+    def advance(self, memory: TranslatorMemory, state: TranslatorState, ids_N: Tensor) -> Step:
         """One word of every row."""
-        sentences = len(next(iter(memory.values())))
+        encoded, shortlist = memory
+        sentences = len(next(iter(encoded.values())))
 
         def by_sentence(rows_NW: Tensor) -> Tensor:
             return rows_NW.view(sentences, -1, rows_NW.shape[-1]).transpose(0, 1)
@@ -181,8 +192,9 @@ class TranslatorStepper:
 
         x_KBD = by_sentence(self._model.target_embedding.vectors(ids_N))
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
-        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, memory)
-        log_probs_NV = self._model.output.log_probs(by_row(o_KBH))
+        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded)
+        o_NH = by_row(o_KBH)
+        log_probs_NV = shortlist.log_probs(o_NH) if shortlist else self._model.output.log_probs(o_NH)
         weights_NS = None if weights_KBS is None else by_row(weights_KBS)
         return Step(log_probs_NV, weights_NS, TranslatorState({name: by_row(block) for name, block in after.items()}))
 
@@ -190,6 +202,7 @@ class TranslatorStepper:
         """The state of the given rows."""
         return TranslatorState({name: rows[rows_N] for name, rows in state.signals.items()})
 
-    def keep(self, memory: dict[str, Tensor], sentences_B: Tensor) -> dict[str, Tensor]:
+    def keep(self, memory: TranslatorMemory, sentences_B: Tensor) -> TranslatorMemory:
         """The memory of the given sentences."""
-        return {name: tensor[sentences_B] for name, tensor in memory.items()}
+        encoded = {name: tensor[sentences_B] for name, tensor in memory.encoded.items()}
+        return TranslatorMemory(encoded, memory.shortlist.keep(sentences_B) if memory.shortlist else None)

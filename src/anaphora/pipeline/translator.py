@@ -6,17 +6,19 @@ from typing import NamedTuple
 
 from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
+from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.pharaoh import Links
 from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of
 from anaphora.pipeline.network import Network
 from anaphora.pipeline.translation import Translation
-from anaphora.pipeline.unknown import UnknownWords
+from anaphora.pipeline.unknown import Filler, filler
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from anaphora.text.coder import TextCoder
+from anaphora.text.rare import AnnotatedCoder
 from anaphora.text.sentences import Passage, Splitter
 
 _BATCH_TOKENS = 2048
@@ -67,7 +69,7 @@ class Translator:
         size = self.evaluation.beam if beam is None else beam
         penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
         stepper = self._model.stepper()
-        unknown = None if replace_unknown is None else UnknownWords(self._source, self._target, replace_unknown)
+        unknown = filler(self._source, self._target, replace_unknown)
         rows = self._encode(texts)
         full = [place for place, row in enumerate(rows) if row.ids]
         answers = [Translation("", 0.0, True, (), (), None)] * len(rows)
@@ -143,9 +145,14 @@ class Translator:
     ) -> list[Translation]:
         """The given translations with the scores and the attention that the model gives them, in their order.
 
-        Raises DataError for unequal counts.
+        Raises DataError for unequal counts, ConfigError for a translator that annotates what it does not know.
         """
         demand_pairs(sources, targets)
+        if isinstance(self._target, AnnotatedCoder):
+            raise ConfigError(
+                f"Translations that are given have no annotations, but this translator expects them (text.rare = "
+                f"'{self._target.rare}'): score them by one without."
+            )
         stepper = self._model.stepper()
         rows = self._encode(sources)
         answers: dict[int, Translation] = {}
@@ -178,12 +185,16 @@ class Translator:
         )
 
     def _answer(
-        self, row: "_Given", hypotheses: list[Hypothesis], alternatives: int, unknown: UnknownWords | None
+        self, row: "_Given", hypotheses: list[Hypothesis], alternatives: int, unknown: Filler | None
     ) -> Translation:
         by_text: dict[str, Hypothesis] = {}
         for hypothesis in hypotheses:
-            text = unknown.filled(row.text, hypothesis) if unknown else self._target.decode(hypothesis.ids)
-            by_text.setdefault(text, hypothesis)
+            text, bare = (
+                unknown.filled(row.text, row.ids, hypothesis)
+                if unknown
+                else (self._target.decode(hypothesis.ids), hypothesis)
+            )
+            by_text.setdefault(text, bare)
         best, *others = (
             self._translation(text, row, hypothesis, self._target.pieces(hypothesis.ids))
             for text, hypothesis in by_text.items()

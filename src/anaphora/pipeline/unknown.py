@@ -1,19 +1,46 @@
-"""Unknown words in translations, put in from the source: the word that was looked at most, or its translation.
+"""Unknown words in translations, put in from the source: a copy of the word that they stand for, or its translation.
 
-A translator of whole words writes ``<unk>`` for what its vocabulary lacks, mostly names and numbers, and attention says
-which source word it stood for (Jean et al. 2015, section 3.3; Luong et al. 2015, "Addressing the Rare Word Problem").
+A translator of whole words writes ``<unk>`` for what its vocabulary lacks, mostly names and numbers. Which source word
+it stands for, attention says (Jean et al. 2015, section 3.3), or an annotation that training taught it to write (Luong
+et al. 2015, "Addressing the Rare Word Problem").
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
 
 from anaphora.errors import ConfigError
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.text.coder import UNK, TextCoder
+from anaphora.text.coder import MARKS, UNK, TextCoder
+from anaphora.text.rare import AnnotatedCoder
 from anaphora.text.words import WordCoder
 
 
+class Filler(Protocol):
+    """From a hypothesis to a translation without unknown words, as far as they can be known."""
+
+    def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
+        """The translation of ``text``, whose ids are given, and the hypothesis without annotations."""
+
+
+def filler(source: TextCoder, target: TextCoder, dictionary: Mapping[str, str] | None) -> Filler | None:
+    """What fills the translations of a translator with these coders; None where nothing does.
+
+    ``dictionary`` is None where nobody asked for it. Raises ConfigError where it can do nothing.
+    """
+    if isinstance(target, AnnotatedCoder):
+        if dictionary is not None:
+            raise ConfigError(
+                f"This translator annotates what it does not know (text.rare = '{target.rare}') and fills it in by the "
+                f"dictionary of its run: translate without --replace-unknown."
+            )
+        assert isinstance(source, WordCoder)
+        return AnnotatedWords(source, target)
+    return None if dictionary is None else UnknownWords(source, target, dictionary)
+
+
 class UnknownWords:
-    """Fills translations."""
+    """Fills in what attention points to."""
 
     def __init__(self, source: TextCoder, target: TextCoder, dictionary: Mapping[str, str]) -> None:
         """``dictionary`` translates source words; those that it lacks are copied.
@@ -29,11 +56,11 @@ class UnknownWords:
         self._target = target
         self._dictionary = dictionary
 
-    def filled(self, text: str, hypothesis: Hypothesis) -> str:
-        """The translation of ``text``, with another word for every ``<unk>``; ConfigError without attention."""
+    def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
+        """See ``Filler``; ConfigError for a translator without attention."""
         places = [step for step, unit in enumerate(hypothesis.ids) if unit == UNK]
         if not places:
-            return self._target.decode(hypothesis.ids)
+            return self._target.decode(hypothesis.ids), hypothesis
         if hypothesis.weights is None:
             raise ConfigError(
                 "Unknown words are replaced by the source word that attention points to, but this translator has no "
@@ -41,7 +68,31 @@ class UnknownWords:
             )
         words = self._source.words(text)
         looked = hypothesis.weights[places, : len(words)].argmax(dim=1).tolist()  # not at </s>
-        return self._target.filled(hypothesis.ids, [self._translated(words[place]) for place in looked])
+        given = [translated(words[place], self._dictionary) for place in looked]
+        return self._target.filled(hypothesis.ids, given), hypothesis
 
-    def _translated(self, word: str) -> str:
-        return self._dictionary.get(word) or self._dictionary.get(word.lower()) or word
+
+class AnnotatedWords:
+    """Fills in what annotations point to; what they leave open stays ``<unk>``."""
+
+    def __init__(self, source: WordCoder, target: AnnotatedCoder) -> None:
+        """The coders of a translator."""
+        self._source = source
+        self._target = target
+
+    def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
+        """See ``Filler``."""
+        resolved, words = self._target.resolved(hypothesis.ids, ids), self._source.words(text)
+        given = [
+            translated(words[place], self._target.dictionary) if place >= 0 else MARKS[UNK]
+            for place in resolved.sources
+        ]
+        end = [len(hypothesis.ids)] if hypothesis.finished else []
+        weights = None if hypothesis.weights is None else hypothesis.weights[[*resolved.steps, *end]]
+        bare = replace(hypothesis, ids=tuple(resolved.ids), weights=weights)
+        return self._target.filled(resolved.ids, given), bare
+
+
+def translated(word: str, dictionary: Mapping[str, str]) -> str:
+    """The translation of a word as it is written, or in lower case; or the word itself."""
+    return dictionary.get(word) or dictionary.get(word.lower()) or word

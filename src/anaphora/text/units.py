@@ -17,6 +17,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import TextCoder
+from anaphora.text.rare import AnnotatedCoder, NumberingCoder, Rare, annotations
 from anaphora.text.sampling import sample
 from anaphora.text.words import Tokenise, WordCoder
 
@@ -81,6 +82,9 @@ class Word(TextUnits):
     """"moses" parts words and signs by the rules of the language; "none" takes what stands between spaces."""
     least: int = Field(1, gt=0)
     """Words seen less often than this in the training text become ``<unk>``."""
+    rare: Rare = "none"
+    """How a translator's unknown words say which source word they stand for, by word links: "copyable", "posall" or
+    "posunk" (Luong et al. 2015); "none": not at all."""
 
 
 class Character(TextUnits):
@@ -112,15 +116,20 @@ def fit(
     report: Report = silent,
     *,
     languages: Mapping[str, str] | None = None,
+    dictionary: Mapping[str, str] | None = None,
 ) -> dict[str, TextCoder]:
     """Learn a coder for every side from its training text; with ``joint``, and for bytes, all get the same object.
 
-    ``languages`` has the two-letter code of each side, for words; English where it is missing. Raises DataError for a
+    ``languages`` has the two-letter code of each side, for words; English where it is missing. ``dictionary``, from
+    source words to target words, is that of a target whose rare words are annotated. Raises DataError for a
     text with nothing in it, ConfigError for a size below what single characters need.
     """
     if isinstance(config, Word):
         codes = languages or {}
-        return {side: _learn_words(config, lines, codes.get(side, "en")) for side, lines in sides.items()}
+        return {
+            side: _learn_words(config, side, lines, codes.get(side, "en"), dictionary or {})
+            for side, lines in sides.items()
+        }
     if isinstance(config, Byte):
         return dict.fromkeys(sides, ByteCoder(lowercase=config.lowercase))
     if config.joint:
@@ -160,19 +169,32 @@ def load(config: AnyUnits, folder: Path) -> dict[str, TextCoder]:
     for side, entry in _read_index(folder / _INDEX).items():
         name = entry["file"]
         if name not in by_file:
-            by_file[name] = _load_one(config, folder / name, entry)
+            by_file[name] = _load_one(config, side, folder / name, entry)
         coders[side] = by_file[name]
     return coders
 
 
-def _learn_words(config: Word, lines: Lines, language: str) -> TextCoder:
-    return WordCoder.learn(
+def _learn_words(config: Word, side: str, lines: Lines, language: str, dictionary: Mapping[str, str]) -> TextCoder:
+    numbered, annotated = config.rare == "copyable" and side == "source", config.rare != "none" and side == "target"
+    code = language.replace("_", "-").split("-")[0].lower()
+    coder = (NumberingCoder if numbered else WordCoder).learn(
         lines(),
         size=config.size,
         least=config.least,
         lowercase=config.lowercase,
         tokenise=config.tokenise,
-        language=language.replace("_", "-").split("-")[0].lower(),
+        language=code,
+        first=annotations(config.rare) if numbered or annotated else (),
+    )
+    if not annotated:
+        return coder
+    return AnnotatedCoder(
+        coder.vocabulary,
+        lowercase=config.lowercase,
+        tokenise=config.tokenise,
+        language=code,
+        rare=config.rare,
+        dictionary=dictionary,
     )
 
 
@@ -221,7 +243,7 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
     return dict(sides)
 
 
-def _load_one(config: AnyUnits, path: Path, entry: Mapping[str, Any]) -> TextCoder:
+def _load_one(config: AnyUnits, side: str, path: Path, entry: Mapping[str, Any]) -> TextCoder:
     if path.parent / Path(entry["file"]).name != path:
         raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} points elsewhere.")
     try:
@@ -233,10 +255,13 @@ def _load_one(config: AnyUnits, path: Path, entry: Mapping[str, Any]) -> TextCod
     coder: TextCoder
     if isinstance(config, Character):
         coder = CharacterCoder.deserialise(data, lowercase=config.lowercase)
+    elif isinstance(config, Word) and config.rare != "none" and side == "target":
+        coder = AnnotatedCoder.restored(data, config.rare, lowercase=config.lowercase, tokenise=config.tokenise)
     elif isinstance(config, Byte):
         coder = ByteCoder.deserialise(data, lowercase=config.lowercase)
     elif isinstance(config, Word):
-        coder = WordCoder.deserialise(data, lowercase=config.lowercase, tokenise=config.tokenise)
+        kind = NumberingCoder if config.rare == "copyable" else WordCoder
+        coder = kind.deserialise(data, lowercase=config.lowercase, tokenise=config.tokenise)
     else:
         from anaphora.text.subwords import SubwordCoder
 

@@ -56,9 +56,17 @@ class WordCoder:
 
     @classmethod
     def learn(
-        cls, lines: Iterable[str], *, size: int, least: int, lowercase: bool, tokenise: Tokenise, language: str
+        cls,
+        lines: Iterable[str],
+        *,
+        size: int,
+        least: int,
+        lowercase: bool,
+        tokenise: Tokenise,
+        language: str,
+        first: Sequence[str] = (),
     ) -> Self:
-        """The ``size`` most frequent words, marks among them, that are seen at least ``least`` times.
+        """The words ``first``, then the most frequent that are seen at least ``least`` times; ``size`` with the marks.
 
         Equally frequent words are taken in the order of their code points. Raises DataError when there is no word.
         """
@@ -66,18 +74,18 @@ class WordCoder:
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(empty.words(line))
-        for mark in MARKS:
+        for mark in (*MARKS, *first):
             counts.pop(mark, None)
         frequent = sorted(
             (word for word, count in counts.items() if count >= least), key=lambda word: (-counts[word], word)
         )
-        words = frequent[: max(0, size - len(MARKS))]
+        words = frequent[: max(0, size - len(MARKS) - len(first))]
         if not words:
             raise DataError(
                 f"A vocabulary of at most {size} words, marks included, needs words seen at least {least} times, but "
                 f"the training text gives none: give more text, lower text.least, or raise text.size."
             )
-        return cls(words, lowercase=lowercase, tokenise=tokenise, language=language)
+        return cls([*first, *words], lowercase=lowercase, tokenise=tokenise, language=language)
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: bool, tokenise: Tokenise) -> Self:

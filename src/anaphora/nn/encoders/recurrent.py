@@ -27,7 +27,7 @@ class EncoderConfig(RecurrentConfig):
     reversed: bool = False
     """Whether its one direction reads the sentence from its last word to its first, and then `</s>`."""
 
-    start_from: Literal["both", "backward", "forward"] = "both"
+    summary_from: Literal["both", "backward", "forward"] = "both"
     """Of two directions, whose last states are what a decoder starts from (Bahdanau et al. 2015: backward)."""
 
     def build(self, width: int) -> Encoder:
@@ -54,16 +54,16 @@ class RecurrentEncoder(Encoder):
                 "encoder.reversed = true is for an encoder of one direction, but encoder.bidirectional = true reads "
                 "both ways already: set one of the two to false."
             )
-        if config.start_from != "both" and not config.bidirectional:
+        if config.summary_from != "both" and not config.bidirectional:
             raise ConfigError(
-                f'encoder.start_from = "{config.start_from}" chooses between two directions, but encoder.bidirectional '
-                f"= false has one: leave it out, or set encoder.bidirectional = true."
+                f'encoder.summary_from = "{config.summary_from}" chooses between two directions, but '
+                f"encoder.bidirectional = false has one: leave it out, or set encoder.bidirectional = true."
             )
         self.config = config
         self.directions = ("right_to_left", "left_to_right") if config.bidirectional else ("left_to_right",)
         both = config.size * len(self.directions)
-        self._summarised = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.start_from]
-        told = both if config.start_from == "both" else config.size
+        self._summarised = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.summary_from]
+        told = both if config.summary_from == "both" else config.size
         self.gives = Gives(both, told, config.layers, config.cell.state, True)
         single = config.model_copy(update={"layers": 1})
         self.layers = nn.ModuleList(

@@ -1,0 +1,109 @@
+"""Rare words annotated: from the aligner to the stored ids, and from a run back to text."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import anaphora
+from anaphora.data.grammar import corpus
+from anaphora.errors import ConfigError
+from anaphora.events import silent
+from anaphora.experiment.check import check
+from anaphora.experiment.conduct import train
+from anaphora.experiment.schema import Experiment, read_experiment
+from anaphora.experiment.translation import TranslationWork
+from anaphora.formats.lines import write_lines
+from anaphora.pipeline import Translator
+from anaphora.text.coder import UNK
+from anaphora.text.rare import AnnotatedCoder, Rare
+
+TEXT = """
+task = "translate"
+[text]
+units = "word"
+tokenise = "none"
+size = 50
+[embedding]
+size = 8
+[encoder]
+cell = "gru"
+size = 8
+[decoder]
+cell = "gru"
+size = 8
+[training]
+batch_tokens = 400
+epochs = 1
+"""
+KINDS: list[Rare] = ["copyable", "posall", "posunk"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rare")
+    for name, pairs in zip(("train", "val", "test"), corpus(2, train=150, valid=20, test=20), strict=True):
+        write_lines(folder / f"{name}.en", (" ".join(pair.source_words) for pair in pairs))
+        write_lines(folder / f"{name}.fr", (" ".join(pair.target_words) for pair in pairs))
+    return folder
+
+
+def experiment(folder: Path, rare: str, *settings: str) -> Experiment:
+    return read_experiment(TEXT, "test.toml", [f"text.rare={rare}", *settings], data=[folder], target="fr")
+
+
+@pytest.mark.parametrize("rare", KINDS)
+def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: Path, tmp_path: Path) -> None:
+    work = TranslationWork(experiment(folder, rare), silent)  # type: ignore[arg-type]
+    coders = work.learn_vocabulary(silent)
+    source, target = coders["source"], coders["target"]
+    assert isinstance(target, AnnotatedCoder) and len(target.dictionary) > 100
+    lines = {target.decode(target.encode(line)) for line in (folder / "train.fr").read_text().splitlines()}
+    pointed = unknown = 0
+    for batch in work.batches(coders, tmp_path / "encoded", 400, silent).epoch(1):
+        assert batch.targets is not None
+        for row, (ids, length) in enumerate(zip(batch.targets.ids_BT, batch.targets.lengths_B, strict=True)):
+            written = ids[: length - 1].tolist()
+            read = batch.inputs.ids_BT[row, : batch.inputs.lengths_B[row] - 1].tolist()
+            assert target.decode(written) in lines
+            found = target.resolved(written, read)
+            pointed += sum(place >= 0 for place in found.sources)
+            unknown += len(found.sources)
+    assert unknown > 100 and pointed > (0.3 if rare == "copyable" else 0.8) * unknown
+    assert (UNK in target.encode("zebra")) and source.symbols.size == 50
+
+
+@pytest.mark.parametrize("rare", KINDS)
+def test_a_run_writes_words_in_the_place_of_annotations(rare: Rare, folder: Path, tmp_path: Path) -> None:
+    train(experiment(folder, rare), tmp_path / "run")
+    translator = anaphora.load(tmp_path / "run")
+    assert isinstance(translator, Translator)
+    lines = (folder / "test.en").read_text().splitlines()
+    for found, line in zip(translator.translate(lines, beam=2, alternatives=1), lines, strict=True):
+        assert "<unk:" not in found.text and "<at:" not in found.text
+        assert found.weights is not None and len(found.weights) == len(found.target_pieces)
+        assert all(i < len(line.split()) for i, _ in found.links())
+    assert "dictionary" in json.loads((tmp_path / "run" / "vocabulary" / "target").read_bytes())
+    with pytest.raises(ConfigError, match=f"text.rare = '{rare}'"):
+        translator.score_pairs(["a"], ["b"])
+
+
+def test_an_annotated_experiment_is_checked_with_a_trial(folder: Path) -> None:
+    checked = check(experiment(folder, "posunk"), trial=0.5)
+    assert checked.trainable and checked.estimates
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('task = "align"\n[text]\nunits = "word"\nrare = "posunk"\n', "but this is an aligner"),
+        ('task = "language-model"\n[text]\nunits = "word"\nrare = "posunk"\n', "but this is a language model"),
+        (
+            'task = "translate"\nguide = {kind = "file", file = "x"}\n[text]\nunits = "word"\nrare = "posall"\n',
+            "puts places between the words",
+        ),
+    ],
+)
+def test_annotations_where_they_mean_nothing_are_refused(text: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        read_experiment(text, "test.toml")
