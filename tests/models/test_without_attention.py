@@ -245,7 +245,7 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
         ({"decoder": {"start": "mean"}, "encoder": {"kind": "gated-convolution"}}, r'decoder\.start = "project"'),
         ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder gives 1 x 16 .* h, c"),
         ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
-        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with the fields h: make"),
+        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with h: make"),
         ({"decoder": {"start": "copy", "start_activation": "tanh"}}, r'start_activation = "none"'),
         ({"decoder": {"start": "mean", "summary_layer": "tanh"}}, r'decoder\.summary_layer = "none"'),
         ({"decoder": {"summary_place": "recurrent"}}, r'or set decoder\.summary = "every-step"'),

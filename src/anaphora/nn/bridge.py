@@ -73,13 +73,13 @@ class Bridge:
             )
 
     def _check_copy(self) -> None:
-        gives = self._gives
-        came = f"{gives.layers} x {gives.summary} with the fields {', '.join(gives.fields)}"
-        needed = f"{self._layers} x {self._size} with {', '.join(self._cell.state)}"
-        if came.replace("the fields ", "") != needed:
+        gives, fields = self._gives, self._cell.state
+        if (gives.layers, gives.summary, gives.fields) != (self._layers, self._size, fields):
             raise ConfigError(
-                f'decoder.start = "copy" needs summaries like the decoder\'s own state, layers x numbers {needed}, but '
-                f'the encoder gives {came}: make the two agree, or set decoder.start = "project".'
+                f'decoder.start = "copy" needs summaries like the decoder\'s own state, layers x numbers '
+                f"{self._layers} x {self._size} with {', '.join(fields)}, but the encoder gives {gives.layers} x "
+                f"{gives.summary} with {', '.join(gives.fields)}: make the two agree, or set "
+                f'decoder.start = "project".'
             )
         if self.config.start_activation != "none":
             raise ConfigError(
