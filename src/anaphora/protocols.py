@@ -60,6 +60,9 @@ class Batch:
     links_BTS: Tensor | None = None
     """float32: the shares that the word links of every target position give to the positions of the inputs; a row sums
     to 1, or to 0 where there is no link. None where attention is not guided."""
+    candidates: Sequence | None = None
+    """For search of a translator: the ids that each sentence may be written with, each once, ``</s>`` and a forced
+    beginning among them; None for all of the vocabulary."""
 
 
 Carry = Mapping[str, "Tensor"]

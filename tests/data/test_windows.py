@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.data.store import TextStore
@@ -47,6 +47,7 @@ def test_every_epoch_is_the_text_in_order() -> None:
     ]
 
 
+@settings(max_examples=30)
 @given(st.integers(10, 600), st.integers(1, 4), st.integers(1, 40), st.integers(0, 9))
 def test_windows_of_random_lengths_predict_the_same_in_the_same_order(
     count: int, rows: int, steps: int, seed: int

@@ -19,6 +19,11 @@ def test_what_looks_at_the_end_mark_or_is_one_gets_no_link() -> None:
     assert hard_links(weights, 2, 2) == {(1, 0)}
 
 
+def test_what_looked_nowhere_gets_no_link_and_weights_need_not_sum_to_one() -> None:
+    weights = np.array([[0.0, 0.0, 0.0], [0.1, 7.5, 3.0], [0.0, 0.0, 1e-9]])
+    assert hard_links(weights, 3, 3) == {(1, 1), (2, 2)}
+
+
 def test_an_empty_side_has_no_links() -> None:
     assert hard_links(np.ones((1, 1)), 0, 0) == frozenset()
     assert hard_links(np.ones((1, 3)), 2, 0) == frozenset()

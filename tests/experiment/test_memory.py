@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from anaphora.experiment.memory import USUAL, bytes_per_token, fitting_tokens, free_bytes
+from anaphora.nn.encoders import GatedConvolutionConfig
 
 GIB = 1 << 30
 
@@ -57,3 +58,10 @@ def test_a_batch_takes_the_usual_number_or_what_half_of_the_free_memory_holds() 
     assert fitting_tokens(model, [50], 40, room) == 1000
     assert fitting_tokens(model, [50], 40, 100 * room) == USUAL
     assert fitting_tokens(model, [50], 40, 0) == 40  # the longest row must go in
+
+
+def test_an_encoder_that_folds_a_sentence_takes_every_level_of_it() -> None:
+    encoder = GatedConvolutionConfig(kind="gated-convolution", size=32, bias=False).build(20)
+    short, long = (bytes_per_token(encoder, [], longest=length) for length in (10, 50))
+    levels = {10: 5, 50: 25}
+    assert long - short >= 2 * 4 * 32 * (levels[50] - levels[10])  # what a level keeps of a position: h and t

@@ -312,7 +312,7 @@ def decoder() -> Callable[..., Network]:
         size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
         if score.weights(hidden, hidden, 1) == {}:  # a score without weights needs a memory as wide as the query
             size = replace(size, memory=hidden)
-        gives = Gives(size.memory, 1, ("h",), True)
+        gives = Gives(size.memory, size.memory, 1, ("h",), True)
         attention = SoftAttention(AttentionConfig(score=score, size=size.scoring), hidden, gives)
         shapes = {"x": (steps, sentences, size.x), "memory": (sentences, max(positions), size.memory)}
         shapes |= _unit_shapes(0, cell, hidden, size.x, sentences)

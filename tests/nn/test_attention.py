@@ -131,7 +131,8 @@ def asked(
     same = query == 1 or (isinstance(options, AttentionConfig) and isinstance(options.score, Dot))
     if isinstance(options, AttentionConfig):
         options = options.model_copy(update={"size": query if same else query - 3})
-    attention = attention_of(options, query, Gives(query if same else query + 1, 1, ("h",), True))
+    width = query if same else query + 1
+    attention = attention_of(options, query, Gives(width, width, 1, ("h",), True))
     assert attention is not None
     generator = torch.Generator().manual_seed(1)
 

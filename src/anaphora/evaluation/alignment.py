@@ -19,12 +19,13 @@ def hard_links(weights_TS: npt.NDArray[Any], source: int, target: int) -> Links:
     """Link each of ``target`` units to the source position it looked at most (the first of equals).
 
     ``weights_TS`` may hold a row and a column more, of the two ``</s>``: that row is left out, and a unit that looked
-    at ``</s>`` most gets no link. ``source`` and ``target`` count the units without it.
+    at ``</s>`` most gets no link, nor does one that looked nowhere. ``source`` and ``target`` count the units without
+    it.
     """
     if not source or not target:
         return frozenset()
-    looked_T = weights_TS[:target].argmax(axis=1)
-    return frozenset((int(i), j) for j, i in enumerate(looked_T) if i < source)
+    looked_T, most_T = weights_TS[:target].argmax(axis=1), weights_TS[:target].max(axis=1)
+    return frozenset((int(i), j) for j, i in enumerate(looked_T) if i < source and most_T[j] > 0)
 
 
 def words_of(pieces: Sequence[str]) -> list[int | None]:

@@ -4,7 +4,8 @@ Runs of versions that took them without a word still load: what lies in a run fo
 """
 
 from anaphora.errors import ConfigError
-from anaphora.kernels.scores import Concat
+from anaphora.kernels.scores.additive import Additive
+from anaphora.kernels.spans import LocalPredictive
 from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.attention import AttentionConfig
 
@@ -17,8 +18,11 @@ def refuse_idle(config: TranslatorConfig, where: str) -> None:
             f'{where}: decoder.start_activation acts on a projected start, but decoder.start is "zero": leave it out, '
             f'or set decoder.start = "project".'
         )
-    if isinstance(attention, AttentionConfig) and attention.size and not isinstance(attention.score, Concat):
+    if not isinstance(attention, AttentionConfig) or not attention.size:
+        return
+    if not isinstance(attention.score, Additive) and not isinstance(attention.span, LocalPredictive):
         raise ConfigError(
-            f'{where}: attention.size is the width of score "concat", but attention.score is '
-            f'"{attention.score.kind}": leave it out, or set attention.score = "concat".'
+            f'{where}: attention.size is the width of the scores "concat" and "hybrid" and of the span "local-p", but '
+            f'attention.score is "{attention.score.kind}" and attention.span "{attention.span.kind}": leave it out, or '
+            f'set attention.score = "concat".'
         )

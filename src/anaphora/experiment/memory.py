@@ -2,7 +2,8 @@
 
 The estimate counts what the forward pass keeps and the backward pass makes beside it: for every matrix but the tables
 of the vocabulary and those of the output layer, its output and its input, and for every target position a vector over
-all source positions for each attention. It is meant to be too large rather than too small.
+all source positions for each attention; where an encoder folds a sentence, all levels of it. It is meant to be too
+large rather than too small.
 """
 
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from anaphora.nn.encoders import GatedConvolutionEncoder
 from anaphora.nn.outputs import Output
 
 USUAL = 4000
@@ -36,12 +38,24 @@ def bytes_per_token(model: torch.nn.Module, vocabularies: Collection[int], longe
     numbers = longest
     outputs = [module for module in model.modules() if isinstance(module, Output)]
     in_chunks = {id(weight) for output in outputs for weight in output.parameters()}
-    for weight in model.parameters():
+    for name, weight in model.named_parameters():
         if weight.ndim == 2:
             rows, columns = weight.shape
             numbers += columns if rows in vocabularies or id(weight) in in_chunks else rows + columns
-            numbers += columns * longest if rows == 1 else 0  # the concat score's: used at every source position
+            numbers += longest * _at_every_position(name, rows, columns)
+    for module in model.modules():
+        if isinstance(module, GatedConvolutionEncoder):  # a position has a parent on half of the levels above it
+            numbers += longest // 2 * module.width
     return _PER_NUMBER * numbers
+
+
+def _at_every_position(name: str, rows: int, columns: int) -> int:
+    """Numbers that a target position keeps for each source position because of this weight."""
+    if name.endswith("attention.filters"):
+        return rows + columns
+    if name.endswith("window.weight"):
+        return rows
+    return columns if rows == 1 else 0  # that which a scoring layer ends in
 
 
 def free_bytes(root: Path = Path("/")) -> int:

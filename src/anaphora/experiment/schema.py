@@ -201,7 +201,7 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
         if self.reads == "sentences" and (self.data.steps, self.data.windows) != (usual.steps, usual.windows):
             raise ValueError(
                 "data.steps and data.windows say where running text is cut, but reads = 'sentences' takes every line "
-                "whole: leave them out, or set reads = 'stream'."
+                "whole: leave them out (data.steps = 100), or set reads = 'stream'."
             )
         return self
 

@@ -69,7 +69,7 @@ def draw_attention(
         path: where to write; the suffix chooses .png, .svg or .pdf, and missing folders are made.
         source_pieces: S labels; U+2581 marks the pieces that begin a word.
         target_pieces: T labels.
-        weights: [T, S], an array, a list of lists or a tensor; a row sums to 1. What is no number is shaded apart.
+        weights: [T, S], an array, a list of lists or a tensor; most rows sum to 1. What is no number is shaded apart.
         title: a line above the picture.
 
     Raises ShapeError when labels and weights do not fit together or nothing is left to draw, ConfigError for another

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from anaphora.kernels.parts import is_previous, signal_of
+from anaphora.kernels.parts import is_previous, previous, signal_of
 from anaphora.kernels.rows import Rows
 
 
@@ -21,6 +21,7 @@ class Blocks:
         self._signals: dict[str, Tensor] = {}
         self._carried: dict[str, Tensor] = {}
         self._lent: set[str] = set()  # signals whose rows belong to somebody else
+        self._steps: dict[str, tuple[Tensor, ...]] = {}
 
     def __contains__(self, signal: str) -> bool:
         """Whether a signal has its rows."""
@@ -30,7 +31,13 @@ class Blocks:
         """Make room for a carried signal, zero behind the value before its first step."""
         buffer = first_BW.new_zeros(len(first_BW) + len(self._rows), first_BW.shape[1])
         buffer[: len(first_BW)] = first_BW
-        self._carried[signal], self._signals[signal] = buffer, buffer[len(first_BW) :]
+        self._carried[signal] = buffer
+        self._set(signal, buffer[len(first_BW) :])
+
+    def _set(self, signal: str, rows_RW: Tensor) -> None:
+        self._signals[signal] = rows_RW
+        self._steps.pop(signal, None)
+        self._steps.pop(previous(signal), None)
 
     def first(self, signal: str) -> Tensor:
         """The value of a carried signal before its first step, B x width."""
@@ -49,25 +56,30 @@ class Blocks:
 
     def read_step(self, read: str, step: int) -> Tensor:
         """The rows of one step of what a part reads, 1 x rows x width; to add to it is to add to the signal."""
-        rows, start = self._rows.active[step], self._rows.starts[step]
+        if read not in self._steps:
+            self._steps[read] = self._all_steps(read)
+        return self._steps[read][step]
+
+    def _all_steps(self, read: str) -> tuple[Tensor, ...]:
+        """The rows of every step of what a part reads: cut once, since a loop asks for them step by step."""
+        active, signal = self._rows.active, signal_of(read)
+        steps = torch.split(self._signals[signal].unsqueeze(0), active, 1)
         if not is_previous(read):
-            return self._signals[read][start : start + rows].unsqueeze(0)
-        buffer = self._carried[signal_of(read)]
-        sentences = len(buffer) - len(self._rows)
-        start = sentences + self._rows.starts[step - 1] if step else 0
-        return buffer[start : start + rows].unsqueeze(0)
+            return steps
+        before = (self.first(signal).unsqueeze(0), *steps)
+        return tuple(block_1BW[:, :rows] for rows, block_1BW in zip(active, before, strict=False))
 
     def put(self, signal: str, rows_RW: Tensor) -> None:
         """Set all rows of a signal."""
         if signal in self._carried:
             self._signals[signal].copy_(rows_RW)
         else:
-            self._signals[signal] = rows_RW
+            self._set(signal, rows_RW)
 
     def put_step(self, signal: str, step: int, value_1BW: Tensor) -> None:
         """Set the rows of one step of a signal."""
         if signal not in self._signals:
-            self._signals[signal] = value_1BW.new_empty(len(self._rows), value_1BW.shape[2])
+            self._set(signal, value_1BW.new_empty(len(self._rows), value_1BW.shape[2]))
         self.read_step(signal, step).copy_(value_1BW)
 
     def add(self, read: str, rows_RW: Tensor) -> None:
@@ -75,10 +87,10 @@ class Blocks:
         if is_previous(read):
             self._carried[signal_of(read)].index_add_(0, self._rows.before_R, rows_RW)
         elif read not in self._signals:
-            self._signals[read] = rows_RW
+            self._set(read, rows_RW)
             self._lent.add(read)
         elif read in self._lent:
-            self._signals[read] = self._signals[read] + rows_RW
+            self._set(read, self._signals[read] + rows_RW)
             self._lent.discard(read)
         else:
             self._signals[read] += rows_RW
@@ -86,7 +98,7 @@ class Blocks:
     def begin(self, signal: str, like_RW: Tensor) -> None:
         """Make room to add to a signal step by step: zeros if it has no rows; ``like_RW`` lends width and type."""
         if signal not in self._signals:
-            self._signals[signal] = torch.zeros_like(like_RW)
+            self._set(signal, torch.zeros_like(like_RW))
         elif signal in self._lent:
-            self._signals[signal] = self._signals[signal].clone()
+            self._set(signal, self._signals[signal].clone())
         self._lent.discard(signal)

@@ -19,8 +19,8 @@ from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
-from anaphora.nn.outputs import AnyOutput, Full
-from anaphora.nn.randomness import draw_from, generator
+from anaphora.nn.outputs import AnyOutput, Full, Shortlist
+from anaphora.nn.randomness import generator, present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
@@ -121,19 +121,22 @@ class Translator(nn.Module):
 
     @torch.no_grad()
     def _partly_its_own(
-        self, shifted_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
+        self, true_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
     ) -> Tensor:
-        """Target words, some of them as the decoder itself would have them."""
-        source, update = draw_from("scheduled sampling")
+        """Target words to read, some of them as the decoder itself would have them."""
         stepper, state = self.stepper(), TranslatorState(first)
 
         def advance(ids_B: Tensor) -> Tensor:
             nonlocal state
-            step = stepper.advance(memory, state, ids_B)
+            step = stepper.advance(TranslatorMemory(memory, None), state, ids_B)
             state = step.state
             return step.log_probs_NV
 
-        read_TB = mixed(shifted_TB, advance, sampling.chance(update), sampling.draw, source)
+        def drawn(what: str) -> Tensor:
+            return uniform_draws(f"scheduled sampling.{what}", true_TB.numel()).view(true_TB.shape).to(true_TB.device)
+
+        kept_TB = drawn("kept") < sampling.chance(present_update())
+        read_TB = mixed(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)
         self.train()
         return read_TB.clone()  # an ordinary tensor again, which a gradient may remember
 
@@ -149,6 +152,15 @@ class TranslatorState(NamedTuple):
     signals: dict[str, Tensor]
 
 
+class TranslatorMemory(NamedTuple):
+    """What all rows of a sentence look at."""
+
+    encoded: dict[str, Tensor]
+    """What the decoder looks at, B in front."""
+    shortlist: Shortlist | None
+    """The words that the sentences may be written with; None for all."""
+
+
 class TranslatorStepper:
     """A translator for search: see ``protocols.Stepper``."""
 
@@ -160,15 +172,17 @@ class TranslatorStepper:
         self.size, _, self.unk, self.bos, self.eos = model.symbols
 
     @torch.inference_mode()
-    def start(self, batch: Batch) -> tuple[dict[str, Tensor], TranslatorState]:
-        """Encode the sentences."""
-        memory, first = self._model.encode(batch)
-        return memory, TranslatorState(first)
+    def start(self, batch: Batch) -> tuple[TranslatorMemory, TranslatorState]:
+        """Encode the sentences; ConfigError for candidates where the output cannot leave words out."""
+        encoded, first = self._model.encode(batch)
+        shortlist = self._model.output.shortlist(batch.candidates) if batch.candidates else None
+        return TranslatorMemory(encoded, shortlist), TranslatorState(first)
 
     @torch.inference_mode()
-    def advance(self, memory: dict[str, Tensor], state: TranslatorState, ids_N: Tensor) -> Step:
+    def advance(self, memory: TranslatorMemory, state: TranslatorState, ids_N: Tensor) -> Step:
         """One word of every row."""
-        sentences = len(next(iter(memory.values())))
+        encoded, shortlist = memory
+        sentences = len(next(iter(encoded.values())))
 
         def by_sentence(rows_NW: Tensor) -> Tensor:
             return rows_NW.view(sentences, -1, rows_NW.shape[-1]).transpose(0, 1)
@@ -178,8 +192,9 @@ class TranslatorStepper:
 
         x_KBD = by_sentence(self._model.target_embedding.vectors(ids_N))
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
-        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, memory)
-        log_probs_NV = self._model.output.log_probs(by_row(o_KBH))
+        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded)
+        o_NH = by_row(o_KBH)
+        log_probs_NV = shortlist.log_probs(o_NH) if shortlist else self._model.output.log_probs(o_NH)
         weights_NS = None if weights_KBS is None else by_row(weights_KBS)
         return Step(log_probs_NV, weights_NS, TranslatorState({name: by_row(block) for name, block in after.items()}))
 
@@ -187,6 +202,7 @@ class TranslatorStepper:
         """The state of the given rows."""
         return TranslatorState({name: rows[rows_N] for name, rows in state.signals.items()})
 
-    def keep(self, memory: dict[str, Tensor], sentences_B: Tensor) -> dict[str, Tensor]:
+    def keep(self, memory: TranslatorMemory, sentences_B: Tensor) -> TranslatorMemory:
         """The memory of the given sentences."""
-        return {name: tensor[sentences_B] for name, tensor in memory.items()}
+        encoded = {name: tensor[sentences_B] for name, tensor in memory.encoded.items()}
+        return TranslatorMemory(encoded, memory.shortlist.keep(sentences_B) if memory.shortlist else None)

@@ -42,18 +42,6 @@ def draws(seed: int, update: int, rank: int = 0) -> Iterator[None]:
         _current.reset(token)
 
 
-def draw_from(purpose: str) -> tuple[torch.Generator, int]:
-    """The generator of a purpose in this update, and the update's number (from 1).
-
-    Raises:
-        RuntimeError: a model in training mode is run outside ``draws``.
-    """
-    current = _current.get()
-    if current is None:
-        raise RuntimeError("a model in training mode draws at random: run it within anaphora.nn.randomness.draws.")
-    return generator(current.seed, purpose, current.update, current.rank), current.update
-
-
 def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor) -> Tensor:
     """A mask that drops a share ``rate`` and scales up the rest, with the type and device of ``like``.
 
@@ -63,7 +51,7 @@ def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor
     Raises:
         RuntimeError: a model in training mode is run outside ``draws``.
     """
-    source, _ = draw_from(purpose)
+    source = _source(purpose)
     kept = min(max(1, round((1 - rate) * _LEVELS)), _LEVELS - 1)
     numbers = math.prod(shape)
     draws_of_64_bits = torch.empty(-(-numbers // 4), dtype=torch.int64).random_(-(1 << 63), None, generator=source)
@@ -77,10 +65,31 @@ def uniform_draws(purpose: str, count: int) -> Tensor:
     Raises:
         RuntimeError: a model in training mode is run outside ``draws``.
     """
-    source, _ = draw_from(purpose)
-    return torch.rand(count, dtype=torch.float64, generator=source)
+    return torch.rand(count, dtype=torch.float64, generator=_source(purpose))
 
 
 def dropped(x: Tensor, purpose: str, rate: float, training: bool) -> Tensor:
     """``x`` with dropout in training, ``x`` itself otherwise."""
     return x * dropout_mask(purpose, tuple(x.shape), rate, x) if training and rate else x
+
+
+def present_update() -> int:
+    """The number of the update that is being made (from 1).
+
+    Raises:
+        RuntimeError: a model in training mode is run outside ``draws``.
+    """
+    return _present().update
+
+
+def _source(purpose: str) -> torch.Generator:
+    """The generator of a purpose in the present update."""
+    current = _present()
+    return generator(current.seed, purpose, current.update, current.rank)
+
+
+def _present() -> _Draws:
+    current = _current.get()
+    if current is None:
+        raise RuntimeError("a model in training mode draws random numbers: run it within anaphora.nn.randomness.draws.")
+    return current

@@ -89,22 +89,20 @@ AnySampling = Annotated[
 
 
 def mixed(
-    true_TB: Tensor, advance: Callable[[Tensor], Tensor], chance: float, draw: str, source: torch.Generator
+    true_TB: Tensor, advance: Callable[[Tensor], Tensor], kept_TB: Tensor, shares_TB: Tensor | None = None
 ) -> Tensor:
-    """Words to read, T x B: the first of each sentence as it is, any other with ``chance`` as it is.
+    """Words to read, T x B: those that are ``kept_TB`` and the first of each sentence as they are, the others its own.
 
-    ``advance`` reads one word of every sentence and gives the log-probabilities of the next, B x V.
+    ``advance`` reads one word of every sentence and gives the log-probabilities of the next, B x V. An own word is
+    where a number of ``shares_TB``, drawn evenly from 0 to 1, falls among the probabilities; without, the likeliest.
     """
-    steps, sentences = true_TB.shape
-    kept_TB = (torch.rand(steps, sentences, generator=source) < chance).to(true_TB.device)
-    shares_TB = torch.rand(steps, sentences, generator=source).to(true_TB.device)
     read = [true_TB[0]]
-    for t in range(1, steps):
+    for t in range(1, len(true_TB)):
         log_probs_BV = advance(read[-1])
-        if draw == "likeliest":
+        if shares_TB is None:
             own_B = log_probs_BV.argmax(-1)
         else:
-            heaped_BV = log_probs_BV.exp().cumsum(-1)
+            heaped_BV = log_probs_BV.double().exp().cumsum(-1)
             own_B = (heaped_BV < shares_TB[t].unsqueeze(1) * heaped_BV[:, -1:]).sum(-1)
         read.append(torch.where(kept_TB[t], true_TB[t], own_B))
     return torch.stack(read)

@@ -35,9 +35,9 @@ class CharactersConfig(Config):
     widths: int = Field(6, ge=1)
     """Convolutions see 1, 2, .. up to this many characters at a time."""
     filters: int = Field(25, ge=1)
-    """Filters of width 1; those of width w are w times as many,"""
+    """Filters of width 1; those of width w are w times as many, up to ``most``."""
     most: int = Field(200, ge=1)
-    """but no more than this."""
+    """Filters that no width has more of."""
     highways: int = Field(1, ge=0)
     """Highway layers behind the convolutions."""
     dropout: AnyWordDropout = IndependentDropout()

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from anaphora.config import by_kind
 from anaphora.nn.encoders.convolution import ConvolutionConfig
 from anaphora.nn.encoders.encoder import Encoded, Encoder
-from anaphora.nn.encoders.gated_convolution import GatedConvolutionConfig
+from anaphora.nn.encoders.gated_convolution import GatedConvolutionConfig, GatedConvolutionEncoder
 from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 
 
@@ -31,5 +31,6 @@ __all__ = [
     "Encoder",
     "EncoderConfig",
     "GatedConvolutionConfig",
+    "GatedConvolutionEncoder",
     "RecurrentEncoder",
 ]

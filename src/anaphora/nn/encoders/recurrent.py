@@ -56,8 +56,8 @@ class RecurrentEncoder(Encoder):
             )
         if config.summary_from != "both" and not config.bidirectional:
             raise ConfigError(
-                f'encoder.summary_from = "{config.summary_from}" chooses between two directions, but encoder.bidirectional '
-                f"= false has one: leave it out, or set encoder.bidirectional = true."
+                f'encoder.summary_from = "{config.summary_from}" chooses between two directions, but '
+                f"encoder.bidirectional = false has one: leave it out, or set encoder.bidirectional = true."
             )
         self.config = config
         self.directions = ("right_to_left", "left_to_right") if config.bidirectional else ("left_to_right",)

@@ -12,6 +12,7 @@ from anaphora.nn.outputs.hierarchical import Hierarchical
 from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
 from anaphora.nn.outputs.output import Output, OutputConfig
 from anaphora.nn.outputs.sampled import Sampled
+from anaphora.nn.outputs.shortlist import Shortlist
 
 AnyOutput = Annotated[
     Full | ClassFactored | Hierarchical | Sampled | NoiseContrastive | Adaptive,
@@ -31,4 +32,5 @@ __all__ = [
     "Output",
     "OutputConfig",
     "Sampled",
+    "Shortlist",
 ]

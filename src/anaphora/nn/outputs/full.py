@@ -5,7 +5,7 @@ from typing import Literal
 from torch import Tensor, nn
 
 from anaphora.kernels.softmax import softmax_loss
-from anaphora.nn.outputs.output import Predictions, WordsConfig, WordsOutput
+from anaphora.nn.outputs.output import Predictions, SoftmaxOutput, WordsConfig
 
 
 class Full(WordsConfig):
@@ -21,7 +21,7 @@ class Full(WordsConfig):
         return FullOutput(self, embedding, width, size)
 
 
-class FullOutput(WordsOutput):
+class FullOutput(SoftmaxOutput):
     """A full softmax."""
 
     def __init__(self, config: Full, embedding: nn.Embedding | None, width: int, size: int) -> None:

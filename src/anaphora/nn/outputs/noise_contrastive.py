@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
 from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.counts import Counts
-from anaphora.nn.outputs.output import OutputConfig, Predictions, WordsOutput
+from anaphora.nn.outputs.output import OutputConfig, Predictions, SoftmaxOutput
 from anaphora.nn.randomness import uniform_draws
 from anaphora.nn.weights import Start
 
@@ -30,7 +30,7 @@ class NoiseContrastive(OutputConfig):
         return NoiseContrastiveOutput(self, embedding, width, size)
 
 
-class NoiseContrastiveOutput(WordsOutput):
+class NoiseContrastiveOutput(SoftmaxOutput):
     """Scores that are taken for log-probabilities in training, and normalised otherwise."""
 
     def __init__(self, config: NoiseContrastive, embedding: nn.Embedding | None, width: int, size: int) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.products import linear
+from anaphora.nn.outputs.shortlist import Shortlist
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, Sequence
 
@@ -72,6 +73,17 @@ class Output(nn.Module, ABC):
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """Natural log-probabilities of all words, N x V, each row with the same bits in any batch."""
 
+    def shortlist(self, candidates: Sequence) -> Shortlist:
+        """A softmax over the candidates of every sentence.
+
+        Raises:
+            ConfigError: this output is no softmax over words, which alone can leave some of them out.
+        """
+        raise ConfigError(
+            "Candidates need a softmax over words, which alone can leave some of them out, but this output is none: "
+            'search without them, or train with output.kind = "full" or "sampled".'
+        )
+
     @abstractmethod
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights that are its own."""
@@ -104,16 +116,24 @@ class WordsOutput(Output):
         """z of all words, N x V, each row with the same bits in any batch."""
         return affine(states_NH, self.weight, self.bias)
 
-    def log_probs(self, states_NH: Tensor) -> Tensor:
-        """log softmax(z)."""
-        return torch.log_softmax(self.logits(states_NH), -1)
-
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights that are its own."""
         with torch.no_grad():
             if not self._tied:
                 start.fill(self.weight, Matrix(*self.weight.shape), generator)
             start.fill(self.bias, Matrix(len(self.bias)), generator)
+
+
+class SoftmaxOutput(WordsOutput):
+    """One softmax over all words, at least when it is used."""
+
+    def log_probs(self, states_NH: Tensor) -> Tensor:
+        """log softmax(z)."""
+        return torch.log_softmax(self.logits(states_NH), -1)
+
+    def shortlist(self, candidates: Sequence) -> Shortlist:
+        """The rows of the candidates."""
+        return Shortlist.of(candidates, self.weight, self.bias)
 
 
 def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from anaphora.config import Config, by_kind
 from anaphora.kernels.outputs.sampled import sampled_softmax_loss
 from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.counts import Counts, ranks
-from anaphora.nn.outputs.output import Predictions, WordsConfig, WordsOutput
+from anaphora.nn.outputs.output import Predictions, SoftmaxOutput, WordsConfig
 from anaphora.nn.randomness import uniform_draws
 
 
@@ -72,7 +72,7 @@ class Sampled(WordsConfig):
         return SampledOutput(self, embedding, width, size)
 
 
-class SampledOutput(WordsOutput):
+class SampledOutput(SoftmaxOutput):
     """A softmax over a sample in training, over all words otherwise."""
 
     def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, size: int) -> None:

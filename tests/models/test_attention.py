@@ -1,0 +1,123 @@
+"""Every kind of attention, with every unit: one update works at size 4, and each kind learns where to look."""
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from anaphora.kernels.cells import AnyCell
+from anaphora.kernels.scores import AnyScore
+from anaphora.kernels.spans import AnySpan
+from anaphora.models.registry import build
+from anaphora.models.translator import Translator
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.search.beam import beam
+from anaphora.search.scoring import score
+
+SYMBOLS = Symbols(12, 0, 1, 2, 3)
+LUONG = {"query": "current", "context": "output"}
+BAHDANAU = {"query": "previous", "context": "state"}
+SENNRICH = {"query": "current", "context": "state"}
+
+
+def kinds(union: Any) -> list[str]:
+    """The names of ``Annotated[A | B, ..]``."""
+    return [member.model_fields["kind"].default for member in union.__origin__.__args__]
+
+
+def make(tables: dict[str, Any]) -> Translator:
+    model = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
+    assert isinstance(model, Translator)
+    model.initialise(seed=1)
+    return model
+
+
+def batch(rows: list[list[int]], turned: bool) -> Batch:
+    """Each row, and the same row from its end to its beginning or as it is, both with ``</s>``."""
+
+    def padded(sentences: list[list[int]], width: int) -> Sequence:
+        ids = torch.zeros(len(sentences), width, dtype=torch.long)
+        for row, sentence in enumerate(sentences):
+            ids[row, : len(sentence)] = torch.tensor(sentence)
+        return Sequence(ids, torch.tensor([len(sentence) for sentence in sentences]))
+
+    targets = [[*(row[::-1] if turned else row), SYMBOLS.eos] for row in rows]
+    return Batch(
+        padded([[*row, SYMBOLS.eos] for row in rows], 16),
+        padded(targets, max(map(len, targets))),
+        torch.arange(len(rows)),
+        torch.zeros(len(rows), dtype=torch.bool),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", kinds(AnyCell))
+def test_every_unit_score_span_topology_and_feeding_take_an_update_together(cell: str) -> None:
+    looks = [{"score": name, "span": span} for name, span in itertools.product(kinds(AnyScore), kinds(AnySpan))]
+    given = batch([[4, 5, 6], [7]], turned=False)
+    for look, topology, feeding in itertools.product(
+        [*looks, {"kind": "window", "components": 2}], (LUONG, BAHDANAU, SENNRICH), (False, True)
+    ):
+        model = make(
+            {
+                "embedding": {"size": 4},
+                "encoder": {"cell": cell, "size": 2},
+                "decoder": {"cell": cell, "size": 4, "input_feeding": feeding},
+                "attention": look | topology,
+            }
+        )
+        loss = model(given)[0].sum
+        weights = [weight for weight in model.parameters() if weight.numel()]
+        gradients = torch.autograd.grad(loss, weights)
+        for weight, gradient in zip(weights, gradients, strict=True):
+            assert gradient.isfinite().all()
+            weight.data -= 1e-3 * gradient
+        with torch.no_grad():
+            after = model(given)[0].sum
+        assert after < loss, (look, topology, feeding)
+        stepped = -sum(hypothesis.score for hypothesis in score(model.stepper(), given))
+        assert stepped == pytest.approx(after.item(), rel=1e-5)
+
+
+TASKS = {
+    "location": (LUONG | {"score": {"kind": "location", "longest": 16}}, True),
+    "coverage": (BAHDANAU | {"score": {"kind": "concat", "coverage": True}}, True),
+    "hybrid": (BAHDANAU | {"score": "hybrid"}, True),
+    "location-only": (BAHDANAU | {"score": {"kind": "hybrid", "content": False}}, False),
+    "local-m": (LUONG | {"span": {"kind": "local-m", "window": 2}}, False),
+    "local-p": (LUONG | {"span": {"kind": "local-p", "window": 2}}, True),
+    "median": (BAHDANAU | {"score": "hybrid", "span": {"kind": "median", "window": 3}}, False),
+    "sigmoid": (LUONG | {"weights": "sigmoid"}, True),
+    "sharp": (LUONG | {"weights": {"kind": "softmax", "sharpness": 2.0}}, True),
+    "window": (LUONG | {"kind": "window", "components": 3}, False),
+}
+"""An attention, and whether words are to be spelt backwards with it or copied."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TASKS)
+def test_each_attention_learns_where_to_look(name: str) -> None:
+    attention, turned = TASKS[name]
+    unit = {"cell": "gru", "size": 16}
+    model = make({"embedding": {"size": 16}, "encoder": unit, "decoder": unit | {"size": 32}, "attention": attention})
+    draw = random.Random(1)
+
+    def words(count: int) -> list[list[int]]:
+        return [draw.choices(range(4, 12), k=draw.randint(2, 6)) for _ in range(count)]
+
+    unseen = words(100)
+    rule, updates = torch.optim.Adam(model.parameters()), 120
+    for update in range(updates):
+        rule.param_groups[0]["lr"] = 0.02 * (1 - update / updates)
+        loss, _ = model(batch(words(32), turned))
+        rule.zero_grad()
+        (loss.sum / loss.count).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        rule.step()
+    asked = batch(unseen, turned)
+    found = beam(model.stepper(), Batch(asked.inputs, None, asked.numbers_B, asked.continues_B), size=2, max_length=9)
+    right = sum(list(best.ids) == (row[::-1] if turned else row) for (best, *_), row in zip(found, unseen, strict=True))
+    assert right >= 80

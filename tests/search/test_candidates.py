@@ -1,0 +1,72 @@
+"""Search among candidates: nothing else is written, and a sentence does not notice its neighbours."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from anaphora.models.registry import build
+from anaphora.models.translator import Translator
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.search.beam import beam
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.sampling import sample
+
+SYMBOLS = Symbols(90, 0, 1, 2, 3)
+SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
+CANDIDATES = [[3, 5, 9, 40, 41], [3, 60], list(range(3, 90)), [77, 3, 50, 12, 13, 14]]
+
+
+@pytest.fixture(scope="module")
+def model() -> Translator:
+    tables = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 24}}
+    made = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
+    assert isinstance(made, Translator)
+    made.initialise(seed=3)
+    return made
+
+
+def padded(rows: list[list[int]], width: int) -> Sequence:
+    ids = torch.zeros(len(rows), width, dtype=torch.long)
+    for row, own in enumerate(rows):
+        ids[row, : len(own)] = torch.tensor(own)
+    return Sequence(ids, torch.tensor([len(own) for own in rows]))
+
+
+def batch(rows: list[int]) -> Batch:
+    own = [CANDIDATES[row] for row in rows]
+    return Batch(
+        padded([SOURCES[row] for row in rows], 16),
+        None,
+        torch.tensor(rows),
+        torch.zeros(len(rows), dtype=torch.bool),
+        candidates=padded(own, max(map(len, own))),
+    )
+
+
+def found(model: Translator, rows: list[int]) -> dict[int, list[Hypothesis]]:
+    return dict(zip(rows, beam(model.stepper(), batch(rows), size=4, max_length=7), strict=True))
+
+
+def test_only_candidates_are_written(model: Translator) -> None:
+    for row, hypotheses in found(model, [0, 1, 2, 3]).items():
+        assert hypotheses and all(set(hypothesis.ids) <= set(CANDIDATES[row]) for hypothesis in hypotheses)
+    drawn = sample(model.stepper(), batch([0, 1, 2, 3]), max_length=7)
+    assert all(set(hypothesis.ids) <= set(own) for hypothesis, own in zip(drawn, CANDIDATES, strict=True))
+
+
+def test_a_sentence_is_searched_alike_alone_and_in_any_batch(model: Translator) -> None:
+    together = found(model, [0, 1, 2, 3])
+    for rows in [0], [1], [2], [3], [3, 1], [2, 0, 1]:
+        for row, hypotheses in found(model, rows).items():
+            expected = [(hypothesis.ids, hypothesis.score) for hypothesis in together[row]]
+            assert [(hypothesis.ids, hypothesis.score) for hypothesis in hypotheses] == expected
+
+
+def test_candidates_that_are_all_words_change_nothing_but_rounding(model: Translator) -> None:
+    every = Sequence(torch.arange(90).expand(2, 90), torch.full((2,), 90))
+    restricted = beam(model.stepper(), replace(batch([0, 2]), candidates=every), size=3, max_length=6)
+    free = beam(model.stepper(), replace(batch([0, 2]), candidates=None), size=3, max_length=6)
+    for ours, theirs in zip(restricted, free, strict=True):
+        assert [hypothesis.ids for hypothesis in ours] == [hypothesis.ids for hypothesis in theirs]
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], rel=1e-5)
