@@ -107,6 +107,15 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
         assert main(["translate", *runs[:2], str(toy_pairs / "test.en"), *options]) == 0
         found[str(options)] = capsys.readouterr().out
     assert len(set(found.values())) > 1
+    fused = ["evaluate", runs[0], "--language-model", models[0], "--json"]
+    assert main([*fused, "--fusion-weight", "1e-30"]) == main(["evaluate", runs[0], "--json", "--no-keep"]) == 0
+    with_model, alone = map(json.loads, capsys.readouterr().out.splitlines())
+    assert with_model["parts"] == alone["parts"] and with_model["run"] == f"{runs[0]} + {models[0]}"
+    for more, said in (([runs[1]], "add --ensemble"), (["--text", text], "are for one language model")):
+        assert main([*fused, *more]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["evaluate", runs[0], "--language-model", runs[1]]) == 2
+    assert "is none: name another run" in capsys.readouterr().err
     for refused, said in (
         (["--fusion-weight", "0.2"], "--language-model, which is missing"),
         (["--language-model", models[0], "--fusion-weight", "0"], "a weight above 0"),

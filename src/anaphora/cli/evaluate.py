@@ -11,12 +11,15 @@ from anaphora.cli.opening import check_writable
 from anaphora.cli.options import (
     Beam,
     DynamicOption,
+    FusionWeight,
     Json,
+    LanguageModelRun,
     LengthPenalty,
     Mean,
     NeuralCacheOption,
     Threads,
     adaptation_of,
+    fusion_of,
     known_mean,
     use_threads,
 )
@@ -34,6 +37,7 @@ EXAMPLES = (
     "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
     "anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl",
     "anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble",
+    "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
     "anaphora evaluate runs/book --text other.txt",
     "anaphora evaluate runs/ptb-lstm --neural-cache 2000",
     "anaphora evaluate runs/ptb-lstm --dynamic 0",
@@ -52,6 +56,8 @@ def run(
         bool, typer.Option("--ensemble", help="Evaluate several translators together, as one.")
     ] = False,
     mean: Mean = "",
+    language_model: LanguageModelRun = None,
+    fusion_weight: FusionWeight = None,
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
     beam: Beam = None,
@@ -71,8 +77,9 @@ def run(
         raise ConfigError("--source and --reference belong together, but only one of them was given.")
     if source is not None and text is not None:
         raise ConfigError("--source and --reference are for translators and --text for language models: give one kind.")
-    _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic))
-    adaptation = adaptation_of(neural_cache, dynamic)
+    fusion, adaptation = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
+    _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic), fusion is not None)
+    together = ensemble or fusion is not None
     check_writable(output)
     use_threads(threads)
 
@@ -82,15 +89,13 @@ def run(
         raise ConfigError(f"--details and --output are for translations, but {runs[0]} is a language model.")
     options: dict[str, Any] = {"beam": beam, "length_penalty": length_penalty}
     options["pairs"] = (source, reference) if source is not None and reference is not None else None
-    if ensemble:
-        options["mean"] = known_mean(mean, len(runs))
+    if together:
+        options |= {"mean": known_mean(mean, len(runs)), "fusion": fusion}
     else:
-        options["keep"] = keep
-        if len(runs) == 1:
-            options |= {"text": text, "adaptation": adaptation}
+        options |= {"keep": keep} | ({"text": text, "adaptation": adaptation} if len(runs) == 1 else {})
     with listening() as report:
-        found, compared = _assessed(runs, ensemble, options | {"report": report})
-        name = " + ".join(map(str, runs)) if ensemble else ""
+        found, compared = _assessed(runs, together, options | {"report": report})
+        name = " + ".join(map(str, [*runs, *(fusion or ())[:1]])) if together else ""
         scored = [
             _Scored(name or str(path), result, groups_of(path, result, report) if details else {})
             for path, result in found
@@ -100,14 +105,16 @@ def run(
     (_print_json if as_json else _print)(scored, compared)
 
 
-def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool) -> None:
+def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool, fused: bool) -> None:
     """Refuse more or fewer runs than the options are for."""
-    if len(runs) > 1 and of_text:
+    if of_text and (fused or len(runs) > 1):
         raise ConfigError(
             "--text, --neural-cache and --dynamic are for one language model, but several runs came: evaluate it alone."
         )
     if len(runs) > 2 and not ensemble:
         raise ConfigError(f"Two runs can be compared, but {len(runs)} came: leave some out, or add --ensemble.")
+    if fused and len(runs) > 1 and not ensemble:
+        raise ConfigError("Runs are compared without a language model: add --ensemble, or leave --language-model out.")
     if (ensemble and len(runs) == 1) or (mean and not ensemble):
         raise ConfigError("--ensemble takes two runs or more, and --mean belongs to it: name more runs, or leave both.")
 
@@ -120,12 +127,12 @@ def _predicts_text(run: Path) -> bool:
 
 
 def _assessed(
-    runs: list[Path], ensemble: bool, options: dict[str, Any]
+    runs: list[Path], together: bool, options: dict[str, Any]
 ) -> "tuple[list[tuple[Path, Results]], dict[str, list[Comparison]]]":
     """The figures of each run, or of all as one; and how two compare."""
     from anaphora.experiment.assess import assess, assess_both, assess_ensemble
 
-    if ensemble:
+    if together:
         return [(runs[0], assess_ensemble(runs, **options))], {}
     if len(runs) == 1:
         return [(runs[0], assess(runs[0], **options))], {}

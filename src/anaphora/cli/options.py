@@ -45,6 +45,14 @@ DynamicOption = Annotated[
         help="Of a network: go on learning from the text at this rate, 0 for one that suits (Krause et al. 2018).",
     ),
 ]
+LanguageModelRun = Annotated[
+    Path | None,
+    typer.Option("--language-model", help="A run that knows the target language, in the translator's vocabulary."),
+]
+FusionWeight = Annotated[
+    float | None,
+    typer.Option("--fusion-weight", help="With --language-model: how much its logarithms count. [default: 0.2]"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads of a product; 0 lets torch choose.")]
 
@@ -70,6 +78,15 @@ def known_mean(name: str, runs: int) -> "MeanName":
     if name and name not in MEANS:
         raise ConfigError(unknown("--mean", name, MEANS))
     return MEANS[name or "arithmetic"]
+
+
+def fusion_of(language_model: Path | None, weight: float | None) -> tuple[Path, float] | None:
+    """The language model that is to have its say, and how much it counts; ConfigError for a weight of none."""
+    if language_model is None:
+        if weight is not None:
+            raise ConfigError("--fusion-weight belongs to --language-model, which is missing.")
+        return None
+    return language_model, 0.2 if weight is None else weight
 
 
 def adaptation_of(neural_cache: str, dynamic: str) -> "Adaptation":

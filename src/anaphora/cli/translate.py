@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.opening import check_writable, given_lines, open_language_model, open_translators
-from anaphora.cli.options import Beam, LengthPenalty, Mean, Threads, use_threads
+from anaphora.cli.options import (
+    Beam,
+    FusionWeight,
+    LanguageModelRun,
+    LengthPenalty,
+    Mean,
+    Threads,
+    fusion_of,
+    use_threads,
+)
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
@@ -20,9 +29,6 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
-
-FUSION_WEIGHT = 0.2
-"""How much a language model counts beside a translator, unless it is said."""
 
 
 def run(
@@ -51,20 +57,15 @@ def run(
         typer.Option(help="With --replace-unknown: word, tab, translation; words that are in it are translated."),
     ] = None,
     mean: Mean = "",
-    language_model: Annotated[
-        Path | None, typer.Option(help="A run that knows the target language, in the translator's vocabulary.")
-    ] = None,
-    fusion_weight: Annotated[
-        float | None, typer.Option(help="With --language-model: how much its logarithms count. [default: 0.2]")
-    ] = None,
+    language_model: LanguageModelRun = None,
+    fusion_weight: FusionWeight = None,
     threads: Threads = 0,
 ) -> None:
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
     runs, file = _runs_and_file(given)
     if dictionary is not None and not replace_unknown:
         raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
-    if fusion_weight is not None and language_model is None:
-        raise ConfigError("--fusion-weight belongs to --language-model, which is missing.")
+    fusion = fusion_of(language_model, fusion_weight)
     check_writable(output, alignments)
     use_threads(threads)
 
@@ -73,9 +74,8 @@ def run(
     words = read_dictionary(dictionary) if dictionary is not None else {}
     with listening() as report:
         translator = open_translators(runs, mean, report)
-        if language_model is not None:
-            weight = FUSION_WEIGHT if fusion_weight is None else fusion_weight
-            translator = translator.fused(open_language_model(language_model, report), weight)
+        if fusion is not None:
+            translator = translator.fused(open_language_model(fusion[0], report), fusion[1])
         translate = translator.translate if no_split else translator.translate_text
         translations = translate(
             given_lines(file),

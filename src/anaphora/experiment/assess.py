@@ -78,18 +78,25 @@ def assess_ensemble(
     paths: Sequence[Path],
     *,
     mean: Mean = "arithmetic",
+    fusion: tuple[Path, float] | None = None,
     pairs: tuple[Path, Path] | None = None,
     beam: int | None = None,
     length_penalty: float | None = None,
     report: Report = silent,
 ) -> Results:
-    """Figures of several translators as one, on ``pairs`` or the test parts of the first; they are kept nowhere.
+    """Figures of one or several translators as one, on ``pairs`` or the test parts of the first; they are kept nowhere.
 
-    The first run's experiment says under which conditions. Raises as ``assess_both``.
+    ``fusion`` is a run of a language model and how much it counts beside them. The first run's experiment says under
+    which conditions. Raises as ``assess_both``, and ConfigError where models do not go together.
     """
     experiment = _translators(paths)[0]
     members = [cast(Translator, load(path, report=report)) for path in paths]
     translator = Translator.ensemble(members, mean)
+    if fusion is not None:
+        model = load(fusion[0], report=report)
+        if not isinstance(model, LanguageModel):
+            raise ConfigError(f"Fusion needs a language model, but {fusion[0]} is none: name another run.")
+        translator = translator.fused(model, fusion[1])
     return {
         part: score_translations(translator, text, experiment, beam=beam, length_penalty=length_penalty, report=report)
         for part, text in _texts(paths[0], experiment, pairs, None, report).items()
