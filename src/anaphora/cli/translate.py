@@ -40,17 +40,33 @@ def run(
         Path | None,
         typer.Option(help="With --replace-unknown: word, tab, translation; words that are in it are translated."),
     ] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(help="Write with frequent words and with the translations in this dictionary alone, faster."),
+    ] = None,
+    frequent: Annotated[
+        int | None, typer.Option(min=0, help="With --candidates: how many frequent words. [default: 2000]")
+    ] = None,
+    each: Annotated[
+        int | None, typer.Option(min=0, help="With --candidates: translations of each source word. [default: 10]")
+    ] = None,
     threads: Threads = 0,
 ) -> None:
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
     if dictionary is not None and not replace_unknown:
         raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
+    if candidates is None and (frequent is not None or each is not None):
+        raise ConfigError("--frequent and --each belong to --candidates, which is missing.")
     check_writable(output, alignments)
     use_threads(threads)
 
     from anaphora.formats.dictionary import read_dictionary
+    from anaphora.pipeline.candidates import Candidates
 
-    words = read_dictionary(dictionary) if dictionary is not None else {}
+    entries = read_dictionary(dictionary) if dictionary is not None else {}
+    words = {word: translations[0] for word, translations in entries.items()}
+    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
+    chosen = None if candidates is None else Candidates(read_dictionary(candidates), **counts)
     with listening() as report:
         translator = open_translator(run_folder, report)
         translate = translator.translate if no_split else translator.translate_text
@@ -59,6 +75,7 @@ def run(
             beam=beam,
             length_penalty=length_penalty,
             replace_unknown=words if replace_unknown else None,
+            candidates=chosen,
             report=report,
         )
     _write(translations, output, alignments)
