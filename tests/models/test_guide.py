@@ -80,9 +80,12 @@ def test_the_gradient_is_that_of_finite_differences_along_any_direction(query: s
         assert_close(ends[0] - ends[1], torch.as_tensor(2 * along), rtol=1e-5, atol=1e-12)
 
 
-def test_a_translator_without_attention_cannot_be_guided() -> None:
-    with pytest.raises(ConfigError, match="guide tells attention where to look"):
-        build("translate", {"attention": "none", "guide": "learn"}, {"source": SYMBOLS, "target": SYMBOLS}, "test")
+@pytest.mark.parametrize(
+    ("attention", "complaint"), [("none", "guide tells attention where to look"), ("window", "weights that are shares")]
+)
+def test_a_translator_without_weights_that_are_shares_cannot_be_guided(attention: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        build("translate", {"attention": attention, "guide": "learn"}, {"source": SYMBOLS, "target": SYMBOLS}, "test")
 
 
 def test_steps_along_the_gradient_lead_attention_to_the_links() -> None:

@@ -5,24 +5,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable, given_lines, open_translator
-from anaphora.cli.options import Beam, LengthPenalty, RunFolder, Threads, use_threads
+from anaphora.cli.opening import check_writable, given_lines, open_translators
+from anaphora.cli.options import Beam, LengthPenalty, Mean, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
-    from anaphora.pipeline import Translation
+    from anaphora.pipeline import Candidates, Translation
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
+    "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
 
 def run(
-    run_folder: RunFolder,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Text to translate, line by line.")] = "-",
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN... [FILE|-]",
+            help="A run folder, or several that translate together; then a text to translate, line by line.",
+        ),
+    ],
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     output: Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")] = None,
@@ -42,7 +48,7 @@ def run(
     ] = None,
     candidates: Annotated[
         Path | None,
-        typer.Option(help="Write with frequent words and with the translations in this dictionary alone, faster."),
+        typer.Option(help="Write with frequent words and with the translations in this dictionary alone."),
     ] = None,
     frequent: Annotated[
         int | None, typer.Option(min=0, help="With --candidates: how many frequent words. [default: 2000]")
@@ -50,35 +56,62 @@ def run(
     each: Annotated[
         int | None, typer.Option(min=0, help="With --candidates: translations of each source word. [default: 10]")
     ] = None,
+    mean: Mean = "",
     threads: Threads = 0,
 ) -> None:
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
-    if dictionary is not None and not replace_unknown:
-        raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
-    if candidates is None and (frequent is not None or each is not None):
-        raise ConfigError("--frequent and --each belong to --candidates, which is missing.")
+    runs, file = _runs_and_file(given)
     check_writable(output, alignments)
     use_threads(threads)
-
-    from anaphora.formats.dictionary import read_dictionary
-    from anaphora.pipeline.candidates import Candidates
-
-    entries = read_dictionary(dictionary) if dictionary is not None else {}
-    words = {word: translations[0] for word, translations in entries.items()}
-    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
-    chosen = None if candidates is None else Candidates(read_dictionary(candidates), **counts)
+    words = _words(dictionary, replace_unknown)
+    chosen = _candidates(candidates, frequent, each)
     with listening() as report:
-        translator = open_translator(run_folder, report)
+        translator = open_translators(runs, mean, report)
         translate = translator.translate if no_split else translator.translate_text
         translations = translate(
             given_lines(file),
             beam=beam,
             length_penalty=length_penalty,
-            replace_unknown=words if replace_unknown else None,
+            replace_unknown=words,
             candidates=chosen,
             report=report,
         )
     _write(translations, output, alignments)
+
+
+def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
+    """The run folders, and the file behind them; "-" where there is none. The first is always meant as a run."""
+    runs = [Path(given[0]), *(Path(one) for one in given[1:] if Path(one).is_dir())]
+    files = [one for one in given[1:] if not Path(one).is_dir()]
+    if len(files) > 1 or (files and given[-1] != files[0]):
+        raise ConfigError(
+            f"Run folders come first and then one text, but {files[0]} is no folder and something stands behind it: "
+            f"give one text a time."
+        )
+    return runs, files[0] if files else "-"
+
+
+def _words(dictionary: Path | None, wanted: bool) -> dict[str, str] | None:
+    """The likeliest translation of every word of a dictionary, perhaps none; None where nothing is to be replaced."""
+    from anaphora.formats.dictionary import read_dictionary
+
+    if dictionary is None:
+        return {} if wanted else None
+    if not wanted:
+        raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
+    return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
+
+
+def _candidates(dictionary: Path | None, frequent: int | None, each: int | None) -> "Candidates | None":
+    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
+    if dictionary is not None:
+        from anaphora.formats.dictionary import read_dictionary
+        from anaphora.pipeline import Candidates
+
+        return Candidates(read_dictionary(dictionary), **counts)
+    if counts:
+        raise ConfigError("--frequent and --each belong to --candidates, which is missing.")
+    return None
 
 
 def _write(translations: list["Translation"], output: Path | None, alignments: Path | None) -> None:
