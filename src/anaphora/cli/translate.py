@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable, given_lines, open_translators
+from anaphora.cli.opening import check_writable, given_lines, open_language_model, open_translators
 from anaphora.cli.options import Beam, LengthPenalty, Mean, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
     "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
+    "anaphora translate runs/en-de test.en --language-model runs/german --fusion-weight 0.2",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
+
+FUSION_WEIGHT = 0.2
+"""How much a language model counts beside a translator, unless it is said."""
 
 
 def run(
@@ -57,16 +61,27 @@ def run(
         int | None, typer.Option(min=0, help="With --candidates: translations of each source word. [default: 10]")
     ] = None,
     mean: Mean = "",
+    language_model: Annotated[
+        Path | None, typer.Option(help="A run that knows the target language, in the translator's vocabulary.")
+    ] = None,
+    fusion_weight: Annotated[
+        float | None, typer.Option(help="With --language-model: how much its logarithms count. [default: 0.2]")
+    ] = None,
     threads: Threads = 0,
 ) -> None:
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
     runs, file = _runs_and_file(given)
+    if fusion_weight is not None and language_model is None:
+        raise ConfigError("--fusion-weight belongs to --language-model, which is missing.")
     check_writable(output, alignments)
     use_threads(threads)
     words = _words(dictionary, replace_unknown)
     chosen = _candidates(candidates, frequent, each)
     with listening() as report:
         translator = open_translators(runs, mean, report)
+        if language_model is not None:
+            weight = FUSION_WEIGHT if fusion_weight is None else fusion_weight
+            translator = translator.fused(open_language_model(language_model, report), weight)
         translate = translator.translate if no_split else translator.translate_text
         translations = translate(
             given_lines(file),

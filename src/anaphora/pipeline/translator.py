@@ -12,7 +12,8 @@ from anaphora.events import Progress, Report, silent
 from anaphora.formats.pharaoh import Links
 from anaphora.pipeline.candidates import Candidates
 from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of
-from anaphora.pipeline.network import Networks, Searched
+from anaphora.pipeline.language_model import LanguageModel
+from anaphora.pipeline.network import Fusion, Networks, Searched
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.unknown import Filler, filler
 from anaphora.search.beam import beam as beam_search
@@ -69,6 +70,16 @@ class Translator:
                     )
         networks = Networks([member._model for member in members], mean)
         return cls(networks, first._source, first._target, first.evaluation, first._splitter)
+
+    def fused(self, model: LanguageModel, weight: float) -> "Translator":
+        """This translator, whose every symbol scores ln p + ``weight`` ln p by a language model of its target side.
+
+        (Gulcehre et al. 2015, shallow fusion.) Raises ConfigError where the vocabularies are not the same, and for a
+        weight that is not above 0.
+        """
+        fusion = Fusion(self._model, lambda: model.stepper_over(self._target), weight)
+        fusion.stepper()  # what does not go together is found here
+        return Translator(fusion, self._source, self._target, self.evaluation, self._splitter)
 
     def translate(
         self,
