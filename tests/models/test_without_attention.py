@@ -37,6 +37,11 @@ SYSTEMS: dict[str, dict[str, Any]] = {
         | {"cell": "gru", "summary_layer": "tanh", "start_activation": "tanh"}
         | {"readout_layer": "maxout", "readout": 12, "readout_word": True},
     },
+    "cho's reset": {
+        "encoder": ONE_WAY | {"cell": {"kind": "gru", "reset": "before"}},
+        "decoder": EVERY_STEP
+        | {"cell": "gru", "summary_layer": "tanh", "summary_place": "recurrent", "layers": 2, "layer_norm": True},
+    },
     "folded": {
         "encoder": {"kind": "gated-convolution", "size": 20},
         "decoder": EVERY_STEP | {"cell": "gru", "readout_layer": "maxout", "readout_state": "previous", "layers": 2},
@@ -152,6 +157,10 @@ def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
         o_TBR, weights = decoder(x_TBD, lengths_B, first, memory)
         masks = naive_masks(decoder, x_TBD)
     assert weights is None
+    used = decoder.weights.tensors()
+    if config.summary_place == "recurrent":
+        told = encoded_summary(decoder, encoded) @ used["context.weight"].T
+        used = {name: weight for name, weight in used.items() if name != "context.weight"} | {"layer0.told": told}
     expected = naive.decoder(
         config.cell,
         None,
@@ -161,7 +170,7 @@ def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
         lengths_B,
         torch.empty(0),
         first,
-        decoder.weights.tensors(),
+        used,
         masks,
         config.residual,
         config.readout_layer,
@@ -174,6 +183,12 @@ def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
         for o in (o_TBR, expected)
     )
     assert_close(derived, plain, rtol=0, atol=1e-9)
+
+
+def encoded_summary(decoder: Decoder, encoded: Encoded) -> Tensor:
+    """c = tanh(V h + b)."""
+    weights = decoder.weights.tensors()
+    return torch.tanh(encoded.summaries[-1]["h"] @ weights["summary.weight"].T + weights["summary.bias"])
 
 
 def drawn(*shape: int) -> Tensor:
@@ -230,9 +245,11 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
         ({"decoder": {"start": "mean"}, "encoder": {"kind": "gated-convolution"}}, r'decoder\.start = "project"'),
         ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder gives 1 x 16 .* h, c"),
         ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
-        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with the fields h: make"),
+        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with h: make"),
         ({"decoder": {"start": "copy", "start_activation": "tanh"}}, r'start_activation = "none"'),
         ({"decoder": {"start": "mean", "summary_layer": "tanh"}}, r'decoder\.summary_layer = "none"'),
+        ({"decoder": {"summary_place": "recurrent"}}, r'or set decoder\.summary = "every-step"'),
+        ({"decoder": {"summary": "every-step", "summary_place": "recurrent"}}, r'decoder\.cell is "lstm" without one'),
         ({"decoder": {"readout_layer": "none", "readout": 8}}, r"decoder\.readout has no effect"),
         ({"decoder": {"readout_layer": "none", "readout_word": True}}, r"decoder\.readout_word has no effect"),
         ({"decoder": {"readout_layer": "none", "readout_state": "previous"}}, r"decoder\.readout_state has no effect"),

@@ -121,21 +121,25 @@ def multiplicative_step(
 
 
 def gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
-    """Cho et al. 2014, equations 5 to 8, with the gates in the order r, z, g and both axes of the literature."""
+    """Cho et al. 2014, equations 5 to 8, with the gates in the order r, z, g and both axes of the literature.
+
+    ``told`` is C c of the decoder there (appendix A.1.2), beside every recurrent product.
+    """
     (h,) = before
     a_r, a_z, a_g = a_BG.chunk(3, dim=-1)
+    c_r, c_z, c_g = weights["told"].chunk(3, dim=-1) if "told" in weights else (0, 0, 0)
     if cell.reset == "before":
         U_r, U_z = weights["h"].chunk(2)
         U_g = weights["rh"]
     else:
         U_r, U_z, U_g = weights["h"].chunk(3)
-    r = sigmoid(a_r + h @ U_r.T)
-    z = sigmoid(a_z + h @ U_z.T)
+    r = sigmoid(a_r + h @ U_r.T + c_r)
+    z = sigmoid(a_z + h @ U_z.T + c_z)
     if cell.reset == "before":
         g = torch.tanh(a_g + (r * h) @ U_g.T)
     else:
         b = weights["bias"] if cell.recurrent_bias else 0
-        g = torch.tanh(a_g + r * (h @ U_g.T + b))
+        g = torch.tanh(a_g + r * (h @ U_g.T + c_g + b))
     if cell.update == "new":
         return (z * g + (1 - z) * h,)
     return (z * h + (1 - z) * g,)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.kernels.cells import Cell
+from anaphora.kernels.cells import Cell, Gru
 from anaphora.kernels.products import Products, linear
 from anaphora.nn.encoders.encoder import Encoded, Gives
 from anaphora.nn.stack import projection_matrices
@@ -35,6 +35,9 @@ class BridgeConfig(Config):
     summary: Literal["start", "every-step"] = "start"
     """Without attention: whether the summary is the first state alone (Sutskever et al. 2014), or enters the bottom
     layer and o_t at every step, too (Cho et al. 2014)."""
+    summary_place: Literal["input", "recurrent"] = "input"
+    """Where the summary enters the bottom unit at every step: beside its input, or, for a GRU of reset "after", beside
+    its recurrent product, which the reset gate then scales with it (Cho et al. 2014, appendix A.1.2)."""
     summary_layer: Literal["none", "tanh"] = "none"
     """What a summary goes through before it is used: nothing, or a layer of tanh as wide as the decoder."""
 
@@ -56,6 +59,8 @@ class Bridge:
         config, gives = self.config, self._gives
         if config.start == "copy":
             self._check_copy()
+        if self.beside_state:
+            self._check_place()
         if config.start == "mean" and not gives.annotations:
             raise ConfigError(
                 'decoder.start = "mean" needs an annotation for every position, but this encoder leaves one vector of '
@@ -68,19 +73,37 @@ class Bridge:
             )
 
     def _check_copy(self) -> None:
-        gives = self._gives
-        came = f"{gives.layers} x {gives.summary} with the fields {', '.join(gives.fields)}"
-        needed = f"{self._layers} x {self._size} with {', '.join(self._cell.state)}"
-        if came.replace("the fields ", "") != needed:
+        gives, fields = self._gives, self._cell.state
+        if (gives.layers, gives.summary, gives.fields) != (self._layers, self._size, fields):
             raise ConfigError(
-                f'decoder.start = "copy" needs summaries like the decoder\'s own state, layers x numbers {needed}, but '
-                f'the encoder gives {came}: make the two agree, or set decoder.start = "project".'
+                f'decoder.start = "copy" needs summaries like the decoder\'s own state, layers x numbers '
+                f"{self._layers} x {self._size} with {', '.join(fields)}, but the encoder gives {gives.layers} x "
+                f"{gives.summary} with {', '.join(gives.fields)}: make the two agree, or set "
+                f'decoder.start = "project".'
             )
         if self.config.start_activation != "none":
             raise ConfigError(
                 'decoder.start_activation acts on a projected start, but decoder.start = "copy" copies: set '
                 'decoder.start_activation = "none", or decoder.start = "project".'
             )
+
+    def _check_place(self) -> None:
+        if self.config.summary != "every-step":
+            raise ConfigError(
+                'decoder.summary_place says where the summary enters at every step, but decoder.summary is "start": '
+                'leave it out, or set decoder.summary = "every-step".'
+            )
+        if not isinstance(self._cell, Gru) or self._cell.reset != "after":
+            raise ConfigError(
+                'decoder.summary_place = "recurrent" puts the summary under the reset gate of a GRU of reset "after", '
+                f'but decoder.cell is "{self._cell.kind}" without one: set decoder.cell = {{kind = "gru", reset = '
+                '"after"}, or decoder.summary_place = "input".'
+            )
+
+    @property
+    def beside_state(self) -> bool:
+        """Whether the summary is added to the bottom unit's recurrent product."""
+        return self.config.summary_place == "recurrent"
 
     @property
     def width(self) -> int:

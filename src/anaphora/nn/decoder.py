@@ -73,7 +73,7 @@ class Decoder(nn.Module):
         halfway = self.attention is not None and self.attention.config.halfway
         self._answer = Project("context", "context", "attended", halfway and config.input_bias)
         question = Question(self.attention.parts("ask.h"), self._answer) if self.attention and halfway else None
-        self._layers = Layers(config, question)
+        self._layers = Layers(config, question, self.bridge.beside_state)
         self.weights = Weights(self._matrices(width, gives.width if self.attention else self.bridge.width))
         self._plain, self._training = self._program(training=False), self._program(training=True)
 
@@ -117,7 +117,7 @@ class Decoder(nn.Module):
         if self.config.input_feeding:
             parts.append(Project("feed", previous("o"), "fed", False))
             beside.append("fed")
-        if self._context_enters and not self._layers.question:
+        if self._context_enters and not self._layers.question and not self.bridge.beside_state:
             if self.attention:
                 parts += [*self.attention.parts(previous(self._top_unit)), self._answer]
             else:
@@ -132,11 +132,12 @@ class Decoder(nn.Module):
             return self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
         summary_BM = self.bridge.summary(encoded, weights)
         memory = {"summary.vector": summary_BM}
-        for part in ("context", "combine_context"):
+        held = {"context": "layer0.told" if self.bridge.beside_state else "context.vector"}
+        for part, name in (held | {"combine_context": "combine_context.vector"}).items():
             if f"{part}.weight" in weights:
                 vector_BW = linear(summary_BM, weights[f"{part}.weight"])
                 bias = weights.get(f"{part}.bias")
-                memory[f"{part}.vector"] = vector_BW if bias is None else vector_BW + bias
+                memory[name] = vector_BW if bias is None else vector_BW + bias
         return memory
 
     def first(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:

@@ -99,10 +99,10 @@ class Layers:
         h^0_t = unit(W c(s'_t) + b, s'_t)
     """
 
-    def __init__(self, config: RecurrentConfig, question: Question | None = None) -> None:
-        """Checks what the options say together."""
+    def __init__(self, config: RecurrentConfig, question: Question | None = None, told: bool = False) -> None:
+        """Checks what the options say together; with ``told`` the bottom unit is: see ``UnitProducts``."""
         config.check_bias()
-        self.config, self.question = config, question
+        self.config, self.question, self._told = config, question, told
 
     def matrices(self, width: int) -> dict[str, Matrix]:
         """The weights of all layers; ``width`` of what the bottom one reads."""
@@ -174,7 +174,8 @@ class Layers:
             parts.append(Normalise(norm, inputs, f"{norm}.n", config.bias))
             inputs = (f"{norm}.n",)
         forgets = training and config.dropout.of_state > 0
-        return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before)]
+        told = self._told and name == "layer0"
+        return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before, told)]
 
     def initialise(self, weights: Weights, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

@@ -1,0 +1,81 @@
+"""A unit that is told its sentence beside its recurrent product: exact gradients, and the naive reading."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels.cells import Gru
+from anaphora.kernels.naive_units import gru_step
+from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.program import Program
+from anaphora.kernels.scan import scan
+
+LENGTHS = torch.tensor([1, 3])
+UPDATES = pytest.mark.parametrize("cell", [Gru(), Gru(update="new", recurrent_bias=True)], ids=["keep", "new-b"])
+
+
+def leaves(cell: Gru, size: int) -> dict[str, Tensor]:
+    source = torch.Generator().manual_seed(6)
+    shapes = {"x": (3, 2, size), "first": (2, size), "told": (2, 3 * size)}
+    shapes |= {"input0.weight": (3 * size, size), "layer0.h": (3 * size, size)}
+    shapes |= {f"layer0.{name}": (size,) for name in cell.vectors}
+    drawn = {name: torch.randn(shape, generator=source, dtype=torch.float64) for name, shape in shapes.items()}
+    return {name: (leaf / leaf.shape[-1] ** 0.5).requires_grad_() for name, leaf in drawn.items()}
+
+
+def fast(cell: Gru, named: dict[str, Tensor]) -> Tensor:
+    program = Program(
+        (Project("input0", "x", "a", False), Unit("layer0", cell, ("a",), told=True)),
+        ("layer0.h",),
+    )
+    weights = {name: leaf for name, leaf in named.items() if "." in name}
+    told = {"layer0.told": named["told"]}
+    return scan(program, {"x": named["x"]}, {"layer0.h": named["first"]}, weights, told, LENGTHS).outputs["layer0.h"]
+
+
+def slow(cell: Gru, named: dict[str, Tensor]) -> Tensor:
+    weights = {name.removeprefix("layer0."): leaf for name, leaf in named.items() if name.startswith("layer0.")}
+    h, steps = named["first"], []
+    for t, x_BD in enumerate(named["x"]):
+        (h,) = gru_step(cell, x_BD @ named["input0.weight"].T, (h,), weights | {"told": named["told"]})
+        steps.append(torch.where((t < LENGTHS).unsqueeze(1), h, 0))
+    return torch.stack(steps)
+
+
+@pytest.mark.parametrize(("cell", "size"), [(Gru(), 1), (Gru(update="new", recurrent_bias=True), 7)], ids=["1", "7"])
+def test_the_derived_gradients_are_those_of_finite_differences(cell: Gru, size: int) -> None:
+    named = leaves(cell, size)
+    names = list(named)
+    assert torch.autograd.gradcheck(
+        lambda *tensors: fast(cell, dict(zip(names, tensors, strict=True))), tuple(named.values())
+    )
+
+
+@UPDATES
+@pytest.mark.parametrize("size", [1, 7, 63])
+def test_values_and_gradients_equal_the_naive_reading(cell: Gru, size: int) -> None:
+    named = leaves(cell, size)
+    outputs, expected = fast(cell, named), slow(cell, named)
+    assert_close(outputs, expected, rtol=0, atol=1e-12)
+    derived, plain = (torch.autograd.grad(o.sin().sum(), list(named.values())) for o in (outputs, expected))
+    assert_close(derived, plain, rtol=0, atol=1e-12)
+    assert all(gradient.abs().sum() > 0 for gradient in derived)
+
+
+def test_the_derived_gradients_are_right_at_a_large_odd_size() -> None:
+    named = leaves(Gru(), 63)
+    names = list(named)
+    assert torch.autograd.gradcheck(
+        lambda *tensors: fast(Gru(), dict(zip(names, tensors, strict=True))), tuple(named.values()), fast_mode=True
+    )
+
+
+def test_a_reset_gate_that_is_shut_hides_what_the_unit_is_told() -> None:
+    cell, size = Gru(update="new"), 4
+    named = {name: leaf.detach() for name, leaf in leaves(cell, size).items()}
+    named["told"][:, :size] = -1e3
+    named["told"][:, size : 2 * size] = 1e3
+    other = named | {"told": named["told"].clone()}
+    other["told"][:, 2 * size :] += 5
+    assert torch.equal(fast(cell, named), fast(cell, other))
