@@ -94,6 +94,20 @@ class Model(Protocol):
         """The same network one step at a time, for search and scoring; puts the model into evaluation mode."""
 
 
+class TextModel(Model, Protocol):
+    """A Model of running text, which can also say what each target costs it."""
+
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+        """ln p of every target, B x T in float64, 0 beyond a row's length; and what the next batch may go on from."""
+
+
+class StateModel(TextModel, Protocol):
+    """A TextModel that is a network, which predicts each symbol from a state that can be looked at."""
+
+    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
+        """``target_log_probs`` with the states that they were predicted from, B x T x width, in front."""
+
+
 class Step(NamedTuple):
     """What one step of a Stepper gives for N rows."""
 

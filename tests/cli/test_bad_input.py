@@ -121,7 +121,7 @@ def test_bad_data_is_refused_before_anything_is_written(
         (["train", "quickstart"], "anaphora: Training needs data, but none was given: pass --data"),
         (["train", "quickstart", "--epochs", "3"], "anaphora: No such option: --epochs"),
         (["trian"], "anaphora: No such command 'trian'. Did you mean 'train'?"),
-        (["translate"], "anaphora: Missing argument 'RUN'"),
+        (["translate"], "anaphora: Missing argument 'RUN"),
         (["translate", "missing"], "anaphora: A run folder should be at missing, but nothing is there."),
         (["evaluate", "missing", "--source", "a"], "anaphora: --source and --reference belong together"),
         (["translate", "run", "--output", "no/where"], "anaphora: no/where cannot be written: there is no folder"),

@@ -54,3 +54,42 @@ def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
         assert main(["evaluate", str(run), "--text", str(toy_book), *options]) == 2
         assert "is a language model" in capsys.readouterr().err
     assert main(["evaluate", str(run), str(run), "--text", str(toy_book)]) == 2
+
+
+def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
+    toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, text = tmp_path / "run", tmp_path / "text"
+    text.write_text("".join(toy_book.read_text().splitlines(keepends=True)[:10]))
+    command = ["evaluate", str(run), "--text", str(text)]
+    train(read_experiment(tiny_language_model.read_text(), "tiny.toml", data=[toy_book]), run)
+    weights = [path.read_bytes() for path in sorted(run.rglob("*.safetensors"))]
+    found = {}
+    for options in (
+        [],
+        ["--neural-cache", "100"],
+        ["--neural-cache", "units=50,theta=0.5,weight=0.1"],
+        ["--dynamic", "0.1"],
+    ):
+        assert main([*command, *options, "--json"]) == 0
+        [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+        found[figures["adaptation"]] = figures
+    plain = found.pop("")
+    assert "neural cache of 50 units, theta 0.5, weight 0.1000" in found and len(found) == 3
+    assert "dynamic evaluation by 20 predictions, rate 0.1" in found
+    assert all(one["perplexity"] < plain["perplexity"] for one in found.values())
+    assert all(one["sentence_perplexity"] == plain["sentence_perplexity"] for one in found.values())
+    assert [path.read_bytes() for path in sorted(run.rglob("*.safetensors"))] == weights
+    assert main(["info", str(run)]) == 0 and "rate 0.1" in capsys.readouterr().out
+    for options, said in (
+        (["--dynamic", "0.1", "--neural-cache", "9"], "keep one of them"),
+        (["--dynamic", "rat=0.1"], "Did you mean 'rate'?"),
+        (["--neural-cache", "many"], "units should be a whole number, but is 'many'"),
+    ):
+        assert main([*command, *options]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_translator_has_no_text_to_remember(translator: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(translator), "--dynamic", "0.1"]) == 2
+    assert "are for language models" in capsys.readouterr().err

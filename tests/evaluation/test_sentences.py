@@ -1,10 +1,10 @@
-"""The loss of lines read each by itself."""
+"""What lines cost, each read by itself."""
 
 import pytest
 import torch
 
 from anaphora.evaluation import sentences
-from anaphora.evaluation.sentences import sentence_loss
+from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.models.registry import build
 from anaphora.protocols import Batch, Sequence, Symbols
 
@@ -12,7 +12,7 @@ SYMBOLS = Symbols(17, 0, 1, 2, 3)
 LINES = [[5, 9, 11], [], [4], [16, 16, 5, 6, 7], [4, 5]]
 
 
-def test_the_loss_is_the_sum_of_those_of_the_lines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_units_cost_what_they_cost_in_their_lines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "ROWS", 2)
     tables = {"reads": "sentences", "embedding": {"size": 6}, "recurrence": {"size": 8}}
     model = build("language-model", tables, {"text": SYMBOLS}, "test.toml")
@@ -25,7 +25,9 @@ def test_the_loss_is_the_sum_of_those_of_the_lines_alone(monkeypatch: pytest.Mon
         loss, carry = model(Batch(*rows, torch.arange(1), torch.tensor([False])))
         assert not carry
         alone += loss.sum.item()
-    heard: list[int] = []
-    nats, tokens = sentence_loss(model, (unit for line in LINES for unit in [*line, 3]), SYMBOLS, heard.append)
-    assert nats == pytest.approx(alone, rel=1e-6)
-    assert tokens == heard[-1] == sum(map(len, LINES)) + len(LINES)
+    found = list(sentence_log_probs(model, (unit for line in LINES for unit in [*line, 3]), 2, 3))
+    assert -sum(float(log_probs.sum()) for _, log_probs in found) == pytest.approx(alone, rel=1e-6)
+    assert sorted(torch.cat([ids for ids, _ in found]).tolist()) == sorted(
+        unit for line in LINES for unit in [*line, 3]
+    )
+    assert list(sentence_log_probs(model, [], 2, 3)) == []

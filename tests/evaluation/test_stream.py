@@ -1,16 +1,16 @@
 """Running text read side by side costs what it costs read unit by unit."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from anaphora.evaluation import stream
-from anaphora.evaluation.stream import stream_loss
+from anaphora.evaluation.stream import stream_log_probs, stream_loss, stream_sources
 from anaphora.models import registry
 from anaphora.protocols import Batch, Carry, Loss, Sequence
 from anaphora.text.coder import symbols_of
@@ -29,8 +29,12 @@ class Counted:
         self.steps = 0
 
     def __call__(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        self.steps += batch.inputs.ids_BT.shape[1]
         answer: tuple[Loss, Carry] = self.model(batch, carry)
+        return answer
+
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+        self.steps += batch.inputs.ids_BT.shape[1]
+        answer: tuple[Tensor, Carry] = self.model.target_log_probs(batch, carry)
         return answer
 
     def stepper(self) -> Any:
@@ -81,9 +85,27 @@ def test_a_guess_beyond_rounding_is_never_taken(monkeypatch: pytest.MonkeyPatch)
     assert nats == pytest.approx(model.one_by_one(ids, 3), rel=1e-6)
 
 
-def test_progress_ends_with_every_unit_done_and_an_empty_text_costs_nothing() -> None:
-    done: list[int] = []
-    heard: Callable[[int], None] = done.append
-    assert stream_loss(Counted(1.0), text(500), 3, heard)[1] == 500
-    assert done == [240, 480, 500]
-    assert stream_loss(Counted(1.0), [], 3, heard) == (0.0, 0)
+def test_every_unit_comes_with_what_it_costs_and_an_empty_text_costs_nothing() -> None:
+    ids = text(500)
+    found = list(stream_log_probs(Counted(1.0), iter(ids), 3))
+    assert [len(some) for some, _ in found] == [240, 240, 20]
+    assert torch.cat([some for some, _ in found]).tolist() == ids
+    nats = -sum(float(log_probs.sum()) for _, log_probs in found)
+    assert (nats, 500) == stream_loss(Counted(1.0), ids, 3)
+    assert stream_loss(Counted(1.0), [], 3) == (0.0, 0)
+
+
+def test_the_members_of_a_mixture_are_read_each_in_its_own_way() -> None:
+    forgetful, remembering, ids = Counted(-1.0), Counted(40.0), text(140)
+    member = {"model": "recurrent", "embedding": {"size": 6}, "recurrence": {"size": 8, "layers": 2}}
+    cache = {"kind": "counts", "units": 5}
+    tables = {"model": "mixture", "mixture": {"runs": ["a", "b"], "members": [member, member], "cache": cache}}
+    mixture: Any = registry.build("language-model", tables, {"text": symbols_of(SIZE)}, "a test")
+    mixture.members[0], mixture.members[1] = forgetful.model, remembering.model
+    whole = Counted(1.0)
+    whole.model = mixture
+    nats, tokens = stream_loss(mixture, ids, 3)
+    assert tokens == 140 and nats == pytest.approx(whole.one_by_one(ids, 3), rel=1e-5)
+    sources = torch.cat([some.log_probs for some in stream_sources(mixture, ids, 3)], dim=1)
+    for place, member_alone in enumerate((forgetful, remembering)):
+        assert -float(sources[place].sum()) == pytest.approx(member_alone.one_by_one(ids, 3), rel=1e-5)

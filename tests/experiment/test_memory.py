@@ -5,6 +5,7 @@ import torch
 
 from anaphora.experiment.memory import USUAL, bytes_per_token, fitting_tokens, free_bytes
 from anaphora.nn.encoders import GatedConvolutionConfig
+from anaphora.nn.outputs import Adaptive, ClassFactored, Full, Hierarchical
 
 GIB = 1 << 30
 
@@ -65,3 +66,10 @@ def test_an_encoder_that_folds_a_sentence_takes_every_level_of_it() -> None:
     short, long = (bytes_per_token(encoder, [], longest=length) for length in (10, 50))
     levels = {10: 5, 50: 25}
     assert long - short >= 2 * 4 * 32 * (levels[50] - levels[10])  # what a level keeps of a position: h and t
+
+
+@pytest.mark.parametrize("kind", [Full, ClassFactored, Hierarchical, Adaptive])
+def test_no_output_keeps_the_scores_of_a_vocabulary(kind: type[Full]) -> None:
+    output = kind().build(None, 16, 5000)
+    wide = sum(weight.shape[1] for weight in output.parameters() if weight.ndim == 2)
+    assert bytes_per_token(output, [5000], longest=0) == 16 * wide

@@ -15,7 +15,6 @@ from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.beam import beam
-from anaphora.search.scoring import score
 
 SYMBOLS = Symbols(12, 0, 1, 2, 3)
 LUONG = {"query": "current", "context": "output"}
@@ -76,10 +75,7 @@ def test_every_unit_score_span_topology_and_feeding_take_an_update_together(cell
             assert gradient.isfinite().all()
             weight.data -= 1e-3 * gradient
         with torch.no_grad():
-            after = model(given)[0].sum
-        assert after < loss, (look, topology, feeding)
-        stepped = -sum(hypothesis.score for hypothesis in score(model.stepper(), given))
-        assert stepped == pytest.approx(after.item(), rel=1e-5)
+            assert model(given)[0].sum < loss, (look, topology, feeding)
 
 
 TASKS = {

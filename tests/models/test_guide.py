@@ -62,24 +62,30 @@ def test_the_loss_is_that_of_the_words_and_the_cost_of_looking_elsewhere(query: 
 
 
 @pytest.mark.parametrize(("query", "context"), TOPOLOGIES)
-def test_the_gradient_of_every_weight_is_that_of_finite_differences(query: str, context: str) -> None:
+def test_the_gradient_is_that_of_finite_differences_along_any_direction(query: str, context: str) -> None:
     model, generator = translator(query, context), torch.Generator().manual_seed(5)
     weights = list(model.parameters())
     gradients = torch.autograd.grad(model(batch())[0].sum, weights)
-    for weight, gradient in zip(weights, gradients, strict=True):
-        step = 1e-6 * torch.randn(weight.shape, generator=generator, dtype=torch.float64)
+    for _ in range(4):
+        steps = [1e-6 * torch.randn(weight.shape, generator=generator, dtype=torch.float64) for weight in weights]
         ends = []
         with torch.no_grad():
-            for sign in (1, -2):
-                weight += sign * step
+            for times in (1, -2):
+                for weight, step in zip(weights, steps, strict=True):
+                    weight += times * step
                 ends.append(model(batch())[0].sum)
-            weight += step
-        assert_close(ends[0] - ends[1], 2 * (step * gradient).sum(), rtol=1e-5, atol=1e-12)
+            for weight, step in zip(weights, steps, strict=True):
+                weight += step
+        along = sum((step * gradient).sum() for step, gradient in zip(steps, gradients, strict=True))
+        assert_close(ends[0] - ends[1], torch.as_tensor(2 * along), rtol=1e-5, atol=1e-12)
 
 
-def test_a_translator_without_attention_cannot_be_guided() -> None:
-    with pytest.raises(ConfigError, match="guide tells attention where to look"):
-        build("translate", {"attention": "none", "guide": "learn"}, {"source": SYMBOLS, "target": SYMBOLS}, "test")
+@pytest.mark.parametrize(
+    ("attention", "complaint"), [("none", "guide tells attention where to look"), ("window", "weights that are shares")]
+)
+def test_a_translator_without_weights_that_are_shares_cannot_be_guided(attention: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        build("translate", {"attention": attention, "guide": "learn"}, {"source": SYMBOLS, "target": SYMBOLS}, "test")
 
 
 def test_steps_along_the_gradient_lead_attention_to_the_links() -> None:

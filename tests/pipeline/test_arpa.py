@@ -1,5 +1,6 @@
 """Count models as ARPA files: what any reader of that format finds in them is what the model says."""
 
+import json
 import random
 from pathlib import Path
 
@@ -104,6 +105,25 @@ def test_a_file_of_another_program_is_read_as_it_is_meant(tmp_path: Path) -> Non
     assert scores == pytest.approx([-0.1, -0.25 - 0.9, -0.4, -0.2], abs=1e-6)
     assert [word.oov for word in model.full_scores("a c")] == [False, True, False]
     assert main(["score", str(path), str(path)]) == 0
+
+
+def test_a_file_is_evaluated_on_a_text_that_is_given(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, text = tmp_path / "model.arpa", tmp_path / "text.txt"
+    assert main(["export", str(run), "--output", str(path)]) == 0
+    text.write_text("the man walks\na zebra sees\n")
+    found = []
+    for model in (run, path):
+        capsys.readouterr()
+        assert main(["evaluate", str(model), "--text", str(text), "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["parts"]["text.txt"])
+        assert found[-1].pop("adaptation") == ""
+    assert found[0] == pytest.approx(found[1], rel=1e-4) and found[1]["unknown"] == 1
+    assert main(["evaluate", str(path)]) == 2
+    assert "with --text" in capsys.readouterr().err
+    assert main(["evaluate", str(path), "--text", str(text), "--details"]) == 2
+    assert "is a language model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

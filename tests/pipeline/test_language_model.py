@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 
 from anaphora.data.store import TextStore
+from anaphora.errors import ConfigError
+from anaphora.evaluation.dynamic import Dynamic
 from anaphora.events import Event, Progress
 from anaphora.models import registry
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
@@ -51,8 +52,17 @@ def recurrent(coder: TextCoder) -> LanguageModel:
     return LanguageModel(model, coder)
 
 
+def mixed(coder: TextCoder) -> LanguageModel:
+    """Counts, a network, and a cache of the text."""
+    members = [{"model": "ngram", "ngram": {"order": 3}}, {"model": "recurrent"} | RECURRENT]
+    tables = {"mixture": {"runs": ["a", "b"], "members": members, "cache": {"kind": "counts", "units": 20}}}
+    model = registry.build("language-model", {"model": "mixture"} | tables, {"text": coder.symbols}, "test.toml")
+    model.members[0], model.members[1] = counted(coder)._model, recurrent(coder)._model
+    return LanguageModel(model.eval(), coder)
+
+
 Make = Callable[[TextCoder], LanguageModel]
-EVERY_MODEL = pytest.mark.parametrize("make", [counted, recurrent], ids=["ngram", "recurrent"])
+EVERY_MODEL = pytest.mark.parametrize("make", [counted, recurrent, mixed], ids=["ngram", "recurrent", "mixture"])
 EVERY_CODER = pytest.mark.parametrize("coder", [word_coder, subword_coder, character_coder])
 SENTENCES = ["the man walks", "a", "", "every red dogs sees a zebra", "in in in in in in in in in"]
 
@@ -173,8 +183,28 @@ def test_sampling_from_the_likeliest_unit_alone_is_greedy() -> None:
     assert model.generate("the", top_p=1e-9, length=9).text == model.generate("the", beam=1, length=9).text
 
 
-def test_a_recurrent_model_scores_a_line_as_it_predicts_it() -> None:
-    model = recurrent(word_coder())
-    [found] = model.score_lines(["the man walks"])
-    with torch.no_grad():
-        assert model.evaluate(["the man walks"]).nats == pytest.approx(-found.nats, rel=1e-5)
+@EVERY_MODEL
+def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
+    model, lines = make(word_coder()), [*SENTENCES, *LINES[:20]]
+    each = model.score_lines(lines)
+    found = model.evaluate(lines)
+    assert found.sentence_nats == pytest.approx(-sum(line.nats for line in each), rel=1e-5)
+    assert found.tokens == sum(line.units for line in each)
+    assert found.unknown == sum(line.unknown for line in each) == 1
+    assert 0 < found.unknown_nats < found.nats
+    first = model.evaluate(lines[:1])
+    assert first.nats == pytest.approx(first.sentence_nats, rel=1e-5) == pytest.approx(-each[0].nats, rel=1e-5)
+
+
+def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
+    coder = word_coder()
+    tables = RECURRENT | {"reads": "sentences"}
+    network = registry.build("language-model", tables, {"text": coder.symbols}, "test.toml")
+    network.initialise(3)
+    model = LanguageModel(network.eval(), coder)
+    found = model.evaluate(SENTENCES)
+    assert not found.carried and found.sentence_nats == found.nats
+    assert found.nats == pytest.approx(-sum(line.nats for line in model.score_lines(SENTENCES)), rel=1e-5)
+    for call in (model.evaluate, model.adapted):
+        with pytest.raises(ConfigError, match="a model of sentences begins every line anew"):
+            call(SENTENCES, Dynamic())

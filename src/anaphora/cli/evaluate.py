@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from anaphora.cli.opening import check_writable
-from anaphora.cli.options import Beam, Json, LengthPenalty, RunFolder, Threads, use_threads
+from anaphora.cli.options import (
+    Beam,
+    DynamicOption,
+    Json,
+    LengthPenalty,
+    Mean,
+    NeuralCacheOption,
+    Threads,
+    adaptation_of,
+    known_mean,
+    use_threads,
+)
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.evaluation.bleu import Score
     from anaphora.evaluation.breakdown import Groups
-    from anaphora.evaluation.perplexity import Prediction
     from anaphora.evaluation.significance import Comparison
     from anaphora.experiment.assess import Results
 
@@ -23,18 +33,27 @@ EXAMPLES = (
     "anaphora evaluate runs/en-de",
     "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
     "anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl",
+    "anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble",
     "anaphora evaluate runs/book --text other.txt",
+    "anaphora evaluate runs/ptb-lstm --neural-cache 2000",
+    "anaphora evaluate runs/ptb-lstm --dynamic 0",
 )
 
 
 def run(
-    run_folder: RunFolder,
-    second: Annotated[
-        Path | None, typer.Argument(metavar="[RUN2]", help="Another translator, to be compared on the same text.")
-    ] = None,
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="A run folder; or two translators, to be compared on the same text."),
+    ],
     source: Annotated[Path | None, typer.Option(help="Text to translate (for a translator).")] = None,
     reference: Annotated[Path | None, typer.Option(help="Its translation by people.")] = None,
     text: Annotated[Path | None, typer.Option(help="Text to predict (for a language model).")] = None,
+    ensemble: Annotated[
+        bool, typer.Option("--ensemble", help="Evaluate several translators together, as one.")
+    ] = False,
+    mean: Mean = "",
+    neural_cache: NeuralCacheOption = "",
+    dynamic: DynamicOption = "",
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     details: Annotated[
@@ -52,36 +71,72 @@ def run(
         raise ConfigError("--source and --reference belong together, but only one of them was given.")
     if source is not None and text is not None:
         raise ConfigError("--source and --reference are for translators and --text for language models: give one kind.")
-    if second is not None and text is not None:
-        raise ConfigError("Two translators can be compared, but --text is for a language model: evaluate each alone.")
+    _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic))
+    adaptation = adaptation_of(neural_cache, dynamic)
     check_writable(output)
     use_threads(threads)
 
-    from anaphora.experiment.assess import assess, assess_both
-    from anaphora.experiment.conduct import experiment_of
     from anaphora.experiment.details import groups_of
 
-    if (details or output is not None) and experiment_of(run_folder).task == "language-model":
-        raise ConfigError(f"--details and --output are for translations, but {run_folder} is a language model.")
-    pairs = (source, reference) if source is not None and reference is not None else None
-    options: dict[str, Any] = {"pairs": pairs, "beam": beam, "length_penalty": length_penalty, "keep": keep}
-    compared: dict[str, list[Comparison]] = {}
+    if (details or output) and _predicts_text(runs[0]):
+        raise ConfigError(f"--details and --output are for translations, but {runs[0]} is a language model.")
+    options: dict[str, Any] = {"beam": beam, "length_penalty": length_penalty}
+    options["pairs"] = (source, reference) if source is not None and reference is not None else None
+    if ensemble:
+        options["mean"] = known_mean(mean, len(runs))
+    else:
+        options["keep"] = keep
+        if len(runs) == 1:
+            options |= {"text": text, "adaptation": adaptation}
     with listening() as report:
-        if second is None:
-            found = [(run_folder, assess(run_folder, text=text, report=report, **options))]
-        else:
-            *both, compared = assess_both(run_folder, second, report=report, **options)
-            found = list(zip((run_folder, second), both, strict=True))
-        scored = [_Scored(path, result, groups_of(path, result, report) if details else {}) for path, result in found]
+        found, compared = _assessed(runs, ensemble, options | {"report": report})
+        name = " + ".join(map(str, runs)) if ensemble else ""
+        scored = [
+            _Scored(name or str(path), result, groups_of(path, result, report) if details else {})
+            for path, result in found
+        ]
     if output is not None:
         _write(output, scored)
     (_print_json if as_json else _print)(scored, compared)
 
 
-class _Scored(NamedTuple):
-    """One run, its figures by part, and the groups that are scored by themselves."""
+def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool) -> None:
+    """Refuse more or fewer runs than the options are for."""
+    if len(runs) > 1 and of_text:
+        raise ConfigError(
+            "--text, --neural-cache and --dynamic are for one language model, but several runs came: evaluate it alone."
+        )
+    if len(runs) > 2 and not ensemble:
+        raise ConfigError(f"Two runs can be compared, but {len(runs)} came: leave some out, or add --ensemble.")
+    if (ensemble and len(runs) == 1) or (mean and not ensemble):
+        raise ConfigError("--ensemble takes two runs or more, and --mean belongs to it: name more runs, or leave both.")
 
-    path: Path
+
+def _predicts_text(run: Path) -> bool:
+    from anaphora.experiment.conduct import experiment_of
+    from anaphora.pipeline.arpa import is_arpa
+
+    return is_arpa(run) or experiment_of(run).task == "language-model"
+
+
+def _assessed(
+    runs: list[Path], ensemble: bool, options: dict[str, Any]
+) -> "tuple[list[tuple[Path, Results]], dict[str, list[Comparison]]]":
+    """The figures of each run, or of all as one; and how two compare."""
+    from anaphora.experiment.assess import assess, assess_both, assess_ensemble
+
+    if ensemble:
+        return [(runs[0], assess_ensemble(runs, **options))], {}
+    if len(runs) == 1:
+        return [(runs[0], assess(runs[0], **options))], {}
+    *both, compared = assess_both(runs[0], runs[1], **options)
+    return list(zip(runs, both, strict=True)), compared
+
+
+class _Scored(NamedTuple):
+    """One run or ensemble, its figures by part, and the groups that are scored by themselves."""
+
+    name: str
     results: "Results"
     groups: "Mapping[str, Groups]"
 
@@ -104,7 +159,7 @@ class _Scored(NamedTuple):
                 for name, count, bleu, chrf in self.rows(part)
             }
             parts[part] = result.json() | ({"groups": groups} if groups else {})
-        return {"run": str(self.path), "parts": parts}
+        return {"run": self.name, "parts": parts}
 
 
 def _print_json(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") -> None:
@@ -116,18 +171,16 @@ def _print_json(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]
 
 
 def _print(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") -> None:
-    from anaphora.evaluation.perplexity import Prediction
-
     for one in scored:
         if len(scored) > 1:
-            typer.secho(str(one.path), bold=True)
+            typer.secho(one.name, bold=True)
         for part, result in one.results.items():
-            typer.echo(f"{part}\n{_in_words(result) if isinstance(result, Prediction) else result}")
+            typer.echo(f"{part}\n{result}")
             for name, count, bleu, chrf in one.rows(part):
                 figures = f"BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  ({bleu.condition})"
                 typer.echo(f"  {name:<20} {count:>7,} sentences  {figures}")
     for part, comparisons in compared.items():
-        typer.secho(f"{part}: {scored[0].path} against {scored[1].path}", bold=True)
+        typer.secho(f"{part}: {scored[0].name} against {scored[1].name}", bold=True)
         for comparison in comparisons:
             typer.echo(comparison)
 
@@ -142,13 +195,6 @@ def _write(output: Path, scored: list[_Scored]) -> None:
         for one in scored
         for part, result in one.results.items()
         if isinstance(result, TranslationScores)
-        for line in result.sentence_lines(run=str(one.path), part=part)
+        for line in result.sentence_lines(run=one.name, part=part)
     )
     write_lines(output, lines)
-
-
-def _in_words(prediction: "Prediction") -> str:
-    return (
-        f"{prediction.bits_per_character:.4f} bits per character, {prediction.bits_per_byte:.4f} bits per byte, "
-        f"perplexity {prediction.perplexity:.3f} of {prediction.tokens:,} predictions, {prediction.unknown:,} unknown"
-    )

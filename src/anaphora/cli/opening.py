@@ -1,9 +1,11 @@
 """What the verbs are given, opened: a translator, a language model, a recipe."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anaphora.cli.options import known_mean
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Report
 
@@ -22,6 +24,15 @@ def open_translator(folder: Path, report: Report) -> "Translator":
     if not isinstance(model, Translator):
         raise RunError(f"{folder} should be a translator, but is {_kind(model)}")
     return model
+
+
+def open_translators(folders: Sequence[Path], mean: str, report: Report) -> "Translator":
+    """The translators in run folders as one; ConfigError where they do not go together, or ``mean`` is none."""
+    from anaphora.pipeline import Translator
+
+    how = known_mean(mean, len(folders))
+    translators = [open_translator(folder, report) for folder in folders]
+    return translators[0] if len(translators) == 1 else Translator.ensemble(translators, how)
 
 
 def open_language_model(folder: Path, report: Report) -> "LanguageModel":

@@ -2,11 +2,15 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anaphora.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anaphora.evaluation.adaptation import Adaptation
+    from anaphora.search.ensemble import Mean as MeanName
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as made by anaphora train.")]
 Beam = Annotated[
@@ -16,6 +20,30 @@ Beam = Annotated[
 LengthPenalty = Annotated[
     float | None,
     typer.Option("--length-penalty", min=0, help="How far long hypotheses are favoured. [default: the run's own]"),
+]
+Mean = Annotated[
+    str,
+    typer.Option(
+        "--mean",
+        metavar="arithmetic|geometric",
+        help="How several runs are averaged: their probabilities, or the logarithms of these. [default: arithmetic]",
+    ),
+]
+NeuralCacheOption = Annotated[
+    str,
+    typer.Option(
+        "--neural-cache",
+        metavar="UNITS|units=..,theta=..,weight=..",
+        help="Of a network: remember so many units with their states (Grave et al. 2017).",
+    ),
+]
+DynamicOption = Annotated[
+    str,
+    typer.Option(
+        "--dynamic",
+        metavar="RATE|rate=..,steps=..,decay=..",
+        help="Of a network: go on learning from the text at this rate, 0 for one that suits (Krause et al. 2018).",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads of a product; 0 lets torch choose.")]
@@ -30,6 +58,46 @@ def minutes(text: str) -> float:
         raise ConfigError(f"--time takes a time such as 30m, 1h30m or 90s, but got '{text}'.")
     hours, rest, seconds = (float(part or 0) for part in match.groups())
     return hours * 60 + rest + seconds / 60
+
+
+def known_mean(name: str, runs: int) -> "MeanName":
+    """The mean of that name, the usual one for none; ConfigError for another name, or where one run came."""
+    from anaphora.config import unknown
+    from anaphora.search.ensemble import MEANS
+
+    if name and runs == 1:
+        raise ConfigError("--mean says how several runs are averaged, but one run came: leave it out, or name more.")
+    if name and name not in MEANS:
+        raise ConfigError(unknown("--mean", name, MEANS))
+    return MEANS[name or "arithmetic"]
+
+
+def adaptation_of(neural_cache: str, dynamic: str) -> "Adaptation":
+    """What ``--neural-cache`` and ``--dynamic`` ask for; ConfigError for both, or for what they do not take."""
+    from anaphora.evaluation.adaptation import Static
+    from anaphora.evaluation.dynamic import Dynamic
+    from anaphora.evaluation.neural_cache import NeuralCache
+
+    if neural_cache and dynamic:
+        raise ConfigError("--neural-cache and --dynamic are two ways to use the text: keep one of them.")
+    if neural_cache:
+        return NeuralCache.parse(_table(neural_cache, "units"), "--neural-cache")
+    return Dynamic.parse(_table(dynamic, "rate"), "--dynamic") if dynamic else Static()
+
+
+def _table(text: str, first: str) -> dict[str, int | float | str]:
+    """The options in ``key=value,key=value``; a value alone is that of ``first``."""
+    pairs = [part.partition("=") for part in (text if "=" in text else f"{first}={text}").split(",")]
+    return {key.strip(): _number(value.strip()) for key, _, value in pairs}
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def use_threads(count: int) -> None:

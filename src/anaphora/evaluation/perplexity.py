@@ -42,19 +42,37 @@ def text_size(lines: Iterable[str]) -> TextSize:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What it cost a language model to predict a text."""
+    """What it cost a language model to predict a text, in one pass and line by line."""
 
     nats: float
-    """The sum of -ln p over all tokens."""
+    """The sum of -ln p over all tokens, the text read in one pass."""
     tokens: int
     unknown: int
     """Tokens that were ``<unk>``: where there are any, other vocabularies had more to predict."""
     size: TextSize
+    unknown_nats: float
+    """What of ``nats`` the unknown tokens cost."""
+    sentence_nats: float
+    """The sum of -ln p over all tokens, each line read by itself."""
+    carried: bool
+    """Whether there was such a pass; a model of sentences reads each line by itself, and both sums are one."""
+    adaptation: str
+    """What the model did, in one pass, with the text behind it, in words."""
 
     @property
     def perplexity(self) -> float:
-        """The exponential of the mean -ln p of a token."""
+        """The exponential of the mean -ln p of a token: stream perplexity."""
         return perplexity(self.nats, self.tokens)
+
+    @property
+    def sentence_perplexity(self) -> float:
+        """The same, each line read by itself."""
+        return perplexity(self.sentence_nats, self.tokens)
+
+    @property
+    def known_perplexity(self) -> float:
+        """``perplexity`` of the tokens that are not unknown; there always is one, the end of a line."""
+        return perplexity(self.nats - self.unknown_nats, self.tokens - self.unknown)
 
     @property
     def bits_per_character(self) -> float:
@@ -66,15 +84,32 @@ class Prediction:
         """-log2 p per UTF-8 byte of the text, line ends included."""
         return self.nats / math.log(2) / self.size.bytes
 
-    def json(self) -> dict[str, float | int]:
+    def json(self) -> dict[str, float | int | str]:
         """Every figure by name, for ``json.dumps``."""
         return {
             "perplexity": self.perplexity,
+            "known_perplexity": self.known_perplexity,
+            "sentence_perplexity": self.sentence_perplexity,
             "bits_per_character": self.bits_per_character,
             "bits_per_byte": self.bits_per_byte,
             "nats": self.nats,
+            "unknown_nats": self.unknown_nats,
+            "sentence_nats": self.sentence_nats,
             "tokens": self.tokens,
             "unknown": self.unknown,
             "characters": self.size.characters,
             "bytes": self.size.bytes,
+            "adaptation": self.adaptation,
         }
+
+    def __str__(self) -> str:
+        """One line of words for each way of reading."""
+        figures = (
+            f"perplexity {self.perplexity:.3f} of {self.tokens:,} predictions; "
+            f"{self.known_perplexity:.3f} without {self.unknown:,} unknown ones; "
+            f"{self.bits_per_character:.4f} bits per character, {self.bits_per_byte:.4f} bits per byte"
+            f"{'; ' + self.adaptation if self.adaptation else ''}"
+        )
+        if not self.carried:
+            return f"line by line  {figures}"
+        return f"one pass      {figures}\nline by line  perplexity {self.sentence_perplexity:.3f}"

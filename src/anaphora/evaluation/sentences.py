@@ -1,11 +1,12 @@
-"""The loss of a text whose lines are read each by itself: no state is carried, so many are read side by side."""
+"""What lines cost one by one: no state is carried, so many are read side by side."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import torch
+from torch import Tensor
 
-from anaphora.protocols import Batch, Model, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, TextModel
 
 ROWS = 64
 """Sentences of a batch."""
@@ -14,22 +15,23 @@ SORTED = 32 * ROWS
 """Sentences that are sorted by length together."""
 
 
-def sentence_loss(
-    model: Model, units: Iterable[int], text: Symbols, done: Callable[[int], None] = lambda tokens: None
-) -> tuple[float, int]:
-    """The summed -ln p of every unit of a text, in nats, and the number of units, each line's ``</s>`` among them.
+def sentence_log_probs(
+    model: TextModel, units: Iterable[int], before: int, end: int
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """The units of a text and ln p of each, some lines at a time, in no order; each line closes with ``end``.
 
-    ``model`` is in evaluation mode; no gradients are made. ``done`` hears how many units are behind.
+    ``before`` stands in front of every line. ``model`` is in evaluation mode; no gradients are made.
     """
-    nats, tokens, rows = 0.0, 0, _rows(units, text.eos)
-    with torch.no_grad():
-        while some := list(islice(rows, SORTED)):
-            some.sort(key=len, reverse=True)
-            for first in range(0, len(some), ROWS):
-                loss, _ = model(_batch(some[first : first + ROWS], text))
-                nats, tokens = nats + float(loss.sum), tokens + loss.count
-                done(tokens)
-    return nats, tokens
+    rows = _rows(units, end)
+    while some := list(islice(rows, SORTED)):
+        some.sort(key=len, reverse=True)
+        for first in range(0, len(some), ROWS):
+            batch = _batch(some[first : first + ROWS], before)
+            with torch.no_grad():
+                log_probs_BT, _ = model.target_log_probs(batch)
+            assert batch.targets is not None
+            open_BT = torch.arange(log_probs_BT.shape[1]) < batch.targets.lengths_B.unsqueeze(1)
+            yield batch.targets.ids_BT[open_BT], log_probs_BT[open_BT]
 
 
 def _rows(units: Iterable[int], end: int) -> Iterator[list[int]]:
@@ -42,15 +44,14 @@ def _rows(units: Iterable[int], end: int) -> Iterator[list[int]]:
             row = []
 
 
-def _batch(rows: list[list[int]], text: Symbols) -> Batch:
+def _batch(rows: list[list[int]], before: int) -> Batch:
+    ids_BL = torch.full((len(rows), len(rows[0]) + 1), before)
+    for ids_L, row in zip(ids_BL, rows, strict=True):
+        ids_L[1 : len(row) + 1] = torch.tensor(row)
     lengths_B = torch.tensor([len(row) for row in rows])
-    ids_BT = torch.full((len(rows), len(rows[0])), text.pad)
-    for ids_T, row in zip(ids_BT, rows, strict=True):
-        ids_T[: len(row)] = torch.tensor(row)
-    before_BT = torch.cat([torch.full((len(rows), 1), text.bos), ids_BT[:, :-1]], dim=1)
     return Batch(
-        inputs=Sequence(before_BT, lengths_B),
-        targets=Sequence(ids_BT, lengths_B),
+        inputs=Sequence(ids_BL[:, :-1], lengths_B),
+        targets=Sequence(ids_BL[:, 1:], lengths_B),
         numbers_B=torch.arange(len(rows)),
         continues_B=torch.zeros(len(rows), dtype=torch.bool),
     )

@@ -1,19 +1,23 @@
-"""The loss of running text in one pass, the state carried from the first unit to the last; many times faster than it.
+"""What running text costs in one pass, the state carried from the first unit to the last; many times faster than it.
 
 Unit by unit, every product has one row, and what takes time is fetching the matrices. So a block of text is cut into
 segments that are read side by side. Each must start from the state that the one before it ends in, and that is guessed
 first, from what stands in front of it: a trained network forgets where it began. Then all segments are read, and every
-guess is compared with the state that was really reached. Where all agree to the rounding of single precision, the sum
-is that of one pass. Where one does not, because the network remembers for longer, the block is read unit by unit.
+guess is compared with the state that was really reached. Where all agree to the rounding of single precision, the
+probabilities are those of one pass. Where one does not, because the network remembers for longer, the block is read
+unit by unit. Of a mixture, each member reads a block in its own way.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from typing import cast
 
 import torch
 from torch import Tensor
 
-from anaphora.protocols import Batch, Carry, Model, Sequence
+from anaphora.evaluation.windows import blocks, rows_of_text
+from anaphora.models.cache import Remembered
+from anaphora.models.mixture import Mixture
+from anaphora.protocols import Carry, TextModel
 
 ROWS = 32
 """Segments side by side, at most."""
@@ -34,62 +38,84 @@ Rows = tuple[Carry, Tensor] | None
 """What the rows of a batch go on from, and which of them do; None at the start of a text."""
 
 
-def stream_loss(
-    model: Model, units: Iterable[int], before: int, done: Callable[[int], None] = lambda tokens: None
-) -> tuple[float, int]:
-    """The summed -ln p of every unit of a text, in nats, and the number of units; ``before`` stands in front of them.
+def stream_log_probs(model: TextModel, units: Iterable[int], before: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """The units of a text and ln p of each, some thousands at a time; ``before`` stands in front of them.
 
-    ``model`` is in evaluation mode; no gradients are made. ``done`` hears how many units are behind.
+    ``model`` is in evaluation mode; no gradients are made.
     """
-    nats, tokens, carry = 0.0, 0, None
-    with torch.no_grad():
-        for block in _blocks(units):
-            ids_N = torch.tensor([before, *block], dtype=torch.int64)
-            more, carry = _block(model, ids_N, carry)
-            nats, tokens, before = nats + more, tokens + len(block), block[-1]
-            done(tokens)
+    carry = None
+    for ids_N in blocks(units, before, ROWS * SEGMENT):
+        with torch.no_grad():
+            log_probs_N, carry = _block(model, ids_N, carry)
+        yield ids_N[1:], log_probs_N
+
+
+def stream_loss(model: TextModel, units: Iterable[int], before: int) -> tuple[float, int]:
+    """The summed -ln p of every unit of a text, in nats, and the number of units: see ``stream_log_probs``."""
+    nats, tokens = 0.0, 0
+    for ids_N, log_probs_N in stream_log_probs(model, units, before):
+        nats, tokens = nats - float(log_probs_N.sum()), tokens + len(ids_N)
     return nats, tokens
 
 
-def _block(model: Model, ids_N: Tensor, carry: Carry | None) -> tuple[float, Carry]:
-    """The loss of a block behind its first id, and the state at its end."""
+def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Iterator[Remembered]:
+    """What each source of a mixture says of every unit of a text, K x N at a time: see ``stream_log_probs``."""
+    carry = None
+    for ids_N in blocks(units, before, ROWS * SEGMENT):
+        with torch.no_grad():
+            sources, carry = _sources(mixture, ids_N, carry)
+        yield Remembered(sources.log_probs[:, 0], sources.known[:, 0])
+
+
+def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor, Carry]:
+    """ln p of the units of a block behind its first id, and the state at its end."""
+    if isinstance(model, Mixture):
+        sources, end = _sources(model, ids_N, carry)
+        return model.mix(sources, rows_of_text(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
     first = None if carry is None else (carry, torch.tensor([True]))
     rows = (len(ids_N) - 1) // SEGMENT
     if rows < 2:
-        return _read(model, ids_N.unsqueeze(0), first)
+        return _alone(model, ids_N, first)
     length = (len(ids_N) - 1) // rows
     segments_RL = ids_N.unfold(0, length + 1, length)[:rows]
     _, guessed = _read(model, segments_RL[:-1, -WARM_UP - 1 :], None)
-    nats, reached = _read(model, segments_RL, _starts(guessed, carry, rows))
+    log_probs_RT, reached = _read(model, segments_RL, _starts(guessed, carry, rows))
     if not _agree(guessed, reached):
-        return _read(model, ids_N.unsqueeze(0), first)
-    end: Carry = {name: state_RH[-1:] for name, state_RH in reached.items()}
-    rest_N = ids_N[rows * length :]
+        return _alone(model, ids_N, first)
+    end = {name: state_RH[-1:] for name, state_RH in reached.items()}
+    log_probs_N, rest_N = log_probs_RT.flatten(), ids_N[rows * length :]
     if len(rest_N) > 1:
-        more, end = _read(model, rest_N.unsqueeze(0), (end, torch.tensor([True])))
-        nats += more
-    return nats, end
+        more_N, end = _alone(model, rest_N, (end, torch.tensor([True])))
+        log_probs_N = torch.cat([log_probs_N, more_N])
+    return log_probs_N, end
 
 
-def _read(model: Model, ids_RL: Tensor, start: Rows) -> tuple[float, Carry]:
-    """The loss of rows of one length, each behind its first id, and their states at the end."""
-    rows, length = ids_RL.shape[0], ids_RL.shape[1] - 1
-    carry, goes_on_R = start or (None, torch.zeros(rows, dtype=torch.bool))
-    nats = 0.0
+def _sources(mixture: Mixture, ids_N: Tensor, carry: Carry | None) -> tuple[Remembered, Carry]:
+    """What the sources of a mixture say of a block, each member having read it in its own way."""
+    read = []
+    for member, own in zip(mixture.members, mixture.apart(carry), strict=True):
+        log_probs_N, after = _block(cast(TextModel, member), ids_N, own)
+        read.append((log_probs_N.unsqueeze(0), after))
+    return mixture.sources(read, rows_of_text(ids_N.unsqueeze(0), torch.tensor([carry is not None])), carry)
+
+
+def _alone(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]:
+    """As ``_read``, of one row."""
+    log_probs_RT, after = _read(model, ids_N.unsqueeze(0), start)
+    return log_probs_RT[0], after
+
+
+def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> tuple[Tensor, Carry]:
+    """ln p of rows of one length, each behind its first id, and their states at the end."""
+    carry, goes_on_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
     after: Carry = carry or {}
-    for place in range(0, length, WINDOW):
-        window_RL = ids_RL[:, place : place + WINDOW + 1]
-        lengths_R = torch.full((rows,), window_RL.shape[1] - 1)
-        batch = Batch(
-            inputs=Sequence(window_RL[:, :-1].contiguous(), lengths_R),
-            targets=Sequence(window_RL[:, 1:].contiguous(), lengths_R),
-            numbers_B=torch.arange(rows),
-            continues_B=goes_on_R,
-        )
-        loss, after = model(batch, after or None)
-        nats += float(loss.sum)
+    found = []
+    for place in range(0, ids_RL.shape[1] - 1, WINDOW):
+        window = rows_of_text(ids_RL[:, place : place + WINDOW + 1], goes_on_R)
+        log_probs_RT, after = model.target_log_probs(window, after or None)
+        found.append(log_probs_RT)
         goes_on_R = torch.ones_like(goes_on_R)
-    return nats, after
+    return torch.cat(found, dim=1), after
 
 
 def _starts(guessed: Carry, carry: Carry | None, count: int) -> Rows:
@@ -107,10 +133,3 @@ def _agree(guessed: Carry, reached: Carry) -> bool:
         bool(((reached[name][:-1] - state_RH).abs() <= TOLERANCE * (1 + state_RH.abs())).all())
         for name, state_RH in guessed.items()
     )
-
-
-def _blocks(units: Iterable[int]) -> Iterator[list[int]]:
-    """The units as many at a time as are read side by side."""
-    rest = iter(units)
-    while block := list(islice(rest, ROWS * SEGMENT)):
-        yield block

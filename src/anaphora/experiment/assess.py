@@ -1,29 +1,39 @@
 """How good a run is, under the conditions that its experiment names: on given text, or on its own test parts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import anaphora
 from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.evaluation.adaptation import Adaptation, Static, is_fitted
 from anaphora.evaluation.bleu import METRICS, Condition
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.conduct import experiment_of
 from anaphora.experiment.language_model import language_model_parts
-from anaphora.experiment.schema import AlignerExperiment, Experiment, TranslationExperiment
+from anaphora.experiment.schema import (
+    AlignerExperiment,
+    Experiment,
+    LanguageModelExperiment,
+    TranslationExperiment,
+)
 from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
 from anaphora.pipeline import LanguageModel, Translator, load
+from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.run import Run
 from anaphora.run.checkpoint import CheckpointName, name_of
 from anaphora.run.evaluations import Evaluation, Figure
+from anaphora.search.ensemble import Mean
 
 Results = dict[str, TranslationScores | Prediction]
+
+_STATIC = Static()
 
 
 class Search(NamedTuple):
@@ -40,18 +50,69 @@ def assess(
     text: Path | None = None,
     beam: int | None = None,
     length_penalty: float | None = None,
+    adaptation: Adaptation = _STATIC,
     keep: bool = False,
     report: Report = silent,
 ) -> Results:
     """Figures by part: of ``pairs`` (a source and its reference), of a ``text``, or of the run's own test parts.
 
-    ``beam`` and ``length_penalty`` are the run's own where they are None. With ``keep`` the figures are added to the
-    run folder, which training may be using meanwhile. Raises ConfigError for pairs given to a language model and the
-    other way round, DataError for files that are not what they should be, RunError for the folder.
+    ``beam`` and ``length_penalty`` are the run's own where they are None. What an ``adaptation`` leaves open is fitted
+    to the validation part. With ``keep`` the figures are added to the run folder, which training may be using
+    meanwhile; an ARPA file in its place keeps none. Raises ConfigError for pairs given to a language model and the
+    other way round, and for an adaptation that the model cannot have, DataError for files that are not what they
+    should be, RunError for the folder.
     """
+    if is_arpa(path):
+        return _assess_file(path, pairs, text, adaptation, report)
     experiment = experiment_of(path)
     texts = _texts(path, experiment, pairs, text, report)
-    return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
+    if isinstance(experiment, TranslationExperiment):
+        if not isinstance(adaptation, Static):
+            raise ConfigError(f"{path} is a translator: a neural cache and dynamic evaluation are for language models.")
+        return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
+    assert isinstance(experiment, LanguageModelExperiment)  # an aligner has no texts
+    return _assess_text(path, experiment, texts, adaptation, keep, report)
+
+
+def assess_ensemble(
+    paths: Sequence[Path],
+    *,
+    mean: Mean = "arithmetic",
+    pairs: tuple[Path, Path] | None = None,
+    beam: int | None = None,
+    length_penalty: float | None = None,
+    report: Report = silent,
+) -> Results:
+    """Figures of several translators as one, on ``pairs`` or the test parts of the first; they are kept nowhere.
+
+    The first run's experiment says under which conditions. Raises as ``assess_both``.
+    """
+    experiment = _translators(paths)[0]
+    members = [cast(Translator, load(path, report=report)) for path in paths]
+    translator = Translator.ensemble(members, mean)
+    return {
+        part: score_translations(translator, text, experiment, beam=beam, length_penalty=length_penalty, report=report)
+        for part, text in _texts(paths[0], experiment, pairs, None, report).items()
+    }
+
+
+def _translators(paths: Sequence[Path]) -> list[TranslationExperiment]:
+    """The experiments of runs that must be translators."""
+    found = []
+    for path in paths:
+        experiment = experiment_of(path)
+        if not isinstance(experiment, TranslationExperiment):
+            raise ConfigError(f"Several translators can be evaluated, but {path} is none: evaluate each run by itself.")
+        found.append(experiment)
+    return found
+
+
+def _assess_file(
+    path: Path, pairs: tuple[Path, Path] | None, text: Path | None, adaptation: Adaptation, report: Report
+) -> Results:
+    if pairs is not None or text is None:
+        raise ConfigError(f"{path} is a file of counts without data of its own: give the text to predict with --text.")
+    return {text.name: LanguageModel(*load_arpa(path)).evaluate(read_lines(text), adaptation, report=report)}
 
 
 def assess_both(
@@ -69,10 +130,7 @@ def assess_both(
     The first run's experiment says under which conditions. Raises as ``assess``, and ConfigError where one is no
     translator.
     """
-    experiment, other = experiment_of(first), experiment_of(second)
-    for path, kind in ((first, experiment), (second, other)):
-        if not isinstance(kind, TranslationExperiment):
-            raise ConfigError(f"Two translators can be compared, but {path} is none: evaluate each run by itself.")
+    experiment, _ = _translators((first, second))
     texts, search = _texts(first, experiment, pairs, None, report), Search(beam, length_penalty)
     results = [_assess(path, experiment, texts, search, keep, report) for path in (first, second)]
     compared = {part: _compare(results[0][part], results[1][part]) for part in texts}
@@ -108,18 +166,40 @@ def score_translations(
 
 
 def _assess(
-    path: Path, experiment: Experiment, texts: Mapping[str, Any], search: Search, keep: bool, report: Report
+    path: Path,
+    experiment: TranslationExperiment,
+    texts: Mapping[str, Any],
+    search: Search,
+    keep: bool,
+    report: Report,
 ) -> Results:
     run = Run.open(path)
     which = run.load("best", report).which
-    model = load(path, which)
-    results: Results = {}
-    for part, text in texts.items():
-        if isinstance(model, LanguageModel):
-            results[part] = model.evaluate(text, report=report)
-        else:
-            assert isinstance(model, Translator) and isinstance(experiment, TranslationExperiment)
-            results[part] = score_translations(model, text, experiment, **search._asdict(), report=report)
+    translator = cast(Translator, load(path, which))
+    results: Results = {
+        part: score_translations(translator, text, experiment, **search._asdict(), report=report)
+        for part, text in texts.items()
+    }
+    if keep:
+        _keep(run, which, results, report)
+    return results
+
+
+def _assess_text(
+    path: Path,
+    experiment: LanguageModelExperiment,
+    texts: Mapping[str, Any],
+    adaptation: Adaptation,
+    keep: bool,
+    report: Report,
+) -> Results:
+    run = Run.open(path)
+    which = run.load("best", report).which
+    model = cast(LanguageModel, load(path, which))
+    if not is_fitted(adaptation):
+        report(Note("Fitting to the validation part ..."))
+        adaptation = model.adapted(language_model_parts(experiment, report).valid.lines(), adaptation)
+    results: Results = {part: model.evaluate(text, adaptation, report=report) for part, text in texts.items()}
     if keep:
         _keep(run, which, results, report)
     return results
@@ -176,9 +256,20 @@ def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
             for both in result.scores.values()
             for score in both
         )
-    how = f"one pass, {result.tokens:,} predictions, {result.unknown:,} unknown"
+    how = ", ".join(
+        (
+            "one pass",
+            f"{result.tokens:,} predictions",
+            f"{result.unknown:,} unknown",
+            *filter(None, [result.adaptation]),
+        )
+    )
     return (
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),
         Figure("perplexity", result.perplexity, how),
+        Figure("perplexity without unknown", result.known_perplexity, how),
+        Figure(
+            "perplexity line by line", result.sentence_perplexity, f"each line by itself, {result.tokens:,} predictions"
+        ),
     )

@@ -13,11 +13,13 @@ from anaphora.experiment.alignment import AlignerWork
 from anaphora.experiment.inheritance import Parent
 from anaphora.experiment.language_model import LanguageModelWork
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
+from anaphora.experiment.mixture import MixtureWork, with_members
 from anaphora.experiment.ngram import NgramWork
 from anaphora.experiment.schema import (
     AlignerExperiment,
     CountedExperiment,
     Experiment,
+    MixtureExperiment,
     NgramExperiment,
     TranslationExperiment,
     parse,
@@ -57,6 +59,8 @@ def experiment_of(path: Path) -> Experiment:
 
 def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
     check_free(path)  # before hours are spent on it
+    if isinstance(experiment, MixtureExperiment):
+        experiment = with_members(experiment)
     parent = _parent(experiment)
     work = work_of(experiment, report)
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
@@ -130,6 +134,8 @@ def work_of(experiment: Experiment, report: Report) -> Work:
         return TranslationWork(experiment, report)
     if isinstance(experiment, AlignerExperiment):
         return AlignerWork(experiment, report)
+    if isinstance(experiment, MixtureExperiment):
+        return MixtureWork(experiment, report)
     return (NgramWork if isinstance(experiment, NgramExperiment) else LanguageModelWork)(experiment, report)
 
 

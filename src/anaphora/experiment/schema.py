@@ -18,6 +18,7 @@ from anaphora.experiment.idle import refuse_idle
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
+from anaphora.models.mixture import MixtureModelConfig
 from anaphora.models.ngram import NgramModelConfig
 from anaphora.models.translator import TranslatorConfig
 from anaphora.models.window_model import WindowModelConfig
@@ -228,19 +229,36 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
         return self
 
 
+class MixtureExperiment(MixtureModelConfig, LanguageModelExperiment):
+    """A mixture of runs, its weights fitted to the validation part; it has use for ``[training]`` no more than counts.
+
+    What its text is cut into is what its runs were trained with.
+    """
+
+    model: Literal["mixture"]
+    """The kind of model."""
+
+    @model_validator(mode="after")
+    def _of_its_runs(self) -> Self:
+        if self.start.run != "none":
+            raise ValueError("a mixture starts from the runs in mixture.runs: leave start.run out.")
+        return self
+
+
 AnyExperiment = TypeVar("AnyExperiment", bound=ExperimentBase)
 PairExperiment = TranslationExperiment | AlignerExperiment
 """What is learnt from pairs of sentences."""
-CountedExperiment = NgramExperiment | AlignerExperiment
+CountedExperiment = NgramExperiment | MixtureExperiment | AlignerExperiment
 """What is counted in one go, not trained update by update."""
-Experiment = PairExperiment | RecurrentExperiment | WindowExperiment | NgramExperiment
+Experiment = PairExperiment | RecurrentExperiment | WindowExperiment | NgramExperiment | MixtureExperiment
 
 _PAIRS: Mapping[str, type[PairExperiment]] = {"translate": TranslationExperiment, "align": AlignerExperiment}
 _TASKS = (*_PAIRS, "language-model")
-_LANGUAGE_MODELS: Mapping[str, type[RecurrentExperiment | WindowExperiment | NgramExperiment]] = {
+_LANGUAGE_MODELS: Mapping[str, type[RecurrentExperiment | WindowExperiment | NgramExperiment | MixtureExperiment]] = {
     "recurrent": RecurrentExperiment,
     "window": WindowExperiment,
     "ngram": NgramExperiment,
+    "mixture": MixtureExperiment,
 }
 
 

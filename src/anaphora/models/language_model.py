@@ -4,7 +4,7 @@ It reads running text in windows and carries its state from one to the next; ``<
 first, stands for ``<s>``. A model of sentences begins every line anew, behind ``<s>``.
 """
 
-from collections.abc import Sequence
+from collections import abc
 from typing import Annotated, Literal
 
 import torch
@@ -18,7 +18,7 @@ from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import AnyStart, Orthogonal
-from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
 
 
 class Chunk(Config):
@@ -62,7 +62,7 @@ class LanguageModelConfig(Config):
 class LanguageModel(nn.Module):
     """An embedding, a stack of recurrent layers, and an output layer."""
 
-    def __init__(self, config: LanguageModelConfig, text: Symbols, words: Sequence[str] = ()) -> None:
+    def __init__(self, config: LanguageModelConfig, text: Symbols, words: abc.Sequence[str] = ()) -> None:
         """Size and marks of the vocabulary, and its words where units are words.
 
         Raises:
@@ -86,6 +86,20 @@ class LanguageModel(nn.Module):
 
         Of sentences nothing is carried.
         """
+        states_TBH, targets, after = self._read(batch, carry)
+        return self.output.loss(states_TBH, targets), after
+
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+        """What each target of a window costs: see ``protocols.TextModel``."""
+        return self.states_and_target_log_probs(batch, carry)[1:]
+
+    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
+        """The same, with the states: see ``protocols.StateModel``."""
+        states_TBH, targets, after = self._read(batch, carry)
+        return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, targets), after
+
+    def _read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Sequence, Carry]:
+        """The states to predict from, what is to be predicted, and the state for the next window."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         first = None
@@ -96,10 +110,9 @@ class LanguageModel(nn.Module):
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, Window) else None
         scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first, back)
-        loss = self.output.loss(scanned.outputs["h"], batch.targets)
         if self.config.reads == "sentences":
-            return loss, {}
-        return loss, {name: state_BH.detach() for name, state_BH in scanned.state.items()}
+            return scanned.outputs["h"], batch.targets, {}
+        return scanned.outputs["h"], batch.targets, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
 
     def stepper(self) -> "LanguageModelStepper":
         """The model one symbol at a time; puts it into evaluation mode."""

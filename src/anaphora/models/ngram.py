@@ -106,6 +106,12 @@ class NgramModel(nn.Module):
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """The loss of a window, and the contexts for the next; rows that do not go on start anew."""
+        log_probs_BT, after = self.target_log_probs(batch, carry)
+        assert batch.targets is not None
+        return Loss(-log_probs_BT.sum(), int(batch.targets.lengths_B.sum())), after
+
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+        """What each target of a window costs: see ``protocols.TextModel``."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         table, ids_BT = self.table, batch.inputs.ids_BT
@@ -115,9 +121,9 @@ class NgramModel(nn.Module):
         contexts_BTC = table.contexts_along(context_BC, ids_BT)
         open_BT = torch.arange(ids_BT.shape[1], device=ids_BT.device) < batch.targets.lengths_B.unsqueeze(1)
         log_probs_N = table.log_probs_of(contexts_BTC[open_BT], batch.targets.ids_BT[open_BT])
+        log_probs_BT = log_probs_N.new_zeros(ids_BT.shape).masked_scatter(open_BT, log_probs_N)
         ends_B = batch.inputs.lengths_B - 1
-        last_BC = contexts_BTC[torch.arange(len(ids_BT)), ends_B]
-        return Loss(-log_probs_N.sum(), len(log_probs_N)), {"contexts": last_BC}
+        return log_probs_BT, {"contexts": contexts_BTC[torch.arange(len(ids_BT)), ends_B]}
 
     def stepper(self) -> "NgramStepper":
         """The model one symbol at a time."""

@@ -9,6 +9,7 @@ from anaphora.config import Config, nearest
 from anaphora.errors import ConfigError
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
+from anaphora.models.mixture import Mixture, MixtureModelConfig
 from anaphora.models.ngram import NgramModel, NgramModelConfig
 from anaphora.models.translator import Translator, TranslatorConfig
 from anaphora.models.window_model import WindowModel, WindowModelConfig
@@ -38,6 +39,7 @@ _TASKS: dict[str, dict[str, Kind]] = {
         "recurrent": Kind(LanguageModelConfig, LanguageModel, _TEXT, spells=True),
         "window": Kind(WindowModelConfig, WindowModel, _TEXT),
         "ngram": Kind(NgramModelConfig, NgramModel, _TEXT),
+        "mixture": Kind(MixtureModelConfig, Mixture, _TEXT, spells=True),
     },
 }
 """The kinds of a task by the name that an experiment's ``model`` gives them; a task of one kind has no name for it."""

@@ -71,6 +71,11 @@ class Translator(nn.Module):
             raise ConfigError(
                 'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
             )
+        if config.guide.kind != "none" and config.attention.kind == "window":
+            raise ConfigError(
+                'guide measures weights that are shares, but those of attention.kind = "window" can grow without end: '
+                'set guide = "none", or attention.kind = "soft".'
+            )
         self.config, self.symbols = config, target
         self.target_embedding = Embedding(config.embedding, target.size, "words")
         self.source_embedding = (

@@ -13,7 +13,7 @@ from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.nn.windows import AnyWindow, Feedforward, Window
-from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
 
 
 class WindowModelConfig(Config):
@@ -66,6 +66,20 @@ class WindowModel(nn.Module):
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """The loss of a window of text, and what is in sight at its end; rows that do not go on start anew."""
+        states_TBH, targets, after = self._read(batch, carry)
+        return self.output.loss(states_TBH, targets), after
+
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+        """What each target of a window of text costs: see ``protocols.TextModel``."""
+        return self.states_and_target_log_probs(batch, carry)[1:]
+
+    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
+        """The same, with the states: see ``protocols.StateModel``."""
+        states_TBH, targets, after = self._read(batch, carry)
+        return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, targets), after
+
+    def _read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Sequence, Carry]:
+        """The states to predict from, what is to be predicted, and what is in sight at the end."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         ids_BT, lengths_B = batch.inputs.ids_BT, batch.inputs.lengths_B
@@ -73,9 +87,8 @@ class WindowModel(nn.Module):
         if carry:
             before_BE = torch.where(batch.continues_B.unsqueeze(1), carry["ids"], before_BE)
         ids_BL = torch.cat([before_BE, ids_BT], dim=1)
-        loss = self.output.loss(self.states(ids_BL).transpose(0, 1), batch.targets)
         ends_BE = lengths_B.unsqueeze(1) + torch.arange(self.earlier, device=ids_BL.device)
-        return loss, {"ids": ids_BL.gather(1, ends_BE)}
+        return self.states(ids_BL).transpose(0, 1), batch.targets, {"ids": ids_BL.gather(1, ends_BE)}
 
     def stepper(self) -> "WindowStepper":
         """The model one symbol at a time; puts it into evaluation mode."""

@@ -1,5 +1,6 @@
 """What a language model knows at a place in a text, as a value that can be kept, compared and gone on from."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +45,7 @@ class State:
     def _key(self) -> tuple[bytes, ...]:
         if self._context is None:
             return ()
-        carried = self._context.state
-        tensors = [carried[name] for name in sorted(carried)] if isinstance(carried, dict) else [carried]
+        tensors = _tensors(self._context.state)
         return (str(self._context.inside).encode(), *(tensor.numpy().tobytes() for tensor in tensors))
 
     def __eq__(self, other: object) -> bool:
@@ -65,3 +65,12 @@ class State:
     def __deepcopy__(self, memo: object) -> "State":
         """As ``__copy__``: what is held is never changed."""
         return self.__copy__()
+
+
+def _tensors(state: Any) -> Iterator[Tensor]:
+    """The tensors of a state, in an order that is always the same."""
+    if isinstance(state, Tensor):
+        yield state
+        return
+    for part in [state[name] for name in sorted(state)] if isinstance(state, dict) else state:
+        yield from _tensors(part)

@@ -3,6 +3,7 @@
 from collections import abc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -10,13 +11,13 @@ import torch
 
 from anaphora.data.pairs import LazyBatches
 from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, fitted_adaptation, is_fitted
 from anaphora.evaluation.perplexity import Prediction, TextSize, text_size
-from anaphora.evaluation.sentences import sentence_loss
-from anaphora.evaluation.stream import stream_loss
+from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
-from anaphora.pipeline.network import Network
+from anaphora.pipeline.network import TextNetwork
 from anaphora.protocols import Batch, Sequence, TextStepper
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.sampling import sample
@@ -25,6 +26,8 @@ from anaphora.text.coder import TextCoder
 
 _ROWS = 64
 """Lines that are scored side by side."""
+
+_STATIC = Static()
 
 _LN_10 = float(np.log(10))
 
@@ -83,7 +86,7 @@ class LanguageModel:
     a sentence by itself between ``<s>`` and ``</s>``.
     """
 
-    def __init__(self, model: Network, coder: TextCoder) -> None:
+    def __init__(self, model: TextNetwork, coder: TextCoder) -> None:
         """The network may go on being trained in between: it is read anew by every call."""
         self._model = model
         self._coder = coder
@@ -136,24 +139,46 @@ class LanguageModel:
         aloud.close(text)
         return Generation(text, found.score, found.finished)
 
-    def evaluate(self, lines: Iterable[str], *, report: Report = silent) -> Prediction:
-        """How well the model predicts a text, the way it was trained: in one pass, the state carried from line to line.
+    def adapted(self, lines: Iterable[str], adaptation: Adaptation) -> Adaptation:
+        """``adaptation`` with the numbers that suit a text best where they are not given; raises as ``evaluate``."""
+        if is_fitted(adaptation):
+            return adaptation
+        self._refuse_sentences(adaptation)
+        text = _Reading(lines, self._coder)
+        return fitted_adaptation(self._model, text, self._coder.symbols.eos, adaptation)
 
-        Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands for ``<s>``. A model
-        of sentences begins every line anew. Raises DataError for a text without lines.
+    def evaluate(
+        self, lines: Iterable[str], adaptation: Adaptation = _STATIC, *, report: Report = silent
+    ) -> Prediction:
+        """How well the model predicts lines of running text.
+
+        They are read in one pass, the state carried from line to line, and each by itself; by a model of sentences in
+        the second way alone. Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands
+        for ``<s>``. With an ``adaptation``, the pass also remembers or learns from what is behind it, which single
+        lines have no use for.
+
+        Raises DataError for a text without lines, ConfigError for a model that cannot adapt so.
         """
-
-        def done(tokens: int) -> None:
+        self._refuse_sentences(adaptation)
+        by_line, text = self._of_sentences, _Reading(lines, self._coder)
+        _, _, unk, bos, eos = self._coder.symbols
+        nats = unknown_nats = sentence_nats = 0.0
+        tokens = unknown = 0
+        for ids_N, log_probs_N in (
+            sentence_log_probs(self._model, text, bos, eos)
+            if by_line
+            else adapted_log_probs(self._model, text, eos, adaptation)
+        ):
+            nats -= float(log_probs_N.sum())
+            unknown_nats -= float(log_probs_N[ids_N == unk].sum())
+            again = () if by_line else sentence_log_probs(self._model, chain.from_iterable(text.take()), eos, eos)
+            sentence_nats -= sum(float(more.sum()) for _, more in again)
+            tokens, unknown = tokens + len(ids_N), unknown + int((ids_N == unk).sum())
             report(Progress("evaluate", tokens, 0, "tokens"))
-
-        symbols, text = self._coder.symbols, _Reading(lines, self._coder)
-        if self._of_sentences:
-            nats, tokens = sentence_loss(self._model, text, symbols, done)
-        else:
-            nats, tokens = stream_loss(self._model, text, symbols.eos, done)
         if not tokens:
             raise DataError("A language model can be measured on a text only, but there is no line: give a text.")
-        return Prediction(nats, tokens, text.unknown, text.size)
+        sentence_nats = nats if by_line else sentence_nats
+        return Prediction(nats, tokens, unknown, text.size, unknown_nats, sentence_nats, not by_line, str(adaptation))
 
     def score_lines(self, lines: abc.Sequence[str], *, report: Report = silent) -> list[LineScore]:
         """The score of every line by itself, in their order; its neighbours do not change a bit of it."""
@@ -245,6 +270,13 @@ class LanguageModel:
     def _stepper(self) -> TextStepper:
         return cast(TextStepper, self._model.stepper())
 
+    def _refuse_sentences(self, adaptation: Adaptation) -> None:
+        if self._of_sentences and not isinstance(adaptation, Static):
+            raise ConfigError(
+                "A neural cache and dynamic evaluation use the text behind a line, but a model of sentences begins "
+                "every line anew: leave them out."
+            )
+
     @property
     def _of_sentences(self) -> bool:
         """Whether the model begins every line anew; puts it into evaluation mode."""
@@ -326,22 +358,26 @@ def _by_length(rows: abc.Sequence[abc.Sequence[int]], begin: int) -> LazyBatches
 
 
 class _Reading:
-    """The units of a text line by line, each line closed by ``</s>``; counts what was read so far."""
+    """The units of a text line by line, each line closed by ``</s>``, which keeps what was read until it is taken."""
 
     def __init__(self, lines: Iterable[str], coder: TextCoder) -> None:
         self._lines = lines
         self._coder = coder
+        self._rows: list[list[int]] = []
         self.size = TextSize(0, 0)
-        self.unknown = 0
 
     def __iter__(self) -> Iterator[int]:
         for line in self._lines:
             more = text_size([line])
             self.size = TextSize(self.size.characters + more.characters, self.size.bytes + more.bytes)
-            units = self._coder.encode(line)
-            self.unknown += units.count(self._coder.symbols.unk)
-            yield from units
-            yield self._coder.symbols.eos
+            row = [*self._coder.encode(line), self._coder.symbols.eos]
+            self._rows.append(row)
+            yield from row
+
+    def take(self) -> list[list[int]]:
+        """The lines that were begun since the last time."""
+        taken, self._rows = self._rows, []
+        return taken
 
 
 def _one_row(inputs: list[int], targets: list[int]) -> Batch:

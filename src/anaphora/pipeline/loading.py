@@ -10,7 +10,7 @@ from anaphora.models.alignment import aligner as models
 from anaphora.pipeline.aligner import Aligner
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.pipeline.language_model import LanguageModel
-from anaphora.pipeline.network import Network
+from anaphora.pipeline.network import Network, TextNetwork
 from anaphora.pipeline.translator import Translator
 from anaphora.run import Which
 from anaphora.run.loading import load_model
@@ -28,11 +28,10 @@ def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> 
     model, coders, experiment = load_model(path, which, report)
     if isinstance(model, models.Aligner):
         return Aligner(model, coders["source"], coders["target"])
-    network = cast(Network, model)
     if experiment["task"] == "language-model":
-        return LanguageModel(network, coders["text"])
+        return LanguageModel(cast(TextNetwork, model), coders["text"])
     evaluation = TranslationEvaluation.parse(experiment.get("evaluation", {}), str(path / "experiment.toml"))
-    return Translator(network, coders["source"], coders["target"], evaluation, _splitter(experiment))
+    return Translator(cast(Network, model), coders["source"], coders["target"], evaluation, _splitter(experiment))
 
 
 def _splitter(experiment: Mapping[str, Any]) -> Splitter | None:

@@ -1,8 +1,17 @@
 """What raw text is put through."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
-from anaphora.protocols import Model
+from anaphora.protocols import Model, Stepper, TextModel
+from anaphora.search.ensemble import Ensemble, Mean
+
+
+class Searched(Protocol):
+    """What can be searched."""
+
+    def stepper(self) -> Stepper:
+        """One step at a time; turns off what only training does."""
 
 
 class Network(Model, Protocol):
@@ -10,3 +19,19 @@ class Network(Model, Protocol):
 
     def eval(self) -> Any:
         """Turn off what only training does."""
+
+
+class TextNetwork(Network, TextModel, Protocol):
+    """A Network for running text."""
+
+
+class Networks:
+    """Several networks that are searched as one."""
+
+    def __init__(self, members: Sequence[Searched], mean: Mean) -> None:
+        """How they are averaged: see ``search.ensemble``."""
+        self._members, self._mean = members, mean
+
+    def stepper(self) -> Ensemble:
+        """All of them one step at a time."""
+        return Ensemble([member.stepper() for member in self._members], self._mean)

@@ -11,10 +11,11 @@ from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.pharaoh import Links
 from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of
-from anaphora.pipeline.network import Network
+from anaphora.pipeline.network import Networks, Searched
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.unknown import Filler, filler
 from anaphora.search.beam import beam as beam_search
+from anaphora.search.ensemble import Mean
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from anaphora.text.coder import TextCoder
@@ -32,7 +33,7 @@ class Translator:
 
     def __init__(
         self,
-        model: Network,
+        model: Searched,
         source: TextCoder,
         target: TextCoder,
         evaluation: TranslationEvaluation = _EVALUATION,
@@ -48,6 +49,25 @@ class Translator:
         self._source = source
         self._target = target
         self.evaluation = evaluation
+
+    @classmethod
+    def ensemble(cls, members: abc.Sequence["Translator"], mean: Mean = "arithmetic") -> "Translator":
+        """Translators that are searched as one, with the evaluation and the sentences of the first.
+
+        What each expects next is averaged (see ``search.ensemble``), and so is where they look. Raises ConfigError
+        where their vocabularies are not the same.
+        """
+        first = members[0]
+        for number, other in enumerate(members[1:], 2):
+            for side, one, its in (("source", first._source, other._source), ("target", first._target, other._target)):
+                if one.fingerprint != its.fingerprint:
+                    raise ConfigError(
+                        f"An ensemble needs translators of the same vocabularies, but number {number} has another "
+                        f"{side} vocabulary ({its.symbols.size:,} units) than number 1 ({one.symbols.size:,}): train "
+                        f"them on the same data with the same [text]."
+                    )
+        networks = Networks([member._model for member in members], mean)
+        return cls(networks, first._source, first._target, first.evaluation, first._splitter)
 
     def translate(
         self,

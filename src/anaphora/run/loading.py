@@ -11,6 +11,7 @@ from anaphora.errors import RunError
 from anaphora.events import Report, silent
 from anaphora.models import registry
 from anaphora.models.alignment.aligner import Aligner
+from anaphora.models.mixture import Mixture
 from anaphora.models.ngram import NgramModel
 from anaphora.run import weights
 from anaphora.run.folder import Run, Which
@@ -30,7 +31,7 @@ def load_model(
     coders = load_coders(run)
     checkpoint = run.load(which, report)
     model = build_model(run.experiment, coders, str(path / "experiment.toml"))
-    if isinstance(model, NgramModel | Aligner):
+    if isinstance(model, NgramModel | Mixture | Aligner):
         model.make_room({name: tensor.shape for name, tensor in checkpoint.model.items()})
     weights.fill(model, checkpoint.model, checkpoint.path / "model.safetensors")
     return model.eval(), coders, run.experiment

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.data.ragged import Ragged
@@ -13,6 +13,7 @@ pairs = st.lists(st.tuples(words, words), max_size=8)
 
 
 @given(pairs)
+@settings(max_examples=30)
 def test_every_pair_with_two_sides_is_in_one_group_with_its_words(some: list[tuple[list[int], list[int]]]) -> None:
     sources, targets = (Ragged.of([pair[side] for pair in some]) for side in (0, 1))
     found = {}
@@ -28,6 +29,7 @@ def test_every_pair_with_two_sides_is_in_one_group_with_its_words(some: list[tup
 
 
 @given(pairs)
+@settings(max_examples=30)
 def test_the_keys_seen_are_those_of_all_links_and_each_is_located(some: list[tuple[list[int], list[int]]]) -> None:
     sources, targets = (Ragged.of([pair[side] for pair in some]) for side in (0, 1))
     keys = seen(sources, targets, SIZE)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.data.ragged import Ragged
@@ -56,6 +56,7 @@ def test_posteriors_jumps_and_likelihood_are_those_of_all_alignments_together(wi
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=5), st.integers(1, 5))
+@settings(max_examples=30)
 def test_a_pair_has_the_same_links_alone_and_beside_others(heights: list[int], width: int) -> None:
     group, probs, jumps = drawn(3, width, sorted(heights, reverse=True))
     together = hidden_markov(group, probs, jumps, EMPTY, EVEN)

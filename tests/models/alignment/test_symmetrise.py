@@ -1,6 +1,6 @@
 from typing import get_args
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
@@ -9,6 +9,7 @@ links = st.frozensets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=
 
 
 @given(links, links)
+@settings(max_examples=30)
 def test_each_way_keeps_to_what_was_found(one: frozenset[tuple[int, int]], other: frozenset[tuple[int, int]]) -> None:
     found = {how: symmetrise(one, other, how) for how in get_args(Symmetrise)}
     assert found["intersection"] == one & other and found["union"] == one | other
@@ -17,6 +18,7 @@ def test_each_way_keeps_to_what_was_found(one: frozenset[tuple[int, int]], other
 
 
 @given(links)
+@settings(max_examples=30)
 def test_directions_that_agree_are_left_as_they_are(one: frozenset[tuple[int, int]]) -> None:
     assert {symmetrise(one, one, how) for how in get_args(Symmetrise)} == {one}
 

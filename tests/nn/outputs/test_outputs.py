@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from anaphora.kernels.arithmetic import Arithmetic, has_packing, products_in
 from anaphora.nn.outputs import AnyOutput, Full, Output
 from anaphora.nn.randomness import draws, generator
 from anaphora.nn.weights import Uniform
@@ -155,6 +156,23 @@ def test_samples_are_those_of_the_update(table: Any) -> None:
         assert loss(1) != loss(2)
     with pytest.raises(RuntimeError, match="within"):
         output.loss(states(), targets())
+
+
+@EVERY
+@pytest.mark.parametrize("arithmetic", ["packed", "bf16"])
+def test_every_arithmetic_gives_the_loss_and_the_gradients_up_to_rounding(table: Any, arithmetic: Arithmetic) -> None:
+    if arithmetic == "packed" and not has_packing():
+        pytest.skip("this build of torch has no packed products")
+    output, h = make(table), states().requires_grad_()
+    weights = [h, *(weight for weight in output.parameters() if weight.numel())]
+
+    def of(way: Arithmetic) -> tuple[Tensor, ...]:
+        with draws(1, 1), products_in(way):
+            loss = output.loss(h, targets()).sum
+            return loss.detach(), *torch.autograd.grad(loss, weights)
+
+    for rounded, plain in zip(of(arithmetic), of("plain"), strict=True):
+        assert_close(rounded, plain, rtol=0.05, atol=0.05)
 
 
 def test_partitions_have_to_come_with_the_batch() -> None:

@@ -16,6 +16,9 @@ from anaphora.nn.outputs.shortlist import Shortlist
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, Sequence
 
+AT_ONCE = 1024
+"""Predictions of which all words' log-probabilities are made at once, which bounds memory."""
+
 
 class OutputConfig(Config):
     """One kind of output layer: its options."""
@@ -64,6 +67,17 @@ class Output(nn.Module, ABC):
         if targets.weights_B is not None:
             weights_N = targets.weights_B.to(rows_NH).expand(ids_TB.shape)[open_TB]
         return Loss(self.summed(Predictions(rows_NH, ids_N, weights_N, targets.words_C)), len(ids_N))
+
+    def target_log_probs(self, states_TBH: Tensor, targets: Sequence) -> Tensor:
+        """ln p of every target, B x T in float64 without a gradient; 0 in the padding."""
+        open_TB = torch.arange(states_TBH.shape[0]).unsqueeze(1) < targets.lengths_B
+        rows_NH, ids_N = states_TBH[open_TB], targets.ids_BT.T[open_TB]
+        found_N = rows_NH.new_zeros(len(ids_N), dtype=torch.float64)
+        with torch.no_grad():
+            for start in range(0, len(ids_N), AT_ONCE):
+                some = slice(start, start + AT_ONCE)
+                found_N[some] = self.log_probs(rows_NH[some]).gather(1, ids_N[some, None]).squeeze(1).double()
+        return found_N.new_zeros(open_TB.shape).masked_scatter(open_TB, found_N).T
 
     @abstractmethod
     def summed(self, predictions: Predictions) -> Tensor:

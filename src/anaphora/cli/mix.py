@@ -1,0 +1,43 @@
+"""``anaphora mix``: language models of one vocabulary, and a memory of the text itself, become one model."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anaphora.cli.options import Threads, use_threads
+from anaphora.cli.progress import listening
+from anaphora.cli.talk import say
+
+EXAMPLES = (
+    "anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache",
+    "anaphora mix runs/ptb-ngram runs/ptb-lstm --cache --run runs/ptb-mixed",
+    "anaphora mix runs/mine --cache --set mixture.cache.half_life=300 --run runs/mixed",
+)
+
+
+def run(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders of language models.")],
+    run_folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="The run folder to make.")],
+    cache: Annotated[bool, typer.Option("--cache", help="Also count what the text itself said last.")] = False,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", metavar="FOLDER|FILE", help="Other text than that of the first run; may be repeated."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the mixture; may be repeated."),
+    ] = None,
+    threads: Threads = 0,
+) -> None:
+    """Mix language models, with the weights that suit the validation part best, into a run folder of its own."""
+    use_threads(threads)
+
+    from anaphora.experiment.conduct import train
+    from anaphora.experiment.mixture import mixture_of
+
+    with listening() as report:
+        experiment = mixture_of(runs, cache=cache, data=data or [], settings=settings or [])
+        train(experiment, run_folder, report)
+    say(f"Mixed. Next: anaphora evaluate {run_folder}")
+    typer.echo(run_folder)

@@ -1,0 +1,135 @@
+"""A mixture's experiment: runs that have learnt, put into one folder, their weights fitted to the validation part."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import tomli_w
+import torch
+
+from anaphora.data.store import text_store
+from anaphora.errors import ConfigError
+from anaphora.evaluation.stream import stream_sources
+from anaphora.events import Note, Report, Saved, Validated
+from anaphora.experiment.language_model import LanguageModelWork, figures_of
+from anaphora.experiment.schema import (
+    Experiment,
+    LanguageModelExperiment,
+    MixtureExperiment,
+    parse,
+    read_experiment,
+)
+from anaphora.models import registry
+from anaphora.models.cache import Remembered
+from anaphora.models.interpolation import fitted, mixed
+from anaphora.models.mixture import Mixture, MixtureConfig
+from anaphora.run import Run
+from anaphora.run.loading import load_coders, load_model
+from anaphora.run.weights import tensors_of
+from anaphora.text.coder import TextCoder
+from anaphora.training import log
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, Stop
+
+
+def mixture_of(
+    runs: Sequence[Path], *, cache: bool = False, data: Sequence[Path] = (), settings: Iterable[str] = ()
+) -> Experiment:
+    """The experiment that mixes ``runs``, on the data of the first unless ``data`` is given; see ``read_experiment``.
+
+    Raises RunError for what is no run, ConfigError for a run that is no language model.
+    """
+    first = _begun(str(runs[0]))
+    mixture = {"runs": [str(run.absolute()) for run in runs], "cache": "counts" if cache else "none"}
+    table = {"task": "language-model", "model": "mixture", "data": first.data.model_dump(), "mixture": mixture}
+    return read_experiment(tomli_w.dumps(table), "the mixture", settings, data=data)
+
+
+def with_members(experiment: MixtureExperiment) -> MixtureExperiment:
+    """The experiment with what its runs are, and with what they cut their text into; raises as ``mixture_of``."""
+    begun = [_begun(run) for run in experiment.mixture.runs]
+    table = experiment.mixture.model_dump() | {"members": tuple(_member(one) for one in begun)}
+    mixture = MixtureConfig.parse(table, "mixture")
+    return experiment.model_copy(update={"mixture": mixture, "text": begun[0].text})
+
+
+class MixtureWork(LanguageModelWork):
+    """Mixing: one checkpoint, named after update 1."""
+
+    def __init__(self, experiment: MixtureExperiment, report: Report) -> None:
+        """Find and check the data; errors as for ``data.sources.text_parts``."""
+        super().__init__(experiment, report)
+        self._config = experiment.mixture
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """The coder that all runs share; ConfigError when they do not."""
+        first, *others = self._config.runs
+        coders = load_coders(Run.open(Path(first)))
+        for other in others:
+            coder = load_coders(Run.open(Path(other)))["text"]
+            if coder.fingerprint != coders["text"].fingerprint:
+                raise ConfigError(
+                    f"A mixture needs runs of one vocabulary, but that of {other} ({coder.symbols.size:,} units) is "
+                    f"not that of {first} ({coders['text'].symbols.size:,}): train one of them with the data and the "
+                    f"[text] of the other."
+                )
+        return coders
+
+    def learn(
+        self,
+        model: torch.nn.Module,
+        coders: Mapping[str, TextCoder],
+        run: Run,
+        training: TrainingConfig,
+        report: Report,
+        stop: Stop,
+    ) -> Outcome:
+        """Take over what the runs have learnt and fit the weights, unless ``run`` has them; see ``Work.learn``."""
+        mixture, started = cast(Mixture, model), time.monotonic()
+        if not run.checkpoints():
+            for place, path in enumerate(self._config.runs):
+                mixture.members[place] = load_model(Path(path), "best", report)[0]
+            self._fit(mixture, coders["text"], run, report)
+        return Outcome("epochs", 1, 1, run.metrics.validation(1), 0, time.monotonic() - started)
+
+    def _fit(self, mixture: Mixture, coder: TextCoder, run: Run, report: Report) -> None:
+        valid = text_store(self._parts.valid, coder, run.path / "encoded" / "valid", report=report)
+        found = list(stream_sources(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
+        sources = Remembered(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
+        mixture.weights.copy_(fitted(*sources))
+        orders = (f"cache of {order} unit(s)" for order in range(1, mixture.cache.order + 1))
+        shares = zip((*self._config.runs, *orders), mixture.weights.tolist(), strict=True)
+        report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
+        loss = -float(mixed(*sources, mixture.weights).mean())
+        event = Validated(update=1, epoch=1, metrics=figures_of(loss, valid), best=True)
+        run.rewind(0)  # what a killed process left
+        run.metrics.append(log.validation_line(event))
+        report(event)
+        report(Saved(1, run.save(1, tensors_of(mixture), {}, {})))
+        run.mark_best(1)
+        run.write_card({f"validation {name}": value for name, value in event.metrics.items()})
+
+
+def _begun(run: str) -> LanguageModelExperiment:
+    """The experiment of a run that may be mixed."""
+    path = Path(run)
+    begun = parse(Run.open(path).experiment, str(path / "experiment.toml"))
+    if not isinstance(begun, LanguageModelExperiment):
+        raise ConfigError(f"A mixture is made of language models, but {path} is a translator: leave it out.")
+    if isinstance(begun, MixtureExperiment):
+        raise ConfigError(f"{path} is a mixture itself: name the runs that it was made of, {_listed(begun)}.")
+    if getattr(begun, "reads", "stream") == "sentences":
+        raise ConfigError(f"A mixture reads running text, but {path} is a model of sentences: leave it out.")
+    return begun
+
+
+def _listed(mixture: MixtureExperiment) -> str:
+    return " and ".join(mixture.mixture.runs)
+
+
+def _member(begun: LanguageModelExperiment) -> dict[str, object]:
+    """The tables of a run's network, and which kind it is."""
+    tables = begun.tables()
+    config = registry.kind_of("language-model", tables, "a member").config
+    return {"model": begun.model} | {name: tables[name] for name in config.model_fields}

@@ -1,0 +1,129 @@
+"""What was said lately is likely to be said again: n-grams counted in the last few hundred units of the text itself.
+
+With h_1 .. h_L the units before a place, h_L the last of them, and the weights of order k
+
+    d_i   = 2^(-(L - i) / half_life)                                     (1 where half_life is 0)
+    m^1_i = d_i
+    m^k_i = m^(k-1)_i  where  h_(i-k+1) = h_(L-k+2),  0 elsewhere        (the k - 1 units before both agree)
+
+    p_k(w) = sum_i m^k_i [h_i = w] / sum_i m^k_i
+
+(Kuhn and De Mori 1990; decaying counts: Clarkson and Robinson 1997). An order whose context is not among them knows
+nothing. What is carried through a text are the units themselves, so nothing is ever counted down again.
+"""
+
+from typing import Annotated, ClassVar, Literal, NamedTuple
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from anaphora.config import Config, by_kind
+
+_PLACES = 1024
+"""Places of a text that are looked up at once, which bounds memory."""
+
+
+class Remembered(NamedTuple):
+    """What the orders of a cache say at places of a text."""
+
+    log_probs: Tensor
+    """ln p by order (K x ..); -inf for what was not said, and all over for an order that knows nothing."""
+    known: Tensor
+    """bool, K x places: whether an order knows something."""
+
+
+class CountCache(Config):
+    """N-grams of what was read last."""
+
+    kind: Literal["counts"] = "counts"
+    """The kind's name."""
+    order: int = Field(3, ge=1)
+    """Units of the longest n-grams; each order has a weight of its own in the mixture."""
+    units: int = Field(500, ge=1)
+    """How many units before a place are remembered."""
+    half_life: float = Field(100.0, ge=0)
+    """Units after which what was read counts half; 0 lets all of them count alike."""
+
+    def nothing(self, rows: int) -> Tensor:
+        """The history of ``rows`` rows before anything was read: rows x units, -1 for none."""
+        return torch.full((rows, self.units), -1)
+
+    def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
+        """The history behind one more unit."""
+        return torch.cat([history_RL[:, 1:], ids_R.unsqueeze(1)], dim=1)
+
+    def log_probs(self, history_RL: Tensor, size: int) -> Remembered:
+        """ln p of every unit of a vocabulary of ``size``, K x R x V in float64."""
+        counts_KRL = self._counts(history_RL)
+        units_KRL = history_RL.clamp(min=0).expand_as(counts_KRL)
+        of_units_KRV = counts_KRL.new_zeros(*counts_KRL.shape[:2], size).scatter_add_(2, units_KRL, counts_KRL)
+        return _divided(of_units_KRV, counts_KRL.sum(2))
+
+    def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> Remembered:
+        """ln p of each target behind each unit of rows of text, K x B x T; ``history_BL`` is that before the first."""
+        windows_BTL = torch.cat([history_BL, ids_BT], dim=1).unfold(1, self.units, 1)[:, 1:]
+        found = []
+        for start in range(0, ids_BT.shape[1], _PLACES):
+            history_RL = windows_BTL[:, start : start + _PLACES].flatten(0, 1)
+            targets_R = targets_BT[:, start : start + _PLACES].flatten()
+            counts_KRL = self._counts(history_RL)
+            right_KR = (counts_KRL * (history_RL == targets_R.unsqueeze(1))).sum(2)
+            shape = (self.order, len(ids_BT), -1)
+            found.append([part.view(shape) for part in _divided(right_KR.unsqueeze(2), counts_KRL.sum(2))])
+        return Remembered(*(torch.cat(parts, dim=2) for parts in zip(*found, strict=True)))
+
+    def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
+        """The history behind rows of text of the given lengths."""
+        places_BL = lengths_B.unsqueeze(1) + torch.arange(self.units)
+        return torch.cat([history_BL, ids_BT], dim=1).gather(1, places_BL)
+
+    def _counts(self, history_RL: Tensor) -> Tensor:
+        """What each unit of a history counts as a continuation of its last units, K x R x L: m^k of every order."""
+        age_L = torch.arange(self.units - 1, -1, -1, dtype=torch.float64)
+        decay_L = 0.5 ** (age_L / self.half_life) if self.half_life else torch.ones_like(age_L)
+        counts = [decay_L * (history_RL >= 0)]
+        for back in range(1, self.order):
+            agrees_RL = torch.zeros_like(history_RL, dtype=torch.bool)
+            if back < self.units:
+                agrees_RL[:, back:] = history_RL[:, :-back] == history_RL[:, self.units - back, None]
+            counts.append(counts[-1] * agrees_RL)
+        return torch.stack(counts)
+
+
+class NoCache(Config):
+    """Nothing is remembered."""
+
+    kind: Literal["none"] = "none"
+    """The kind's name."""
+
+    order: ClassVar[int] = 0
+
+    def nothing(self, rows: int) -> Tensor:
+        """A history of no width."""
+        return torch.empty(rows, 0, dtype=torch.int64)
+
+    def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
+        """The same."""
+        return history_RL
+
+    def log_probs(self, history_RL: Tensor, size: int) -> Remembered:
+        """What no order says."""
+        return Remembered(torch.empty(0, len(history_RL), size), torch.empty(0, len(history_RL), dtype=torch.bool))
+
+    def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> Remembered:
+        """What no order says."""
+        return Remembered(torch.empty(0, *ids_BT.shape), torch.empty(0, *ids_BT.shape, dtype=torch.bool))
+
+    def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
+        """The same."""
+        return history_BL
+
+
+AnyCache = Annotated[NoCache | CountCache, Field(discriminator="kind"), by_kind]
+
+
+def _divided(counts_KRX: Tensor, totals_KR: Tensor) -> Remembered:
+    known_KR = totals_KR > 0
+    p_KRX = counts_KRX / totals_KR.where(known_KR, 1.0).unsqueeze(2)
+    return Remembered(p_KRX.log(), known_KR)

@@ -1,0 +1,215 @@
+"""A mixture of language models over one vocabulary, and perhaps of what the text itself said lately.
+
+Its members may be of any kind: recurrent, with a window, counted. Their probabilities are mixed linearly
+(``interpolation.py``), each order of the cache being a source of its own. The mixture meets the contracts of its
+members, so that it is measured, searched and sampled as they are; what it carries is what they carry, side by side.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, Self, cast
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from anaphora.config import Config
+from anaphora.models.cache import AnyCache, NoCache, Remembered
+from anaphora.models.interpolation import mixed
+from anaphora.models.language_model import LanguageModel, LanguageModelConfig
+from anaphora.models.ngram import NgramModel, NgramModelConfig
+from anaphora.models.window_model import WindowModel, WindowModelConfig
+from anaphora.protocols import Batch, Carry, Loss, Step, Symbols, TextModel, TextStepper
+
+
+class RecurrentMember(LanguageModelConfig):
+    """A recurrent member."""
+
+    model: Literal["recurrent"] = "recurrent"
+    """The kind of model."""
+
+
+class WindowMember(WindowModelConfig):
+    """A member that sees a fixed number of symbols."""
+
+    model: Literal["window"] = "window"
+    """The kind of model."""
+
+
+class NgramMember(NgramModelConfig):
+    """A member that was counted."""
+
+    model: Literal["ngram"] = "ngram"
+    """The kind of model."""
+
+
+AnyMember = Annotated[RecurrentMember | WindowMember | NgramMember, Field(discriminator="model")]
+
+
+class MixtureConfig(Config):
+    """What is mixed."""
+
+    runs: tuple[str, ...] = Field(min_length=1)
+    """The run folders that the members come from; once they are mixed, the mixture needs them no more."""
+    members: tuple[AnyMember, ...] = ()
+    """What each of the runs is; filled in when they are mixed."""
+    cache: AnyCache = NoCache()
+    """What is remembered of the text itself."""
+
+    @model_validator(mode="after")
+    def _something_to_mix(self) -> Self:
+        if len(self.runs) == 1 and isinstance(self.cache, NoCache):
+            raise ValueError("has one run and no cache, so there is nothing to mix: name another run, or add a cache.")
+        return self
+
+
+class MixtureModelConfig(Config):
+    """The table of a mixture."""
+
+    mixture: MixtureConfig
+    """What is mixed."""
+
+
+class Mixture(nn.Module):
+    """Language models whose probabilities are mixed."""
+
+    def __init__(self, config: MixtureModelConfig, text: Symbols, words: Sequence[str] = ()) -> None:
+        """Size and marks of the vocabulary, which is the same for all members, and its words where units are words."""
+        super().__init__()
+        self.symbols, self.cache = text, config.mixture.cache
+        self.members = nn.ModuleList(_make(member, text, words) for member in config.mixture.members)
+        sources = len(self.members) + self.cache.order
+        self.weights: Tensor
+        self.register_buffer("weights", torch.full((sources,), 1 / max(1, sources), dtype=torch.float64))
+
+    def initialise(self, seed: int) -> None:
+        """There is nothing to draw: members have learnt, and weights are fitted."""
+
+    def make_room(self, shapes: Mapping[str, torch.Size]) -> None:
+        """Take the shape of a saved mixture, for its numbers to be filled in."""
+        for place, member in enumerate(self.members):
+            if isinstance(member, NgramModel):
+                begin = f"members.{place}."
+                member.make_room(
+                    {name.removeprefix(begin): of for name, of in shapes.items() if name.startswith(begin)}
+                )
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a window, and what the next may go on from."""
+        log_probs_BT, after = self.target_log_probs(batch, carry)
+        assert batch.targets is not None
+        return Loss(-log_probs_BT.sum(), int(batch.targets.lengths_B.sum())), after
+
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+        """What each target of a window costs: see ``protocols.TextModel``."""
+        members = cast("Sequence[TextModel]", self.members)
+        own = self.apart(carry)
+        read = [member.target_log_probs(batch, before) for member, before in zip(members, own, strict=True)]
+        sources, after = self.sources(read, batch, carry)
+        return self.mix(sources, batch), after
+
+    def apart(self, carry: Carry | None) -> list[Carry | None]:
+        """What each member goes on from."""
+        if not carry:
+            return [None] * len(self.members)
+        begins = [f"{place}." for place in range(len(self.members))]
+        return [
+            {name.removeprefix(begin): rows for name, rows in carry.items() if name.startswith(begin)}
+            for begin in begins
+        ]
+
+    def sources(
+        self, members: Sequence[tuple[Tensor, Carry]], batch: Batch, carry: Carry | None
+    ) -> tuple[Remembered, Carry]:
+        """What every source says of the targets of a window, given what the members say; and what is carried on."""
+        assert batch.targets is not None
+        own_KBT = torch.stack([log_probs_BT for log_probs_BT, _ in members])
+        history_BL, ids_BT = self.cache.nothing(len(batch.numbers_B)), batch.inputs.ids_BT
+        if carry:
+            history_BL = torch.where(batch.continues_B.unsqueeze(1), carry["history"], history_BL)
+        said = self.cache.along(history_BL, ids_BT, batch.targets.ids_BT)
+        after = {f"{place}.{name}": rows for place, (_, own) in enumerate(members) for name, rows in own.items()}
+        after["history"] = self.cache.after(history_BL, ids_BT, batch.inputs.lengths_B)
+        return _beside(own_KBT, said), after
+
+    def mix(self, sources: Remembered, batch: Batch) -> Tensor:
+        """ln p of the targets of a window, B x T, by what the sources say of them."""
+        assert batch.targets is not None
+        mixed_BT = mixed(sources.log_probs, sources.known, self.weights)
+        open_BT = torch.arange(mixed_BT.shape[1]) < batch.targets.lengths_B.unsqueeze(1)
+        return mixed_BT.where(open_BT, 0)
+
+    def stepper(self) -> "MixtureStepper":
+        """The mixture one symbol at a time; puts its members into evaluation mode."""
+        return MixtureStepper(self)
+
+
+class MixtureState(NamedTuple):
+    """What a row carries."""
+
+    members: tuple[Any, ...]
+    history_NL: Tensor
+    """What is remembered of the text."""
+
+
+class MixtureStepper:
+    """A mixture for search: see ``protocols.TextStepper``."""
+
+    normalised = True
+
+    def __init__(self, model: Mixture) -> None:
+        """The model is read, never changed."""
+        self._members = [cast(TextStepper, cast(TextModel, member).stepper()) for member in model.members]
+        self._cache, self._weights_K = model.cache, model.weights
+        self.size, _, self.unk, _, self.eos = model.symbols
+        self.bos = self.eos
+        orders = [member.order for member in self._members]
+        self.order = 0 if 0 in orders or self._cache.order else max(orders)
+
+    def start(self, batch: Batch) -> tuple[None, MixtureState]:
+        """The states before anything was read, for each row of the batch."""
+        history_NL = self._cache.nothing(len(batch.numbers_B))
+        return None, MixtureState(tuple(member.start(batch)[1] for member in self._members), history_NL)
+
+    def advance(self, memory: None, state: MixtureState, ids_N: Tensor) -> Step:
+        """One symbol of every row."""
+        steps = [
+            member.advance(None, before, ids_N) for member, before in zip(self._members, state.members, strict=True)
+        ]
+        return self._mixed(steps, self._cache.read(state.history_NL, ids_N))
+
+    def select(self, state: MixtureState, rows_N: Tensor) -> MixtureState:
+        """The states of the given rows."""
+        own = zip(self._members, state.members, strict=True)
+        return MixtureState(tuple(member.select(before, rows_N) for member, before in own), state.history_NL[rows_N])
+
+    def keep(self, memory: None, sentences_B: Tensor) -> None:
+        """There is nothing to keep."""
+
+    def nothing(self) -> Step:
+        """What the members say where nothing is known."""
+        return self._mixed([member.nothing() for member in self._members], self._cache.nothing(1))
+
+    def matched(self, state: MixtureState, ids_N: Tensor, read: int) -> int:
+        """What the member that looks furthest back looks at; all of them where there is a cache."""
+        if not self.order:
+            return read + 1
+        own = zip(self._members, state.members, strict=True)
+        return max(member.matched(before, ids_N, read) for member, before in own)
+
+    def _mixed(self, steps: Sequence[Step], history_NL: Tensor) -> Step:
+        own_KNV = torch.stack([step.log_probs_NV.double() for step in steps])
+        sources = _beside(own_KNV, self._cache.log_probs(history_NL, self.size))
+        log_probs_NV = mixed(sources.log_probs, sources.known, self._weights_K)
+        return Step(log_probs_NV, None, MixtureState(tuple(step.state for step in steps), history_NL))
+
+
+def _beside(own: Tensor, said: Remembered) -> Remembered:
+    """What members say, who always know something, and what a cache says."""
+    always = torch.ones(len(own), *said.known.shape[1:], dtype=torch.bool)
+    return Remembered(torch.cat([own, said.log_probs]), torch.cat([always, said.known]))
+
+
+def _make(config: AnyMember, text: Symbols, words: Sequence[str]) -> nn.Module:
+    if isinstance(config, RecurrentMember):
+        return LanguageModel(config, text, words)
+    return WindowModel(config, text) if isinstance(config, WindowMember) else NgramModel(config, text)

@@ -1,0 +1,126 @@
+"""``mix``: what it makes is a run like any other, and needs the runs that it was made of no more."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import anaphora
+from anaphora.cli.app import main
+
+WORDS = """
+task = "language-model"
+[data]
+steps = 10
+[text]
+units = "word"
+tokenise = "none"
+[embedding]
+size = 8
+[recurrence]
+size = 8
+[training]
+batch_tokens = 40
+epochs = 1
+"""
+
+
+@pytest.fixture
+def runs(count_model: str, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, Path]:
+    """Counts and a network over the same words."""
+    made = []
+    for name, experiment in (("counts", count_model), ("network", WORDS)):
+        (tmp_path / f"{name}.toml").write_text(experiment)
+        made.append(tmp_path / name)
+        command = ["train", str(tmp_path / f"{name}.toml"), "--data", str(toy_book), "--run", str(made[-1])]
+        assert main(command) == 0
+    capsys.readouterr()
+    return made[0], made[1]
+
+
+def figures(run: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
+    capsys.readouterr()
+    assert main(["evaluate", str(run), "--text", str(text), "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)["parts"].values()
+    return dict(found)
+
+
+def test_a_mixture_is_a_run_like_any_other_and_stands_alone(
+    runs: tuple[Path, Path], toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mixed, moved = tmp_path / "mixed", tmp_path / "moved"
+    settings = ["--set", "mixture.cache.order=2", "--set", "mixture.cache.units=30"]
+    assert main(["mix", *map(str, runs), "--cache", "--run", str(mixed), *settings]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == f"{mixed}\n"
+    assert f"Weights: {runs[0]} " in shown.err and "cache of 2 unit(s)" in shown.err
+    alone = [figures(run, toy_book, capsys)["perplexity"] for run in runs]
+    shutil.move(mixed, moved)
+    for run in runs:
+        shutil.rmtree(run)
+    together = figures(moved, toy_book, capsys)
+    assert 1 < together["perplexity"] < max(alone)
+    assert main(["info", str(moved)]) == 0 and "all whole" in capsys.readouterr().out
+    assert main(["train", "--resume", "--run", str(moved)]) == 0
+    assert main(["generate", str(moved), "--prompt", "line 3", "--seed", "1"]) == 0
+    assert main(["score", str(moved), str(toy_book)]) == 0
+    model = anaphora.load(moved)
+    assert isinstance(model, anaphora.LanguageModel) and model.order == 0
+    lines = toy_book.read_text().splitlines()
+    assert model.evaluate(lines).nats == pytest.approx(together["nats"])
+    assert sum(line.nats for line in model.score_lines(lines)) == pytest.approx(-together["sentence_nats"], rel=1e-5)
+
+
+def test_a_mixture_is_no_worse_on_its_validation_part_than_any_of_its_runs(
+    runs: tuple[Path, Path], toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "parts").mkdir()
+    shutil.copy(toy_book, tmp_path / "parts" / "train.txt")
+    valid = tmp_path / "parts" / "valid.txt"
+    valid.write_text("the little book\nbook of the book\nline 3 of the zebra\n")
+    assert main(["mix", *map(str, runs), "--data", str(tmp_path / "parts"), "--run", str(tmp_path / "mixed")]) == 0
+    alone = [figures(run, valid, capsys)["nats"] for run in runs]
+    assert figures(tmp_path / "mixed", valid, capsys)["nats"] <= min(alone) + 1e-3
+
+
+def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
+    runs: tuple[Path, Path],
+    tiny_translator: Path,
+    tiny_language_model: Path,
+    toy_book: Path,
+    toy_pairs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    characters, translator, mixed = tmp_path / "characters", tmp_path / "translator", tmp_path / "mixed"
+    assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(characters)]) == 0
+    sentences = ["train", str(tiny_language_model), "--set", "reads=sentences", "--set", "data.steps=100"]
+    assert main([*sentences, "--data", str(toy_book), "--run", str(tmp_path / "sentences")]) == 0
+    pairs = ["--data", str(toy_pairs), "--target", "fr"]
+    assert main(["train", str(tiny_translator), *pairs, "--run", str(translator)]) == 0
+    counts = str(runs[0])
+    assert main(["mix", counts, "--cache", "--run", str(tmp_path / "cached")]) == 0
+    for others, said in (
+        ([str(characters)], "A mixture needs runs of one vocabulary"),
+        ([str(tmp_path / "sentences")], "is a model of sentences: leave it out"),
+        ([str(translator)], "made of language models, but"),
+        ([str(tmp_path / "cached")], f"is a mixture itself: name the runs that it was made of, {counts}"),
+        ([], "one run and no cache"),
+        ([counts, "--set", "mixture.cache.order=2"], "mixture.cache"),
+        ([str(tmp_path / "nowhere")], "nowhere"),
+    ):
+        capsys.readouterr()
+        assert main(["mix", counts, *others, "--run", str(mixed)]) == 2
+        complaints = [line for line in capsys.readouterr().err.splitlines() if line.startswith("anaphora: ")]
+        assert len(complaints) == 1 and said in complaints[0]
+        assert not mixed.exists()
+
+
+def test_a_mixture_starts_from_no_other_run(
+    runs: tuple[Path, Path], toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mix", str(runs[0]), "--cache", "--run", str(tmp_path / "mixed")]) == 0
+    again = ["train", "--from", str(tmp_path / "mixed"), "--data", str(toy_book), "--run", str(tmp_path / "again")]
+    assert main(again) == 2
+    assert "leave start.run out" in capsys.readouterr().err

@@ -1,0 +1,82 @@
+"""Several runs translate together."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import anaphora
+from anaphora.cli.app import main
+
+SETTINGS = ["--target", "fr", "--set", "training.epochs=3"]
+
+
+@pytest.fixture
+def runs(
+    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> tuple[str, str, str]:
+    """Two translators of one vocabulary, and one of another."""
+    folders = []
+    for name, more in (("a", []), ("b", ["--set", "training.seed=7"]), ("c", ["--set", "text.least=5"])):
+        folders.append(str(tmp_path / name))
+        command = ["train", str(tiny_translator), "--data", str(toy_pairs), "--run", folders[-1], *SETTINGS, *more]
+        assert main(command) == 0
+    capsys.readouterr()
+    return folders[0], folders[1], folders[2]
+
+
+def test_several_runs_translate_as_one_and_a_run_beside_itself_as_it_does_alone(
+    runs: tuple[str, str, str], toy_pairs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = str(toy_pairs / "test.en")
+
+    def translated(*given: str) -> str:
+        assert main(["translate", *given]) == 0
+        return capsys.readouterr().out
+
+    alone = translated(runs[0], text)
+    for mean in ("arithmetic", "geometric"):
+        assert translated(runs[0], runs[0], text, "--mean", mean) == alone
+        assert len(translated(runs[0], runs[1], text, "--mean", mean).splitlines()) == 3
+    both = anaphora.Translator.ensemble([_translator(run) for run in runs[:2]])
+    sources = (toy_pairs / "test.en").read_text().splitlines()
+    assert translated(runs[0], runs[1], text).splitlines() == [found.text for found in both.translate_text(sources)]
+    [scored] = both.score_pairs(sources[:1], ["abc"])
+    assert scored.weights is not None and scored.weights.sum(1) == pytest.approx(1, abs=1e-5)
+
+
+def _translator(run: str) -> anaphora.Translator:
+    found = anaphora.load(run)
+    assert isinstance(found, anaphora.Translator)
+    return found
+
+
+def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", runs[0], "--json", "--no-keep"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert main(["evaluate", runs[0], runs[0], runs[0], "--ensemble", "--json", "--details"]) == 0
+    together = json.loads(capsys.readouterr().out)
+    assert together["run"] == " + ".join([runs[0]] * 3)
+    assert alone["parts"]["test"].items() <= together["parts"]["test"].items()
+    assert not (Path(runs[0]) / "evaluations.jsonl").exists()
+
+
+REFUSED = {
+    "translate a c": "another source vocabulary (8 units) than number 1 (11)",
+    "translate a b --mean harmonic": "--mean 'harmonic' is unknown. Known: arithmetic, geometric.",
+    "translate a --mean geometric": "--mean says how several runs are averaged, but one run came",
+    "translate a text b": "Run folders come first and then one text",
+    "evaluate a --ensemble": "--ensemble takes two runs or more",
+    "evaluate a b --mean geometric": "--mean belongs to it",
+    "evaluate a b b": "Two runs can be compared, but 3 came",
+    "evaluate a c --ensemble": "An ensemble needs translators of the same vocabularies",
+}
+
+
+def test_what_does_not_go_together_is_refused_in_a_sentence(
+    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command, said in REFUSED.items():
+        verb, *words = command.split()
+        assert main([verb, *(word if len(word) > 4 or word[0] == "-" else str(tmp_path / word) for word in words)]) == 2
+        assert said in capsys.readouterr().err

@@ -1,0 +1,68 @@
+"""Weights of a mixture: every step of their fit makes the text likelier, and shares are always whole."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from anaphora.models.interpolation import fitted, mixed, step
+
+
+def sources(seed: int, count: int, places: int, silent: float) -> tuple[Tensor, Tensor]:
+    """Log-probabilities, and where the sources but the first know something."""
+    draw = torch.Generator().manual_seed(seed)
+    log_probs = torch.rand(count, places, generator=draw, dtype=torch.float64).log()
+    known = torch.rand(count, places, generator=draw) >= silent
+    known[0] = True
+    return log_probs.where(known, -torch.inf), known
+
+
+SOURCES = st.builds(sources, st.integers(0, 999), st.integers(1, 5), st.integers(1, 40), st.sampled_from([0.0, 0.4]))
+
+
+@settings(max_examples=25)
+@given(SOURCES)
+def test_no_step_of_the_fit_makes_the_text_less_likely(drawn: tuple[Tensor, Tensor]) -> None:
+    weights, before = torch.full((len(drawn[0]),), 1 / len(drawn[0]), dtype=torch.float64), -torch.inf
+    for _ in range(20):
+        weights, found = step(*drawn, weights)
+        assert found >= before - 1e-9
+        assert weights.sum().item() == pytest.approx(1) and bool((weights >= 0).all())
+        before = found
+
+
+@settings(max_examples=25)
+@given(SOURCES)
+def test_fitted_weights_are_no_worse_than_equal_ones_or_any_source_alone(drawn: tuple[Tensor, Tensor]) -> None:
+    log_probs, known = drawn
+    best = float(mixed(*drawn, fitted(*drawn)).sum())
+    equal = torch.ones(len(log_probs)) / len(log_probs)
+    assert best >= float(mixed(*drawn, equal).sum()) - 1e-6 * log_probs.shape[1]
+    for alone, everywhere in zip(log_probs, known.all(dim=1), strict=True):
+        if everywhere and known.all():
+            assert best >= float(alone.sum()) - 1e-3 * log_probs.shape[1]
+
+
+def test_where_all_know_something_a_step_is_the_mean_of_what_each_is_responsible_for() -> None:
+    log_probs, known = sources(3, 3, 50, 0.0)
+    weights = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64)
+    joint = weights.unsqueeze(1) * log_probs.exp()
+    torch.testing.assert_close(step(log_probs, known, weights)[0], (joint / joint.sum(0)).mean(1))
+
+
+@given(st.integers(0, 99))
+def test_who_knows_nothing_leaves_a_share_to_the_others(seed: int) -> None:
+    log_probs, known = sources(seed, 3, 6, 0.5)
+    weights = torch.tensor([0.5, 0.2, 0.3])
+    for place in range(6):
+        here = [k for k in range(3) if known[k, place]]
+        total = sum(float(weights[k]) for k in here)
+        expected = sum(float(weights[k]) / total * float(log_probs[k, place].exp()) for k in here)
+        assert float(mixed(*(x[:, place] for x in (log_probs, known)), weights).exp()) == pytest.approx(expected)
+
+
+def test_equal_sources_are_each_of_them() -> None:
+    log_probs = sources(1, 1, 30, 0.0)[0].expand(3, -1)
+    known = torch.ones_like(log_probs, dtype=torch.bool)
+    torch.testing.assert_close(mixed(log_probs, known, fitted(log_probs, known)), log_probs[0])

@@ -1,0 +1,150 @@
+"""A mixture: sums to one, and says the same in windows, steps and batches of any shape."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.data.store import TextStore
+from anaphora.errors import ConfigError
+from anaphora.models.mixture import Mixture
+from anaphora.models.ngram import NgramModel
+from anaphora.models.registry import build
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.search.beam import beam
+from anaphora.search.scoring import score
+
+SYMBOLS = Symbols(9, 0, 1, 2, 3)
+END = SYMBOLS.eos
+TEXT = [int(unit) for unit in np.random.default_rng(5).choice([3, 4, 5, 6, 7, 8], size=300)]
+RECURRENT = {"model": "recurrent", "embedding": {"size": 4}, "recurrence": {"size": 6, "layers": 2}}
+WINDOW = {"model": "window", "embedding": {"size": 4}, "window": {"kind": "feedforward", "words": 2, "size": 8}}
+NGRAM = {"model": "ngram", "ngram": {"order": 3}}
+CACHE = {"kind": "counts", "order": 2, "units": 7, "half_life": 3.0}
+UNITS = st.lists(st.integers(3, 8), min_size=1, max_size=25)
+MIXED = {
+    "everything": ([RECURRENT, WINDOW, NGRAM], CACHE),
+    "members alone": ([RECURRENT, NGRAM], "none"),
+    "counts and cache": ([NGRAM], CACHE),
+}
+
+
+def make(members: list[dict[str, Any]], cache: Any) -> Mixture:
+    table = {"runs": [str(place) for place in range(len(members))], "members": members, "cache": cache}
+    model = build("language-model", {"model": "mixture", "mixture": table}, {"text": SYMBOLS}, "test.toml")
+    assert isinstance(model, Mixture)
+    for place, member in enumerate(model.members):
+        if isinstance(member, NgramModel):
+            member.fit(TextStore(np.array([END, *TEXT]), 1, 1, 1), lambda order: None)
+        else:
+            member.initialise(place)  # type: ignore[operator]
+    model.weights.copy_(torch.arange(1, len(model.weights) + 1) / sum(range(len(model.weights) + 1)))
+    return model.eval()
+
+
+@pytest.fixture(scope="module", params=list(MIXED))
+def mixture(request: pytest.FixtureRequest) -> Mixture:
+    return make(*MIXED[request.param])
+
+
+def window(ids: list[list[int]], lengths: list[int] | None = None, continues: bool = False) -> Batch:
+    block = torch.tensor(ids)
+    lengths_B = torch.tensor(lengths or [block.shape[1] - 1] * len(block))
+    return Batch(
+        Sequence(block[:, :-1], lengths_B),
+        Sequence(block[:, 1:], lengths_B),
+        torch.arange(len(block)),
+        torch.full((len(block),), continues),
+    )
+
+
+@settings(max_examples=10)
+@given(read=UNITS)
+def test_probabilities_sum_to_one_behind_every_text(mixture: Mixture, read: list[int]) -> None:
+    stepper = mixture.stepper()
+    _, state = stepper.start(window([[END, END]]))
+    for unit in [END, *read]:
+        step = stepper.advance(None, state, torch.tensor([unit]))
+        state = step.state
+        assert step.log_probs_NV.exp().sum().item() == pytest.approx(1, abs=1e-6)
+    assert stepper.nothing().log_probs_NV.exp().sum().item() == pytest.approx(1, abs=1e-6)
+
+
+@settings(max_examples=10)
+@given(ids=UNITS, cut=st.integers(1, 24))
+def test_carried_windows_equal_one_long_pass(mixture: Mixture, ids: list[int], cut: int) -> None:
+    ids = [END, *ids, 5]
+    cut = min(cut, len(ids) - 2)
+    with torch.no_grad():
+        whole, _ = mixture.target_log_probs(window([ids]))
+        first, carry = mixture.target_log_probs(window([ids[: cut + 1]]))
+        second, _ = mixture.target_log_probs(window([ids[cut:]], continues=True), carry)
+        torch.testing.assert_close(torch.cat([first, second], dim=1), whole, rtol=1e-5, atol=1e-6)
+        afresh, _ = mixture.target_log_probs(window([ids[cut:]]), carry)
+        torch.testing.assert_close(afresh, mixture.target_log_probs(window([ids[cut:]]))[0], rtol=0, atol=0)
+        loss, _ = mixture(window([ids]))
+    assert loss.count == len(ids) - 1 and float(loss.sum) == pytest.approx(-float(whole.sum()), rel=1e-6)
+
+
+def test_padding_and_neighbours_change_nothing(mixture: Mixture) -> None:
+    rows = [[3, 4, 5, 6, 7, 3], [3, 8, 3, -7, 99, -1]]
+    with torch.no_grad():
+        together, carry = mixture.target_log_probs(window(_safe(mixture, rows), lengths=[5, 2]))
+        for row, length in enumerate([5, 2]):
+            alone, its_carry = mixture.target_log_probs(window([rows[row][: length + 1]]))
+            torch.testing.assert_close(together[row, :length], alone[0], rtol=1e-5, atol=1e-6)
+            assert not together[row, length:].any()
+            for name, rows_after in carry.items():
+                torch.testing.assert_close(rows_after[row], its_carry[name][0])
+
+
+def _safe(mixture: Mixture, rows: list[list[int]]) -> list[list[int]]:
+    """Rows whose padding is some symbol: embeddings look it up before it is thrown away."""
+    return [[unit if 0 <= unit < SYMBOLS.size else 0 for unit in row] for row in rows]
+
+
+def test_steps_say_what_windows_say_alone_and_in_any_batch(mixture: Mixture) -> None:
+    rows = [[4, 5, 4, 4, 3], [6, 3], [8, 8, 8, 3]]
+    targets = torch.zeros(3, 5, dtype=torch.int64)
+    for place, row in enumerate(rows):
+        targets[place, : len(row)] = torch.tensor(row)
+    lengths = torch.tensor([len(row) for row in rows])
+    none = torch.zeros(3, dtype=torch.bool)
+    inputs = Sequence(torch.full((3, 1), END), torch.ones(3, dtype=torch.int64))
+    batch = Batch(inputs, Sequence(targets, lengths), torch.arange(3), none)
+    together = [found.score for found in score(mixture.stepper(), batch)]
+    for place, row in enumerate(rows):
+        with torch.no_grad():
+            loss, _ = mixture(window([[END, *row]]))
+        assert together[place] == pytest.approx(-float(loss.sum), rel=1e-5)
+        single = slice(place, place + 1)
+        one = Batch(
+            Sequence(inputs.ids_BT[single], inputs.lengths_B[single]),
+            Sequence(targets[single], lengths[single]),
+            torch.tensor([place]),
+            none[single],
+        )
+        [alone] = score(mixture.stepper(), one)
+        assert alone.score == together[place]
+    free = Batch(inputs, None, batch.numbers_B, none)
+    assert len(beam(mixture.stepper(), free, size=3, max_length=6)) == 3
+
+
+def test_a_model_mixed_with_itself_is_itself() -> None:
+    twice, alone = make([NGRAM, NGRAM], "none"), make([NGRAM], CACHE)
+    ids = window([[END, *TEXT[:40]]])
+    expected, _ = alone.members[0].target_log_probs(ids)  # type: ignore[operator]
+    torch.testing.assert_close(twice.target_log_probs(ids)[0], expected, rtol=0, atol=1e-12)
+
+
+def test_how_far_it_looks_back_is_how_far_its_members_do() -> None:
+    assert make([NGRAM, WINDOW], "none").stepper().order == 3
+    assert make([NGRAM], CACHE).stepper().order == make([NGRAM, RECURRENT], "none").stepper().order == 0
+
+
+def test_one_run_without_a_cache_is_no_mixture() -> None:
+    with pytest.raises(ConfigError, match=r"one run and no cache.* name another run, or add a cache"):
+        make([NGRAM], "none")

@@ -1,0 +1,107 @@
+"""Several models as one: what they expect is averaged, and a model beside itself is itself."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from anaphora.errors import ConfigError
+from anaphora.models.registry import build
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.search.beam import beam
+from anaphora.search.ensemble import Ensemble, Mean
+from anaphora.search.scoring import score
+
+SIZE = 11
+SOURCE, TARGET = Symbols(9, 0, 1, 2, 3), Symbols(SIZE, 0, 1, 2, 3)
+BOTH_MEANS = pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
+
+
+def translator(seed: int, **tables: Any) -> Any:
+    small = {"embedding": {"size": 8}, "encoder": {"size": 8, "cell": "gru"}, "decoder": {"size": 8, "cell": "gru"}}
+    model: Any = build("translate", small | tables, {"source": SOURCE, "target": TARGET}, "test.toml")
+    model.initialise(seed)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(3)  # so that outputs end and differ
+    return model.eval()
+
+
+def batch(sources: list[list[int]], targets: list[list[int]] | None = None) -> Batch:
+    def padded(rows: list[list[int]]) -> Sequence:
+        ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
+        for row, units in zip(ids, rows, strict=True):
+            row[: len(units)] = torch.tensor(units)
+        return Sequence(ids, torch.tensor([len(row) for row in rows]))
+
+    none = torch.zeros(len(sources), dtype=torch.bool)
+    return Batch(padded(sources), padded(targets) if targets else None, torch.arange(len(sources)), none)
+
+
+SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
+
+
+def first_step(stepper: Any, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
+    memory, state = stepper.start(batch(sources))
+    step = stepper.advance(memory, state, torch.full((len(sources),), stepper.bos))
+    return step.log_probs_NV, step.weights_NS
+
+
+@BOTH_MEANS
+def test_what_members_expect_and_where_they_look_is_averaged(mean: Mean) -> None:
+    members = [translator(seed).stepper() for seed in (1, 2, 3)]
+    together = Ensemble(members, mean)
+    expected = [first_step(member, SOURCES) for member in members]
+    log_probs, weights = first_step(together, SOURCES)
+    rows = torch.stack([row.double() for row, _ in expected])
+    by_hand = rows.exp().mean(0).log() if mean == "arithmetic" else rows.mean(0)
+    torch.testing.assert_close(log_probs, by_hand)
+    torch.testing.assert_close(weights, torch.stack([row for _, row in expected]).mean(0))
+    assert together.normalised is (mean == "arithmetic")
+    if together.normalised:
+        torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(3, dtype=torch.float64), rtol=0, atol=1e-6)
+
+
+@BOTH_MEANS
+def test_a_model_beside_itself_is_itself(mean: Mean) -> None:
+    alone = translator(1).stepper()
+    twice = Ensemble([alone, alone], mean)
+    for one, other in zip(
+        beam(alone, batch(SOURCES), size=3, max_length=9),
+        beam(twice, batch(SOURCES), size=3, max_length=9),
+        strict=True,
+    ):
+        assert [found.ids for found in one] == [found.ids for found in other]
+        assert [found.score for found in one] == [found.score for found in other]
+        assert one[0].weights is not None and other[0].weights is not None
+        assert torch.equal(one[0].weights, other[0].weights)
+
+
+@BOTH_MEANS
+def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found(mean: Mean) -> None:
+    together = Ensemble([translator(seed).stepper() for seed in (4, 5)], mean)
+    found = beam(together, batch(SOURCES), size=4, max_length=8)
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+        [alone] = beam(together, batch([source]), size=4, max_length=8)
+        assert alone == hypotheses
+        for hypothesis in hypotheses:
+            ids = [*hypothesis.ids, *([TARGET.eos] if hypothesis.finished else [])]
+            [given] = score(together, batch([source], [ids]))
+            assert given.score == pytest.approx(hypothesis.score, rel=1e-12)
+
+
+def test_the_geometric_score_of_an_output_is_the_mean_of_its_scores() -> None:
+    members = [translator(seed).stepper() for seed in (1, 2)]
+    given = batch(SOURCES[:1], [[5, 6, 3]])
+    each = [score(member, given)[0].score for member in members]
+    assert score(Ensemble(members, "geometric"), given)[0].score == pytest.approx(sum(each) / 2, rel=1e-6)
+    # and the mean of probabilities is never below that of their logarithms
+    assert score(Ensemble(members), given)[0].score >= math.fsum(each) / 2 - 1e-9
+
+
+def test_models_of_other_symbols_are_refused() -> None:
+    other: Any = build("translate", {}, {"source": SOURCE, "target": Symbols(12, 0, 1, 2, 3)}, "test.toml")
+    with pytest.raises(ConfigError, match="one has 11 and another 12"):
+        Ensemble([translator(1).stepper(), other.stepper()])
