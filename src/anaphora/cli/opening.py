@@ -26,13 +26,19 @@ def open_translator(folder: Path, report: Report) -> "Translator":
     return model
 
 
-def open_translators(folders: Sequence[Path], mean: str, report: Report) -> "Translator":
-    """The translators in run folders as one; ConfigError where they do not go together, or ``mean`` is none."""
+def open_translators(
+    folders: Sequence[Path], mean: str, fusion: tuple[Path, float] | None, report: Report
+) -> "Translator":
+    """The translators in run folders as one, beside the language model of ``fusion``, weighted, where there is one.
+
+    Raises ConfigError where they do not go together, or ``mean`` is none.
+    """
     from anaphora.pipeline import Translator
 
     how = known_mean(mean, len(folders))
     translators = [open_translator(folder, report) for folder in folders]
-    return translators[0] if len(translators) == 1 else Translator.ensemble(translators, how)
+    together = translators[0] if len(translators) == 1 else Translator.ensemble(translators, how)
+    return together if fusion is None else together.fused(open_language_model(fusion[0], report), fusion[1])
 
 
 def open_language_model(folder: Path, report: Report) -> "LanguageModel":

@@ -10,6 +10,7 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.pharaoh import Links
+from anaphora.pipeline.candidates import Candidates
 from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of
 from anaphora.pipeline.language_model import LanguageModel
 from anaphora.pipeline.network import Fusion, Networks, Searched
@@ -88,14 +89,16 @@ class Translator:
         length_penalty: float | None = None,
         alternatives: int = 0,
         replace_unknown: abc.Mapping[str, str] | None = None,
+        candidates: Candidates | None = None,
         report: Report = silent,
     ) -> list[Translation]:
         """The translation of every text, in their order; an empty text has an empty one.
 
         ``beam`` and ``length_penalty`` are the run's own where they are None. With ``alternatives``, as many others as
         the beam finished besides, up to that number. With ``replace_unknown``, a dictionary that may be empty, every
-        ``<unk>`` becomes the source word that was looked at most, or its translation. Raises ConfigError for a beam
-        below 1, and where nothing can be replaced: units are not words, or there is no attention.
+        ``<unk>`` becomes the source word that was looked at most, or its translation. With ``candidates``, each
+        translation is written with these words alone. Raises ConfigError for a beam below 1, and where nothing can be
+        replaced or chosen among: units are not words, there is no attention, or the output is no softmax over words.
         """
         size = self.evaluation.beam if beam is None else beam
         penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
@@ -106,6 +109,9 @@ class Translator:
         answers = [Translation("", 0.0, True, (), (), None)] * len(rows)
         done = len(rows) - len(full)
         for batch in self._batches([rows[place] for place in full]):
+            if candidates is not None:
+                texts_of_batch = [rows[full[number]].text for number in batch.numbers_B.tolist()]
+                batch = replace(batch, candidates=candidates.of(texts_of_batch, self._source, self._target))
             found = beam_search(
                 stepper,
                 batch,
@@ -128,6 +134,7 @@ class Translator:
         length_penalty: float | None = None,
         alternatives: int = 0,
         replace_unknown: abc.Mapping[str, str] | None = None,
+        candidates: Candidates | None = None,
         report: Report = silent,
     ) -> list[Translation]:
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
@@ -146,6 +153,7 @@ class Translator:
                 length_penalty=length_penalty,
                 alternatives=alternatives,
                 replace_unknown=replace_unknown,
+                candidates=candidates,
                 report=report,
             )
         )
