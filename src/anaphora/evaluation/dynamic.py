@@ -23,7 +23,7 @@ from anaphora.config import Config
 from anaphora.evaluation.windows import windows
 from anaphora.protocols import Carry, TextModel
 
-RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
 """What is tried where the rate is not given."""
 
 TRIED_ON = 5_000
