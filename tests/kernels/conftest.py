@@ -1,7 +1,7 @@
 """The table of parts under test, and small networks built from them in both readings.
 
-A unit or a score that joins ``AnyCell`` or ``AnyScore`` is here without another line, once for each choice of its
-options; it needs its reading in ``naive.py``, or every test of it fails.
+A unit or a score that joins ``AnyCell`` or ``AnyScore`` is here without another line, a unit once for each choice of
+its options; it needs its reading in ``naive.py``, or every test of it fails.
 """
 
 import math

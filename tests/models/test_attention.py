@@ -15,6 +15,7 @@ from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.beam import beam
+from anaphora.search.scoring import score
 
 SYMBOLS = Symbols(12, 0, 1, 2, 3)
 LUONG = {"query": "current", "context": "output"}
@@ -76,6 +77,19 @@ def test_every_unit_score_span_topology_and_feeding_take_an_update_together(cell
             weight.data -= 1e-3 * gradient
         with torch.no_grad():
             assert model(given)[0].sum < loss, (look, topology, feeding)
+
+
+def test_positions_are_those_of_the_sentence_where_the_encoder_reads_it_in_reverse() -> None:
+    encoder = {"size": 8, "bidirectional": False, "reversed": True}
+    attention = LUONG | {"span": {"kind": "local-m", "window": 1}}
+    model = make({"embedding": {"size": 8}, "encoder": encoder, "decoder": {"size": 8}, "attention": attention})
+    rows = [[4, 5, 6, 7, 8], [9, 10]]
+    for forced, row in zip(score(model.stepper(), batch(rows, turned=False)), rows, strict=True):
+        assert forced.weights is not None
+        for step, weights_S in enumerate(forced.weights):
+            assert weights_S.nonzero().flatten().tolist() == [
+                s for s in range(step - 1, step + 2) if 0 <= s <= len(row)
+            ]
 
 
 TASKS = {

@@ -186,7 +186,7 @@ def test_every_weight_of_every_attention_has_a_gradient_and_an_update_lowers_the
         assert model(ALL)[0].sum < loss
 
 
-@EVERY_ROW
+@pytest.mark.parametrize("row", ROWS, ids=shown)
 def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(row: dict[str, Any]) -> None:
     model = make(row)
     model.eval()

@@ -286,6 +286,22 @@ def test_one_step_at_a_time_gives_the_bits_of_a_scan(options: Options) -> None:
                 assert torch.equal(signals["weights"][k], whole["weights"][t])
 
 
+@pytest.mark.parametrize("span", [LocalMonotonic(window=4), Median(window=4)], ids=lambda span: span.kind)
+def test_a_window_wider_than_the_sentence_sees_all_of_it(span: Any) -> None:
+    wide, whole = asked(AttentionConfig(span=span), 7), asked(AttentionConfig(), 7)
+    assert torch.equal(wide.fast(wide.leaves)["weights"], whole.fast(whole.leaves)["weights"])
+
+
+def test_the_window_of_every_step_moves_on_by_one_and_stays_at_the_end() -> None:
+    one = asked(AttentionConfig(span=LocalMonotonic(window=1)), 7, lengths=torch.tensor([6, 6, 6]))
+    looked_TBS = one.fast(one.leaves)["weights"] > 0
+    for sentence, positions in enumerate(POSITIONS.tolist()):
+        for step in range(6):
+            centre = min(step, positions - 1)
+            open_S = [centre - 1 <= s <= centre + 1 and s < positions for s in range(SPAN)]
+            assert looked_TBS[step, sentence].tolist() == open_S
+
+
 @EVERY
 def test_attention_waits_for_the_step_before_only_where_it_looks_at_it(options: Options) -> None:
     program = asked(options, 7).program
