@@ -96,6 +96,14 @@ def test_in_evaluation_the_loss_is_what_the_targets_cost(table: Any) -> None:
     assert loss.sum.item() == pytest.approx(negative_log_likelihood(output), rel=1e-5)
 
 
+@EVERY
+def test_single_targets_cost_what_all_of_them_do_together(table: Any) -> None:
+    output = make(table).eval()
+    each_BT = output.target_log_probs(states(), targets())
+    assert -each_BT.sum().item() == pytest.approx(output.loss(states(), targets()).sum.item(), rel=1e-5)
+    assert not each_BT[torch.arange(4) >= LENGTHS_B.unsqueeze(1)].any()
+
+
 @pytest.mark.parametrize("table", EXACT, ids=shown)
 def test_exact_outputs_minimise_what_the_targets_cost(table: Any) -> None:
     output = make(table)

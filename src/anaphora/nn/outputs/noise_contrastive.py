@@ -22,7 +22,7 @@ class NoiseContrastive(OutputConfig):
     """The kind's name."""
     tied: bool = False
     """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
-    noise: int = Field(100, ge=1)
+    noise: int = Field(1000, ge=1)
     """k: words drawn by their frequency for every update, from which each of its predictions is told apart."""
 
     def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "NoiseContrastiveOutput":
