@@ -103,6 +103,20 @@ def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(
     assert outputs["copied"] != outputs["translated"]
 
 
+def test_a_translation_is_written_with_its_candidates_alone(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words, text = tmp_path / "words.tsv", str(folder / "test.en")
+    words.write_text("he\til\t0.9\nhe\tje\t0.1\n")
+    outputs = []
+    for frequent in ("0", "26", "1000"):
+        options = ["--candidates", str(words), "--frequent", frequent, "--each", "1", "--beam", "2"]
+        assert main(["translate", str(folder / "words"), text, *options]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert {*outputs[0].split()} <= {"<unk>", "il", *(folder / "test.en").read_text().split()}
+    assert outputs[1] == outputs[2] and len({*outputs[1].split()}) > len({*outputs[0].split()})
+
+
 def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(folder / "links")]) == 0
     assert main(["check", "aligner", "--data", str(folder), "--target", "fr"]) == 0
@@ -140,6 +154,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
         (["export", "words", "--to", "dictionary", "--output", "d.tsv"], "should be an aligner, but is a translator"),
         (["train", "--from", "links", "--data", ".", "--target", "fr", "--run", "new"], "starts from no other run"),
         (["translate", "words", "test.en", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
+        (["translate", "words", "test.en", "--each", "3"], "--frequent and --each belong to --candidates"),
         (
             ["translate", "words", "test.en", "--replace-unknown", "--dictionary", "test.en"],
             "test.en:1 should read WORD, tab, TRANSLATION",

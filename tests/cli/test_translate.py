@@ -80,3 +80,51 @@ def test_what_does_not_go_together_is_refused_in_a_sentence(
         verb, *words = command.split()
         assert main([verb, *(word if len(word) > 4 or word[0] == "-" else str(tmp_path / word) for word in words)]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
+    runs: tuple[str, str, str],
+    count_model: str,
+    tiny_language_model: Path,
+    toy_pairs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    counts = tmp_path / "counts.toml"
+    counts.write_text(count_model)
+    text, models = str(toy_pairs / "train.fr"), [str(tmp_path / "counted"), str(tmp_path / "network")]
+    for experiment, model in zip((counts, tiny_language_model), models, strict=True):
+        command = ["train", str(experiment), "--from", runs[0], "--vocabulary", "only", "--data", text, "--run", model]
+        assert main(command) == 0
+        [of_model, of_target] = [
+            (Path(run) / "vocabulary" / side).read_bytes() for run, side in ((model, "text"), (runs[0], "target"))
+        ]
+        assert of_model == of_target
+        assert main(["train", "--resume", "--run", model]) == 0
+    found = {}
+    for options in ([], ["--language-model", models[0]], ["--language-model", models[1], "--fusion-weight", "9"]):
+        capsys.readouterr()
+        assert main(["translate", *runs[:2], str(toy_pairs / "test.en"), *options]) == 0
+        found[str(options)] = capsys.readouterr().out
+    assert len(set(found.values())) > 1
+    for refused, said in (
+        (["--fusion-weight", "0.2"], "--language-model, which is missing"),
+        (["--language-model", models[0], "--fusion-weight", "0"], "a weight above 0"),
+        (["--language-model", runs[0]], "should be a language model"),
+    ):
+        assert main(["translate", runs[0], str(toy_pairs / "test.en"), *refused]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["translate", runs[2], str(toy_pairs / "test.en"), "--language-model", models[0]]) == 2
+    assert "train it with --from RUN --vocabulary only" in capsys.readouterr().err
+    # and pairs cannot be cut by the vocabulary of a text
+    pairs = [
+        str(tmp_path / "tiny-translator.toml"),
+        "--data",
+        str(toy_pairs),
+        *SETTINGS,
+        "--run",
+        str(tmp_path / "new"),
+    ]
+    assert main(["train", *pairs, "--from", models[0], "--vocabulary", "only"]) == 2
+    assert "the vocabularies of both sides" in capsys.readouterr().err
+    assert main(["train", *pairs, "--from", runs[1], "--vocabulary", "only"]) == 0

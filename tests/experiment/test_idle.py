@@ -10,6 +10,8 @@ from anaphora.protocols import Symbols
 IDLE = [
     ("decoder", {"start": "zero", "start_activation": "tanh"}, r"decoder\.start_activation .* leave it out"),
     ("attention", {"size": 7}, r'attention\.size .* attention\.score is "general" .* leave it out'),
+    ("encoder", {"residual": "true"}, r"encoder\.residual .* but encoder\.layers is 1: leave it out"),
+    ("decoder", {"residual": "true"}, r"decoder\.residual .* or set decoder\.layers = 2"),
     ("attention", {"score": "dot", "size": 7}, r'attention\.size .* or set attention\.score = "concat"'),
 ]
 
@@ -29,7 +31,13 @@ def test_a_run_that_has_one_still_loads(table: str, options: dict[str, object], 
 
 
 def test_options_that_have_an_effect_are_taken() -> None:
-    settings = ["attention.score=concat", "attention.size=7", "decoder.start_activation=tanh"]
+    settings = [
+        "encoder.layers=2",
+        "encoder.residual=true",
+        "attention.score=concat",
+        "attention.size=7",
+        "decoder.start_activation=tanh",
+    ]
     assert read_experiment('task = "translate"\n', "mine.toml", settings).task == "translate"
     settings = ["attention.span=local-p", "attention.size=7"]
     assert read_experiment('task = "translate"\n', "mine.toml", settings).task == "translate"

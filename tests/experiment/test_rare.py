@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 import anaphora
 from anaphora.data.grammar import corpus
@@ -50,6 +51,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def experiment(folder: Path, rare: str, *settings: str) -> Experiment:
     return read_experiment(TEXT, "test.toml", [f"text.rare={rare}", *settings], data=[folder], target="fr")
+
+
+def test_outputs_that_ask_for_counts_are_told_those_of_annotated_targets(folder: Path, tmp_path: Path) -> None:
+    work = TranslationWork(experiment(folder, "posall", "output=nce"), silent)  # type: ignore[arg-type]
+    coders = work.learn_vocabulary(silent)
+    counted = work.counts(coders, tmp_path / "encoded", silent)
+    batches = work.batches(coders, tmp_path / "encoded", 400, silent).epoch(1)
+    expected = torch.zeros(len(counted), dtype=torch.int64)
+    for batch in batches:
+        assert batch.targets is not None
+        inside_BT = torch.arange(batch.targets.ids_BT.shape[1]) < batch.targets.lengths_B.unsqueeze(1)
+        expected += torch.bincount(batch.targets.ids_BT[inside_BT], minlength=len(counted))
+    assert counted.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("rare", KINDS)

@@ -6,18 +6,18 @@ from anaphora.errors import DataError
 from anaphora.formats.dictionary import Entry, read_dictionary, write_dictionary
 
 
-def test_the_likeliest_translation_is_read_and_the_first_of_equals(tmp_path: Path) -> None:
+def test_translations_are_read_from_the_likeliest_on_and_equals_as_they_come(tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
     write_dictionary(
         path, [Entry("a", "un", 0.4), Entry("a", "une", 0.6), Entry("to", "à", 0.5), Entry("to", "de", 0.5)]
     )
-    assert read_dictionary(path) == {"a": "une", "to": "à"}
+    assert read_dictionary(path) == {"a": ["une", "un"], "to": ["à", "de"]}
 
 
 def test_a_dictionary_of_two_columns_needs_no_probabilities(tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
     path.write_text("cat\tchat\ncat\tchatte\n")
-    assert read_dictionary(path) == {"cat": "chat"}
+    assert read_dictionary(path) == {"cat": ["chat", "chatte"]}
 
 
 @pytest.mark.parametrize("line", ["", "cat", "cat\t", "\tchat", "cat\tchat\thigh", "cat\tchat\t1.5", "cat\tchat\tnan"])

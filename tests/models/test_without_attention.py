@@ -1,6 +1,6 @@
 """Translators without attention, and their bridges: trained, stepped and read naively, they are one model."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -9,6 +9,7 @@ from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
+from anaphora.kernels.cells import AnyCell
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
@@ -57,6 +58,12 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "variational": {
         "decoder": {"summary": "every-step", "dropout": {"kind": "variational", "rate": 0.2, "recurrent": 0.2}}
     },
+}
+UNITS: dict[str, dict[str, Any]] = {
+    unit.model_fields["kind"].default: {
+        "decoder": EVERY_STEP | {"cell": unit.model_fields["kind"].default, "layers": 2, "residual": True}
+    }
+    for unit in get_args(get_args(AnyCell)[0])
 }
 EVERY_SYSTEM = pytest.mark.parametrize("tables", SYSTEMS.values(), ids=SYSTEMS.keys())
 
@@ -144,7 +151,7 @@ def test_what_search_steps_through_is_what_training_computes(tables: dict[str, A
     assert -sum(hypothesis.score for hypothesis in score(model.stepper(), ALL)) == pytest.approx(loss, rel=1e-5)
 
 
-@EVERY_SYSTEM
+@pytest.mark.parametrize("tables", (SYSTEMS | UNITS).values(), ids=(SYSTEMS | UNITS).keys())
 def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
     model = make(tables).double()
     decoder, lengths_B = model.decoder, torch.tensor([4, 2, 3])

@@ -23,6 +23,7 @@ EXAMPLES = (
     "anaphora train character-lm --data book.txt --set recurrence.size=256",
     "anaphora train --data book.txt --run runs/book",
     "anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine",
+    "anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german",
     "anaphora train --resume --run runs/en-de",
 )
 
@@ -55,7 +56,8 @@ def run(
         Path | None, typer.Option("--from", metavar="RUN", help="Start a new run from the weights of an older one.")
     ] = None,
     vocabulary: Annotated[
-        str, typer.Option(metavar="keep|extend", help="With --from: what becomes of the older run's vocabulary.")
+        str,
+        typer.Option(metavar="keep|extend|only", help="With --from: its vocabulary kept, extended, or taken alone."),
     ] = "keep",
 ) -> None:
     """Train a recipe on its corpus or on your own text, into a run folder."""
@@ -72,7 +74,8 @@ def run(
     start = _start(parent, vocabulary)
     try:
         with listening() as report, obeyed() as signals:
-            text, where = _toml(recipe, (folder if resume else parent), data or [], source, target, report)
+            begun = folder if resume else parent if vocabulary != "only" else None
+            text, where = _toml(recipe, begun, data or [], source, target, report)
             experiment = read_experiment(
                 text, where, changes, data=data or [], source=source, target=target, start=start
             )

@@ -5,20 +5,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable, given_lines, open_translators
+from anaphora.cli.opening import check_writable, given_lines, open_language_model, open_translators
 from anaphora.cli.options import Beam, LengthPenalty, Mean, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
-    from anaphora.pipeline import Translation
+    from anaphora.pipeline import Candidates, Translation
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
     "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
+    "anaphora translate runs/en-de test.en --language-model runs/german --fusion-weight 0.2",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
+
+FUSION_WEIGHT = 0.2
+"""How much a language model counts beside a translator, unless it is said."""
 
 
 def run(
@@ -46,27 +50,45 @@ def run(
         Path | None,
         typer.Option(help="With --replace-unknown: word, tab, translation; words that are in it are translated."),
     ] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(help="Write with frequent words and with the translations in this dictionary alone."),
+    ] = None,
+    frequent: Annotated[
+        int | None, typer.Option(min=0, help="With --candidates: how many frequent words. [default: 2000]")
+    ] = None,
+    each: Annotated[
+        int | None, typer.Option(min=0, help="With --candidates: translations of each source word. [default: 10]")
+    ] = None,
     mean: Mean = "",
+    language_model: Annotated[
+        Path | None, typer.Option(help="A run that knows the target language, in the translator's vocabulary.")
+    ] = None,
+    fusion_weight: Annotated[
+        float | None, typer.Option(help="With --language-model: how much its logarithms count. [default: 0.2]")
+    ] = None,
     threads: Threads = 0,
 ) -> None:
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
     runs, file = _runs_and_file(given)
-    if dictionary is not None and not replace_unknown:
-        raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
+    if fusion_weight is not None and language_model is None:
+        raise ConfigError("--fusion-weight belongs to --language-model, which is missing.")
     check_writable(output, alignments)
     use_threads(threads)
-
-    from anaphora.formats.dictionary import read_dictionary
-
-    words = read_dictionary(dictionary) if dictionary is not None else {}
+    words = _words(dictionary, replace_unknown)
+    chosen = _candidates(candidates, frequent, each)
     with listening() as report:
         translator = open_translators(runs, mean, report)
+        if language_model is not None:
+            weight = FUSION_WEIGHT if fusion_weight is None else fusion_weight
+            translator = translator.fused(open_language_model(language_model, report), weight)
         translate = translator.translate if no_split else translator.translate_text
         translations = translate(
             given_lines(file),
             beam=beam,
             length_penalty=length_penalty,
-            replace_unknown=words if replace_unknown else None,
+            replace_unknown=words,
+            candidates=chosen,
             report=report,
         )
     _write(translations, output, alignments)
@@ -82,6 +104,29 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
             f"give one text a time."
         )
     return runs, files[0] if files else "-"
+
+
+def _words(dictionary: Path | None, wanted: bool) -> dict[str, str] | None:
+    """The likeliest translation of every word of a dictionary, perhaps none; None where nothing is to be replaced."""
+    from anaphora.formats.dictionary import read_dictionary
+
+    if dictionary is None:
+        return {} if wanted else None
+    if not wanted:
+        raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
+    return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
+
+
+def _candidates(dictionary: Path | None, frequent: int | None, each: int | None) -> "Candidates | None":
+    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
+    if dictionary is not None:
+        from anaphora.formats.dictionary import read_dictionary
+        from anaphora.pipeline import Candidates
+
+        return Candidates(read_dictionary(dictionary), **counts)
+    if counts:
+        raise ConfigError("--frequent and --each belong to --candidates, which is missing.")
+    return None
 
 
 def _write(translations: list["Translation"], output: Path | None, alignments: Path | None) -> None:

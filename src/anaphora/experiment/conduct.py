@@ -62,10 +62,12 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     if isinstance(experiment, MixtureExperiment):
         experiment = with_members(experiment)
     parent = _parent(experiment)
+    if parent:
+        experiment = parent.adopted(experiment)
     work = work_of(experiment, report)
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     model = _model(experiment, coders, "The experiment")
-    if parent:
+    if parent and parent.gives_weights:
         parent.give(model, coders, report)
     experiment = _sized(experiment, model, coders, work, report)
     say_what_autograd_does(model, report)
@@ -73,7 +75,7 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     with run.lock():
         try:
             work.count(model, coders, run, report)
-            if parent:
+            if parent and parent.gives_weights:
                 # so that going on never needs the parent again, which may change or go
                 TrainingState(model, experiment.training).save(run)
             return work.learn(model, coders, run, experiment.training, report, stop)
@@ -124,7 +126,8 @@ def _with_batch(experiment: Experiment, tokens: int) -> Experiment:
 
 def _as_chosen(now: Experiment, begun: Experiment) -> Experiment:
     """What is asked for now, with what was chosen or given once when the run was begun."""
-    now = now.model_copy(update={"start": begun.start})
+    text = begun.text if begun.start.vocabulary == "only" else now.text
+    now = now.model_copy(update={"start": begun.start, "text": text})
     return now if now.training.batch_tokens else _with_batch(now, begun.training.batch_tokens)
 
 

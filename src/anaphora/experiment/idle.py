@@ -8,11 +8,18 @@ from anaphora.kernels.scores.additive import Additive
 from anaphora.kernels.spans import LocalPredictive
 from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.attention import AttentionConfig
+from anaphora.nn.stack import RecurrentConfig
 
 
 def refuse_idle(config: TranslatorConfig, where: str) -> None:
     """Raise ConfigError for the first option of an experiment from ``where`` that nothing would come of."""
     decoder, attention = config.decoder, config.attention
+    for table, layers in ("encoder", config.encoder), ("decoder", decoder):
+        if isinstance(layers, RecurrentConfig) and layers.residual and layers.layers == 1:
+            raise ConfigError(
+                f"{where}: {table}.residual goes around layers from the second on, but {table}.layers is 1: leave it "
+                f"out, or set {table}.layers = 2."
+            )
     if decoder.start == "zero" and decoder.start_activation != "none":
         raise ConfigError(
             f'{where}: decoder.start_activation acts on a projected start, but decoder.start is "zero": leave it out, '

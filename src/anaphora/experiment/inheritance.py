@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
-from anaphora.experiment.schema import Experiment, parse
+from anaphora.experiment.schema import AnyExperiment, Experiment, TranslationExperiment, parse
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
 from anaphora.run.weights import tensors_of
@@ -23,12 +24,17 @@ class Parent:
     def __init__(self, experiment: Experiment) -> None:
         """Open the run that ``experiment.start`` names.
 
-        Raises RunError when it is none, ConfigError when it is of another task or cuts its text otherwise.
+        Raises RunError when it is none, ConfigError when it is of another task or cuts its text otherwise, and where
+        only its vocabulary is asked for, when it has none for the task.
         """
         self._path = Path(experiment.start.run)
         self._run = Run.open(self._path)
         self._mode = experiment.start.vocabulary
         begun = parse(self._run.experiment, str(self._path / "experiment.toml"))
+        self._text, self._old = begun.text, load_coders(self._run)
+        if self._mode == "only":
+            self._old = _of_task(self._old, experiment.task, self._path)
+            return
         if begun.task != experiment.task:
             raise ConfigError(
                 f"A run starts from one of the same task, but {self._path} is '{begun.task}' and this is "
@@ -39,12 +45,27 @@ class Parent:
                 f"A run that starts from {self._path} takes over its vocabulary, but [text] was {begun.text!r} there "
                 f"and is {experiment.text!r}: leave out the recipe, or give it the same [text]."
             )
-        self._text = begun.text
-        self._old = load_coders(self._run)
+
+    @property
+    def gives_weights(self) -> bool:
+        """Whether more than its vocabulary is taken over."""
+        return self._mode != "only"
+
+    def adopted(self, experiment: AnyExperiment) -> AnyExperiment:
+        """The experiment with the parent's [text], where its vocabulary alone is taken over."""
+        if self._mode != "only":
+            return experiment
+        text = self._text
+        if not isinstance(experiment, TranslationExperiment):  # which alone has rows that can be cut anew
+            still: dict[str, Any] = {
+                option: 0.0 for option in ("dropout", "alpha") if option in type(text).model_fields
+            }
+            text = text.model_copy(update=still)
+        return experiment.model_copy(update={"text": text})
 
     def coders(self, learn: Callable[[], Coders]) -> dict[str, TextCoder]:
         """The parent's vocabularies, extended by what ``learn`` finds in the new text where that is asked for."""
-        if self._mode == "keep":
+        if self._mode != "extend":
             return self._old
         new, made = learn(), dict[int, TextCoder]()
         for side, old in self._old.items():  # sides that share a vocabulary go on sharing it
@@ -86,6 +107,18 @@ class Parent:
         )
         anew = f" New are {', '.join(fresh)}." if fresh else ""
         return f"Starting from {step} of {self._path}: {kept} of {total} matrices and vectors kept.{anew} {sides}."
+
+
+def _of_task(coders: dict[str, TextCoder], task: str, path: Path) -> dict[str, TextCoder]:
+    """The coders that a task needs: both sides for pairs; for text its own, or that of a target side."""
+    if task == "language-model":
+        return {"text": coders["text"] if "text" in coders else coders["target"]}
+    if "source" not in coders:
+        raise ConfigError(
+            f"Pairs of sentences need the vocabularies of both sides, but {path} is a language model: name a run of "
+            f"pairs, or leave start out."
+        )
+    return coders
 
 
 def _difference(name: str, old: torch.Tensor, new: torch.Tensor) -> str:

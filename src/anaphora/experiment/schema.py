@@ -67,12 +67,13 @@ class TextData(DataConfig):
 
 
 class StartConfig(Config):
-    """The run whose weights a new one starts from."""
+    """The run whose weights or vocabulary a new one starts from."""
 
     run: str = "none"
     """Its folder; "none" starts from weights drawn anew."""
-    vocabulary: Literal["keep", "extend"] = "keep"
-    """Whether its vocabulary is kept, or extended by the units of the new text that it has not."""
+    vocabulary: Literal["keep", "extend", "only"] = "keep"
+    """Whether its vocabulary is kept, or extended by the units of the new text that it has not; "only" takes the
+    vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
 
 
 class ExperimentBase(Config):
@@ -224,7 +225,7 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
 
     @model_validator(mode="after")
     def _counted_anew(self) -> Self:
-        if self.start.run != "none":
+        if self.start.run != "none" and self.start.vocabulary != "only":
             raise ValueError("a count model starts from no other run: count the old text and the new one together.")
         return self
 

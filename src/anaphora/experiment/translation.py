@@ -61,10 +61,10 @@ class TranslationWork(Work):
 
     def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
         """Every unit of the target as it is stored, and ``</s>`` once a pair."""
-        source, target = coders["source"], coders["target"]
-        train = pair_store(self._parts.train, source, target, folder, longest=self.longest, report=report)
-        counts_V = unit_counts(train.targets.ids, target.symbols.size)
-        counts_V[target.symbols.eos] += len(train)
+        target = coders["target"].symbols
+        train = self._encoded(self._parts.train, coders, folder, self.longest, report)
+        counts_V = unit_counts(train.targets.ids, target.size)
+        counts_V[target.eos] += len(train)
         return counts_V
 
     def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:

@@ -10,7 +10,7 @@ from anaphora.data.fetch import corpus_folder
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import Integers
 from anaphora.errors import ConfigError
-from anaphora.events import Report
+from anaphora.events import Event, Report, Skipped
 from anaphora.experiment.schema import DataConfig
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs import Output
@@ -58,9 +58,14 @@ class Work(ABC):
 
     def count(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
         """Tell ``model`` how often each unit is to be predicted, where it asks for that and does not know yet."""
+
+        def quietly(event: Event) -> None:
+            if not isinstance(event, Skipped):  # which is said when the batches are made
+                report(event)
+
         unknown = [module for module in model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:
-            counts_V = torch.from_numpy(self.counts(coders, run.path / TRAIN, report))
+            counts_V = torch.from_numpy(self.counts(coders, run.path / TRAIN, quietly))
             for module in unknown:
                 module.observe(counts_V)
 

@@ -24,17 +24,19 @@ def write_dictionary(path: Path, entries: Iterable[Entry]) -> None:
     write_lines(path, (f"{entry.source}\t{entry.target}\t{entry.probability:.6f}" for entry in entries))
 
 
-def read_dictionary(path: Path) -> dict[str, str]:
-    """The likeliest translation of every word, the first of equals.
+def read_dictionary(path: Path) -> dict[str, list[str]]:
+    """The translations of every word, the likeliest first, equally likely ones as they come.
 
     Raises DataError as ``read_lines`` does, and for a line that is no entry.
     """
-    best: dict[str, Entry] = {}
+    entries: dict[str, list[Entry]] = {}
     for number, line in enumerate(read_lines(path), 1):
         entry = _entry(line, f"{path}:{number}")
-        if entry.source not in best or entry.probability > best[entry.source].probability:
-            best[entry.source] = entry
-    return {source: entry.target for source, entry in best.items()}
+        entries.setdefault(entry.source, []).append(entry)
+    return {
+        source: [entry.target for entry in sorted(found, key=lambda entry: -entry.probability)]
+        for source, found in entries.items()
+    }
 
 
 def _entry(line: str, where: str) -> Entry:

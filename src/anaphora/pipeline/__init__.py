@@ -7,10 +7,21 @@ width, and neither their order nor their size plays a part.
 """
 
 from anaphora.pipeline.aligner import Aligner
+from anaphora.pipeline.candidates import Candidates
 from anaphora.pipeline.language_model import Generation, LanguageModel
 from anaphora.pipeline.loading import load
 from anaphora.pipeline.network import Network
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.translator import Translator, longest
 
-__all__ = ["Aligner", "Generation", "LanguageModel", "Network", "Translation", "Translator", "load", "longest"]
+__all__ = [
+    "Aligner",
+    "Candidates",
+    "Generation",
+    "LanguageModel",
+    "Network",
+    "Translation",
+    "Translator",
+    "load",
+    "longest",
+]

@@ -91,6 +91,15 @@ class LanguageModel:
         self._model = model
         self._coder = coder
 
+    def stepper_over(self, coder: TextCoder) -> TextStepper:
+        """The model one symbol at a time, over text that ``coder`` cuts; ConfigError where its own cuts otherwise."""
+        if coder.fingerprint != self._coder.fingerprint:
+            raise ConfigError(
+                f"Fusion needs a language model of the translator's target vocabulary ({coder.symbols.size:,} units), "
+                f"but this one has another ({self._coder.symbols.size:,}): train it with --from RUN --vocabulary only."
+            )
+        return self._stepper()
+
     def generate(
         self,
         prompt: str = "",

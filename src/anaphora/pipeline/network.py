@@ -1,10 +1,11 @@
 """What raw text is put through."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from anaphora.protocols import Model, Stepper, TextModel
 from anaphora.search.ensemble import Ensemble, Mean
+from anaphora.search.fusion import Fused
 
 
 class Searched(Protocol):
@@ -35,3 +36,15 @@ class Networks:
     def stepper(self) -> Ensemble:
         """All of them one step at a time."""
         return Ensemble([member.stepper() for member in self._members], self._mean)
+
+
+class Fusion:
+    """A network that is searched together with a language model."""
+
+    def __init__(self, network: Searched, model: Callable[[], Stepper], weight: float) -> None:
+        """``model`` makes its Stepper: see ``search.fusion``."""
+        self._network, self._model, self._weight = network, model, weight
+
+    def stepper(self) -> Fused:
+        """Both one step at a time."""
+        return Fused(self._network.stepper(), self._model(), self._weight)

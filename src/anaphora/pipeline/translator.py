@@ -10,8 +10,10 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.pharaoh import Links
+from anaphora.pipeline.candidates import Candidates
 from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of
-from anaphora.pipeline.network import Networks, Searched
+from anaphora.pipeline.language_model import LanguageModel
+from anaphora.pipeline.network import Fusion, Networks, Searched
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.unknown import Filler, filler
 from anaphora.search.beam import beam as beam_search
@@ -69,6 +71,16 @@ class Translator:
         networks = Networks([member._model for member in members], mean)
         return cls(networks, first._source, first._target, first.evaluation, first._splitter)
 
+    def fused(self, model: LanguageModel, weight: float) -> "Translator":
+        """This translator, whose every symbol scores ln p + ``weight`` ln p by a language model of its target side.
+
+        (Gulcehre et al. 2015, shallow fusion.) Raises ConfigError where the vocabularies are not the same, and for a
+        weight that is not above 0.
+        """
+        fusion = Fusion(self._model, lambda: model.stepper_over(self._target), weight)
+        fusion.stepper()  # what does not go together is found here
+        return Translator(fusion, self._source, self._target, self.evaluation, self._splitter)
+
     def translate(
         self,
         texts: abc.Sequence[str],
@@ -77,14 +89,16 @@ class Translator:
         length_penalty: float | None = None,
         alternatives: int = 0,
         replace_unknown: abc.Mapping[str, str] | None = None,
+        candidates: Candidates | None = None,
         report: Report = silent,
     ) -> list[Translation]:
         """The translation of every text, in their order; an empty text has an empty one.
 
         ``beam`` and ``length_penalty`` are the run's own where they are None. With ``alternatives``, as many others as
         the beam finished besides, up to that number. With ``replace_unknown``, a dictionary that may be empty, every
-        ``<unk>`` becomes the source word that was looked at most, or its translation. Raises ConfigError for a beam
-        below 1, and where nothing can be replaced: units are not words, or there is no attention.
+        ``<unk>`` becomes the source word that was looked at most, or its translation. With ``candidates``, each
+        translation is written with these words alone. Raises ConfigError for a beam below 1, and where nothing can be
+        replaced or chosen among: units are not words, there is no attention, or the output is no softmax over words.
         """
         size = self.evaluation.beam if beam is None else beam
         penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
@@ -95,6 +109,9 @@ class Translator:
         answers = [Translation("", 0.0, True, (), (), None)] * len(rows)
         done = len(rows) - len(full)
         for batch in self._batches([rows[place] for place in full]):
+            if candidates is not None:
+                texts_of_batch = [rows[full[number]].text for number in batch.numbers_B.tolist()]
+                batch = replace(batch, candidates=candidates.of(texts_of_batch, self._source, self._target))
             found = beam_search(
                 stepper,
                 batch,
@@ -117,6 +134,7 @@ class Translator:
         length_penalty: float | None = None,
         alternatives: int = 0,
         replace_unknown: abc.Mapping[str, str] | None = None,
+        candidates: Candidates | None = None,
         report: Report = silent,
     ) -> list[Translation]:
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
@@ -135,6 +153,7 @@ class Translator:
                 length_penalty=length_penalty,
                 alternatives=alternatives,
                 replace_unknown=replace_unknown,
+                candidates=candidates,
                 report=report,
             )
         )

@@ -1,0 +1,50 @@
+"""A translator and a language model of what it writes, as one: shallow fusion (Gulcehre et al. 2015, section 4.1)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from anaphora.errors import ConfigError
+from anaphora.protocols import Batch, Step, Stepper
+
+
+class Fused:
+    """score = ln p + weight ln p_LM for every symbol; its memory and its state are those of both, side by side."""
+
+    normalised = False
+
+    def __init__(self, translator: Stepper, model: Stepper, weight: float) -> None:
+        """Raises ConfigError where they do not predict the same symbols, or for a weight that is not above 0."""
+        if (model.size, model.eos, model.unk) != (translator.size, translator.eos, translator.unk):
+            raise ConfigError(
+                f"Fusion needs a language model of the symbols that the translator writes, but they have "
+                f"{model.size:,} and {translator.size:,}: train it with the vocabulary of the translator."
+            )
+        if not weight > 0:
+            raise ConfigError(f"Fusion needs a weight above 0, but it is {weight}: raise it, or leave out the model.")
+        self._translator, self._model, self._weight = translator, model, weight
+        self.size, self.bos, self.eos, self.unk = translator.size, translator.bos, translator.eos, translator.unk
+
+    def start(self, batch: Batch) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """What both remember and start from."""
+        memory, state = self._translator.start(batch)
+        own_memory, own_state = self._model.start(batch)
+        return (memory, own_memory), (state, own_state)
+
+    def advance(self, memory: tuple[Any, Any], state: tuple[Any, Any], ids_N: Tensor) -> Step:
+        """One symbol of every row, read by both; attention is the translator's."""
+        step = self._translator.advance(memory[0], state[0], ids_N)
+        # a sentence begins behind <s> for the one, and perhaps behind the end of the line before for the other
+        read_N = torch.where(ids_N == self.bos, self._model.bos, ids_N)
+        own = self._model.advance(memory[1], state[1], read_N)
+        score_NV = step.log_probs_NV.double() + self._weight * own.log_probs_NV.double()
+        return Step(score_NV, step.weights_NS, (step.state, own.state))
+
+    def select(self, state: tuple[Any, Any], rows_N: Tensor) -> tuple[Any, Any]:
+        """The states of the given rows."""
+        return self._translator.select(state[0], rows_N), self._model.select(state[1], rows_N)
+
+    def keep(self, memory: tuple[Any, Any], sentences_B: Tensor) -> tuple[Any, Any]:
+        """The memories of the given sentences."""
+        return self._translator.keep(memory[0], sentences_B), self._model.keep(memory[1], sentences_B)

@@ -1,0 +1,34 @@
+import pytest
+
+from anaphora.errors import ConfigError
+from anaphora.pipeline.candidates import Candidates
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import EOS, UNK
+from anaphora.text.words import WordCoder
+
+SOURCE = WordCoder(["the", "sees"], lowercase=False, tokenise="none", language="en")
+TARGET = WordCoder(["le", "la", "voit", "chat", "Ann"], lowercase=False, tokenise="none", language="fr")
+LE, LA, VOIT, CHAT, ANN = TARGET.encode("le la voit chat Ann")
+TRANSLATIONS = {"the": ["la", "le", "les"], "cat": ["chat"], "sees": ["regarde"]}
+
+
+def rows(texts: list[str], frequent: int, each: int) -> list[list[int]]:
+    found = Candidates(TRANSLATIONS, frequent, each).of(texts, SOURCE, TARGET)
+    return [ids[:length].tolist() for ids, length in zip(found.ids_BT, found.lengths_B, strict=True)]
+
+
+def test_a_sentence_has_the_frequent_words_and_the_likeliest_translations_of_its_own() -> None:
+    assert rows(["the Cat sees", "sees", "Ann"], 0, 1) == [[UNK, EOS, LA, CHAT], [UNK, EOS], [UNK, EOS, ANN]]
+    assert rows(["the"], 0, 2) == [[UNK, EOS, LE, LA]]
+    assert rows(["sees"], 2, 2) == [[UNK, EOS, LE, LA]]
+    assert rows(["sees"], 100, 0) == [[UNK, EOS, LE, LA, VOIT, CHAT, ANN]]
+
+
+def test_the_candidates_of_a_sentence_do_not_depend_on_its_neighbours() -> None:
+    texts = ["the Cat sees", "Ann", "the"]
+    assert rows(texts, 1, 3) == [row for text in texts for row in rows([text], 1, 3)]
+
+
+def test_units_that_are_not_words_are_refused() -> None:
+    with pytest.raises(ConfigError, match="Candidates are the translations of whole words"):
+        Candidates({}).of(["a"], CharacterCoder("a", lowercase=False), TARGET)
