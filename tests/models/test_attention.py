@@ -67,6 +67,7 @@ def test_every_unit_score_span_topology_and_feeding_take_an_update_together(cell
                 "encoder": {"cell": cell, "size": 2},
                 "decoder": {"cell": cell, "size": 4, "input_feeding": feeding},
                 "attention": look | topology,
+                "initialise": "uniform",
             }
         )
         loss = model(given)[0].sum
