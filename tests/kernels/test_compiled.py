@@ -61,8 +61,8 @@ def attended(query_XBQ: Tensor, keys_BSA: Tensor, de_XBS: Tensor) -> list[Tensor
     size = keys_BSA.shape[-1]
     weights = {"score.query": drawn(size, query_XBQ.shape[-1]), "score.v": drawn(1, size, seed=3)}
     products = Products(weights, {"score.keys": keys_BSA}, recording=True)
-    e, saved = Concat().forward(query_XBQ, products.of("score"))
-    dquery = Concat().backward(saved, de_XBS, products.of("score"))
+    e, saved = Concat().forward(query_XBQ, (), products.of("score"))
+    (dquery,) = Concat().backward(saved, de_XBS, products.of("score"))
     gradients = products.gradients()
     return [e, dquery, *(gradients[name] for name in ("score.query", "score.v", "score.keys"))]
 
