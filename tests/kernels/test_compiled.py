@@ -169,3 +169,17 @@ def test_without_the_library_or_in_double_precision_nothing_is_compiled() -> Non
     assert not compiled.suits(torch.zeros(1, dtype=torch.float64))
     with compiled.torch_alone():
         assert not compiled.suits(torch.zeros(1))
+
+
+@built
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:
+    # where nothing is recorded, products this narrow are made wider and cut
+    size, rows = 2, 3
+    weights = {f"unit.{name}": drawn(blocks * size, size) for name, blocks in cell.products}
+    weights |= {f"unit.{name}": drawn(size) for name in cell.vectors}
+    x, state = drawn(1, rows, cell.gates * size), tuple(drawn(1, rows, size, seed=n) for n in range(len(cell.state)))
+    stepped, trained = (
+        cell.forward(x, state, Products(weights, {}, recording=recording).of("unit"))[0] for recording in (False, True)
+    )
+    assert_close(tuple(stepped), tuple(trained))

@@ -32,7 +32,8 @@ def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
     if columns < _COLUMNS and width % _RUN:
         weight_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns))
     flat = _padded(a_XK.reshape(-1, width), 0)
-    return functional.linear(flat, weight_NK)[: shape.numel(), :columns].reshape(*shape, columns)
+    y = functional.linear(flat, weight_NK)[: shape.numel(), :columns]
+    return y.contiguous().view(*shape, columns)
 
 
 class Products:
