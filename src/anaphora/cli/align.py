@@ -9,7 +9,6 @@ from anaphora.cli.opening import check_writable, given_lines, split_pairs
 from anaphora.cli.options import Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
-from anaphora.config import unknown
 from anaphora.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
@@ -75,6 +74,7 @@ def run(
 def _links(
     run_folder: Path, sources: list[str], targets: list[str], symmetrise: str, report: "Report"
 ) -> "list[Links]":
+    from anaphora.config import unknown
     from anaphora.models.alignment.symmetrise import Symmetrise
     from anaphora.pipeline import LanguageModel, Translator, load
 

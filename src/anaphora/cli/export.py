@@ -8,7 +8,6 @@ import typer
 from anaphora.cli.opening import check_writable, open_aligner
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
-from anaphora.config import unknown
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ def run(
     ] = "arpa",
 ) -> None:
     """Write a count model as an ARPA file, or an aligner's dictionary as source, target and probability."""
+    from anaphora.config import unknown
+
     if to not in _WRITERS:
         raise ConfigError(unknown("--to", to, _WRITERS))
     check_writable(output)

@@ -9,7 +9,6 @@ from anaphora.cli.opening import check_writable, given_lines, open_language_mode
 from anaphora.cli.options import RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
-from anaphora.config import unknown
 from anaphora.errors import ConfigError
 
 EXAMPLES = (
@@ -29,6 +28,7 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Add what a language model says to every hypothesis of a list; everything else in it stays as it is."""
+    from anaphora.config import unknown
     from anaphora.formats.lines import write_lines
     from anaphora.formats.nbest import FORMATS, parse_list
 
