@@ -1,6 +1,5 @@
 """A mixture's experiment: runs that have learnt, put into one folder, their weights fitted to the validation part."""
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -11,7 +10,8 @@ import torch
 from anaphora.data.store import text_store
 from anaphora.errors import ConfigError
 from anaphora.evaluation.stream import stream_sources
-from anaphora.events import Note, Report, Saved, Validated
+from anaphora.events import Note, Report
+from anaphora.experiment.at_once import AtOnce
 from anaphora.experiment.language_model import LanguageModelWork, figures_of
 from anaphora.experiment.schema import (
     Experiment,
@@ -26,11 +26,7 @@ from anaphora.models.interpolation import fitted, mixed
 from anaphora.models.mixture import Mixture, MixtureConfig
 from anaphora.run import Run
 from anaphora.run.loading import load_coders, load_model
-from anaphora.run.weights import tensors_of
 from anaphora.text.coder import TextCoder
-from anaphora.training import log
-from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import Outcome, Stop
 
 
 def mixture_of(
@@ -54,8 +50,8 @@ def with_members(experiment: MixtureExperiment) -> MixtureExperiment:
     return experiment.model_copy(update={"mixture": mixture, "text": begun[0].text})
 
 
-class MixtureWork(LanguageModelWork):
-    """Mixing: one checkpoint, named after update 1."""
+class MixtureWork(AtOnce, LanguageModelWork):
+    """Mixing."""
 
     def __init__(self, experiment: MixtureExperiment, report: Report) -> None:
         """Find and check the data; errors as for ``data.sources.text_parts``."""
@@ -76,24 +72,13 @@ class MixtureWork(LanguageModelWork):
                 )
         return coders
 
-    def learn(
-        self,
-        model: torch.nn.Module,
-        coders: Mapping[str, TextCoder],
-        run: Run,
-        training: TrainingConfig,
-        report: Report,
-        stop: Stop,
-    ) -> Outcome:
-        """Take over what the runs have learnt and fit the weights, unless ``run`` has them; see ``Work.learn``."""
-        mixture, started = cast(Mixture, model), time.monotonic()
-        if not run.checkpoints():
-            for place, path in enumerate(self._config.runs):
-                mixture.members[place] = load_model(Path(path), "best", report)[0]
-            self._fit(mixture, coders["text"], run, report)
-        return Outcome("epochs", 1, 1, run.metrics.validation(1), 0, time.monotonic() - started)
-
-    def _fit(self, mixture: Mixture, coder: TextCoder, run: Run, report: Report) -> None:
+    def fit(
+        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+    ) -> Mapping[str, float]:
+        """Take over what the runs have learnt and fit the weights."""
+        mixture, coder = cast(Mixture, model), coders["text"]
+        for place, path in enumerate(self._config.runs):
+            mixture.members[place] = load_model(Path(path), "best", report)[0]
         valid = text_store(self._parts.valid, coder, run.path / "encoded" / "valid", report=report)
         found = list(stream_sources(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
         sources = Remembered(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
@@ -102,13 +87,7 @@ class MixtureWork(LanguageModelWork):
         shares = zip((*self._config.runs, *orders), mixture.weights.tolist(), strict=True)
         report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
         loss = -float(mixed(*sources, mixture.weights).mean())
-        event = Validated(update=1, epoch=1, metrics=figures_of(loss, valid), best=True)
-        run.rewind(0)  # what a killed process left
-        run.metrics.append(log.validation_line(event))
-        report(event)
-        report(Saved(1, run.save(1, tensors_of(mixture), {}, {})))
-        run.mark_best(1)
-        run.write_card({f"validation {name}": value for name, value in event.metrics.items()})
+        return figures_of(loss, valid)
 
 
 def _begun(run: str) -> LanguageModelExperiment:

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from anaphora.kernels.compiled.library import run
+from anaphora.kernels.compiled.library import rows_of, run
 
 
 def gru_forward(uh_BG: Tensor, x_BG: Tensor, h_before_BH: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
@@ -11,7 +11,7 @@ def gru_forward(uh_BG: Tensor, x_BG: Tensor, h_before_BH: Tensor, keep: bool) ->
     ``keep``: whether an update gate of 1 keeps the old value.
     """
     g, h = h_before_BH.new_empty(h_before_BH.shape), h_before_BH.new_empty(h_before_BH.shape)
-    run("gru_forward", *_sizes(h), int(keep), uh_BG, x_BG.contiguous(), h_before_BH.contiguous(), g, h)
+    run("gru_forward", *rows_of(h), int(keep), uh_BG, x_BG.contiguous(), h_before_BH.contiguous(), g, h)
     return g, h
 
 
@@ -25,9 +25,5 @@ def gru_backward(
         g_BH.new_empty(g_BH.shape),
     )
     states = (g_BH, h_before_BH.contiguous(), dh_BH.contiguous())
-    run("gru_backward", *_sizes(g_BH), int(keep), gates_BG, *states, dx, duh, dh_before)
+    run("gru_backward", *rows_of(g_BH), int(keep), gates_BG, *states, dx, duh, dh_before)
     return dx, duh, dh_before
-
-
-def _sizes(h_BH: Tensor) -> tuple[int, int]:
-    return h_BH.shape[:-1].numel(), h_BH.shape[-1]

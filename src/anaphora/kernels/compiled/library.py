@@ -69,3 +69,8 @@ def _function(name: str, arguments: int):  # type: ignore[no-untyped-def]
     function = getattr(_library(), name)
     function.argtypes, function.restype = [c_int64] * arguments, None
     return function
+
+
+def rows_of(h_BH: Tensor) -> tuple[int, int]:
+    """How many rows a block has, and how wide they are."""
+    return h_BH.shape[:-1].numel(), h_BH.shape[-1]

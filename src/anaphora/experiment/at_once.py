@@ -1,0 +1,48 @@
+"""Work that is done in one go and has no updates to go on from: counting, linking, mixing."""
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import torch
+
+from anaphora.events import Report, Saved, Validated
+from anaphora.experiment.work import Work
+from anaphora.run import Run
+from anaphora.run.weights import tensors_of
+from anaphora.text.coder import TextCoder
+from anaphora.training import log
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, Stop
+
+
+class AtOnce(Work):
+    """What such work leaves in a run: one checkpoint, named after update 1, and one validation."""
+
+    @abstractmethod
+    def fit(
+        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+    ) -> Mapping[str, float]:
+        """Fit ``model``; returns its figures on the validation part."""
+
+    def learn(
+        self,
+        model: torch.nn.Module,
+        coders: Mapping[str, TextCoder],
+        run: Run,
+        training: TrainingConfig,
+        report: Report,
+        stop: Stop,
+    ) -> Outcome:
+        """Fit the model, unless ``run`` has it already; see ``Work.learn``."""
+        started = time.monotonic()
+        if not run.checkpoints():
+            figures = self.fit(model, coders, run, report)
+            event = Validated(update=1, epoch=1, metrics=figures, best=True)
+            run.rewind(0)  # what a killed process left
+            run.metrics.append(log.validation_line(event))
+            report(event)
+            report(Saved(1, run.save(1, tensors_of(model), {}, {})))
+            run.mark_best(1)
+            run.write_card({f"validation {name}": value for name, value in figures.items()})
+        return Outcome("epochs", 1, 1, run.metrics.validation(1), 0, time.monotonic() - started)
