@@ -8,7 +8,8 @@ width, and neither their order nor their size plays a part.
 
 from anaphora.pipeline.aligner import Aligner
 from anaphora.pipeline.candidates import Candidates
-from anaphora.pipeline.language_model import Generation, LanguageModel
+from anaphora.pipeline.generation import Generation
+from anaphora.pipeline.language_model import LanguageModel
 from anaphora.pipeline.loading import load
 from anaphora.pipeline.network import Network
 from anaphora.pipeline.translation import Translation

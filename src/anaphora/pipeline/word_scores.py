@@ -1,0 +1,125 @@
+"""Words scored one by one, each at its place in a text."""
+
+from collections import abc
+from collections.abc import Iterator
+from typing import NamedTuple, cast
+
+import numpy as np
+import torch
+
+from anaphora.pipeline.context import Context
+from anaphora.pipeline.context import State as Place
+from anaphora.pipeline.lines import one_row
+from anaphora.pipeline.network import TextNetwork
+from anaphora.protocols import TextStepper
+from anaphora.text.coder import TextCoder
+
+LN_10 = float(np.log(10))
+
+
+class FullScore(NamedTuple):
+    """What a model says of one word."""
+
+    log_prob: float
+    """log10 p of the word given what stands before it."""
+    ngram_length: int
+    """How many words that was looked up with, itself included: of a count model, the longest n-gram that it has; a
+    recurrent model remembers every word."""
+    oov: bool
+    """Whether the word, or a part of it, is ``<unk>`` to the model."""
+
+
+class WordScores:
+    """What a language model says of words.
+
+    What ``score``, ``full_scores``, ``perplexity``, ``in`` and the methods over a ``State`` are called, and what they
+    mean, is that of the Python interface of KenLM (Heafield 2011): logarithms to base 10, words between white space,
+    a sentence by itself between ``<s>`` and ``</s>``.
+    """
+
+    def __init__(self, model: TextNetwork, coder: TextCoder) -> None:
+        """The network may go on being trained in between: it is read anew by every call."""
+        self._model = model
+        self._coder = coder
+
+    def score(self, sentence: str, bos: bool = True, eos: bool = True) -> float:
+        """log10 p of a sentence; without ``bos`` it may stand anywhere, without ``eos`` it may go on."""
+        return sum(word.log_prob for word in self.full_scores(sentence, bos, eos))
+
+    def full_scores(self, sentence: str, bos: bool = True, eos: bool = True) -> Iterator[FullScore]:
+        """The score of every word, and of ``</s>`` with ``eos``."""
+        state, after = self.State(), self.State()
+        (self.BeginSentenceWrite if bos else self.NullContextWrite)(state)
+        for word in self._words(sentence):
+            yield self._full_score(state, word, after)
+            state, after = after, state
+        if eos:
+            yield self._full_score(state, [self._coder.symbols.eos], after)
+
+    def perplexity(self, sentence: str) -> float:
+        """10 to the mean -log10 p of a word, ``</s>`` among the words."""
+        scores = [word.log_prob for word in self.full_scores(sentence)]
+        return float(10 ** (-sum(scores) / len(scores)))
+
+    @property
+    def order(self) -> int:
+        """How many words an n-gram of a count model has at most; 0 for a model that remembers everything."""
+        return self._stepper().order
+
+    def __contains__(self, word: str) -> bool:
+        """Whether the model knows a word, or can spell it."""
+        units = self._coder.encode(word)
+        return bool(units) and self._coder.symbols.unk not in units
+
+    State = Place
+
+    def BeginSentenceWrite(self, state: Place) -> None:
+        """Let ``state`` be the begin of a sentence."""
+        stepper = self._stepper()
+        _, before = stepper.start(one_row([stepper.bos], []))
+        step = stepper.advance(None, before, torch.tensor([stepper.bos]))
+        state.become(Context(step.log_probs_NV[0], step.state, 1, False))
+
+    def NullContextWrite(self, state: Place) -> None:
+        """Let ``state`` be a place of which nothing is known; to a recurrent model, the begin of a sentence."""
+        step = self._stepper().nothing()
+        state.become(Context(step.log_probs_NV[0], step.state, 0, False))
+
+    def BaseScore(self, before: Place, word: str, after: Place) -> float:
+        """log10 p of ``word`` behind ``before``, and ``after`` becomes the state behind it; they may be one."""
+        return self.BaseFullScore(before, word, after).log_prob
+
+    def BaseFullScore(self, before: Place, word: str, after: Place) -> FullScore:
+        """``BaseScore`` with all that is known of the word."""
+        if word == "</s>":
+            units = [self._coder.symbols.eos]
+        elif before.context.inside:
+            # as it stands behind another word: with the space between them, for units that have one
+            units = self._coder.encode(f"a {word}")[len(self._coder.encode("a")) :]
+        else:
+            units = self._coder.encode(word)
+        return self._full_score(before, units, after)
+
+    def _full_score(self, before: Place, units: abc.Sequence[int], after: Place) -> FullScore:
+        """The score of a word by its units, one step each."""
+        stepper, context, nats, length = self._stepper(), before.context, 0.0, 0
+        for unit in units:
+            ids_N = torch.tensor([unit])
+            nats += float(context.log_probs_V[unit])
+            length = stepper.matched(context.state, ids_N, context.read)
+            step = stepper.advance(None, context.state, ids_N)
+            context = Context(step.log_probs_NV[0], step.state, context.read + 1, True)
+        after.become(context)
+        return FullScore(nats / LN_10, length, self._coder.symbols.unk in units)
+
+    def _stepper(self) -> TextStepper:
+        return cast(TextStepper, self._model.stepper())
+
+    def _words(self, sentence: str) -> list[list[int]]:
+        """The units of every word of a sentence, the space before it with it."""
+        units, words = self._coder.encode(sentence), list[list[int]]()
+        for unit, piece in zip(units, self._coder.pieces(units), strict=True):
+            if not words or piece.startswith("\u2581"):
+                words.append([])
+            words[-1].append(unit)
+        return words
