@@ -13,9 +13,11 @@ from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Symbols
 from anaphora.search.beam import beam
 from anaphora.search.scoring import score
+
+from ..batches import pair_batch
 
 SYMBOLS = Symbols(12, 0, 1, 2, 3)
 LUONG = {"query": "current", "context": "output"}
@@ -37,20 +39,8 @@ def make(tables: dict[str, Any]) -> Translator:
 
 def batch(rows: list[list[int]], turned: bool) -> Batch:
     """Each row, and the same row from its end to its beginning or as it is, both with ``</s>``."""
-
-    def padded(sentences: list[list[int]], width: int) -> Sequence:
-        ids = torch.zeros(len(sentences), width, dtype=torch.long)
-        for row, sentence in enumerate(sentences):
-            ids[row, : len(sentence)] = torch.tensor(sentence)
-        return Sequence(ids, torch.tensor([len(sentence) for sentence in sentences]))
-
     targets = [[*(row[::-1] if turned else row), SYMBOLS.eos] for row in rows]
-    return Batch(
-        padded([[*row, SYMBOLS.eos] for row in rows], 16),
-        padded(targets, max(map(len, targets))),
-        torch.arange(len(rows)),
-        torch.zeros(len(rows), dtype=torch.bool),
-    )
+    return pair_batch([[*row, SYMBOLS.eos] for row in rows], targets)
 
 
 @pytest.mark.slow

@@ -22,6 +22,8 @@ from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.beam import beam
 from anaphora.search.scoring import score
 
+from ..batches import pair_batch
+
 SYMBOLS = Symbols(23, 0, 1, 2, 3)
 SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
 TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
@@ -148,19 +150,7 @@ def looking(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def batch(rows: list[int]) -> Batch:
-    def padded(sentences: list[list[int]], width: int) -> Sequence:
-        ids = torch.zeros(len(sentences), width, dtype=torch.long)
-        for row, sentence in enumerate(sentences):
-            ids[row, : len(sentence)] = torch.tensor(sentence)
-        return Sequence(ids, torch.tensor([len(sentence) for sentence in sentences]))
-
-    targets = [TARGETS[n] for n in rows]
-    return Batch(
-        padded([SOURCES[n] for n in rows], 16),
-        padded(targets, max(map(len, targets))),
-        torch.tensor(rows),
-        torch.zeros(len(rows), dtype=torch.bool),
-    )
+    return pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows)
 
 
 ALL = batch([0, 1, 2, 3])

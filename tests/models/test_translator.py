@@ -10,7 +10,9 @@ from anaphora.errors import ConfigError
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Symbols
+
+from ..batches import pair_batch
 
 SYMBOLS = Symbols(23, 0, 1, 2, 3)
 SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
@@ -27,18 +29,7 @@ def make(tables: dict[str, Any], source: Symbols = SYMBOLS) -> Translator:
 
 
 def batch(rows: list[int], width: int = 16) -> Batch:
-    def padded(sentences: list[list[int]], width: int) -> Sequence:
-        ids = torch.zeros(len(sentences), width, dtype=torch.long)
-        for row, sentence in enumerate(sentences):
-            ids[row, : len(sentence)] = torch.tensor(sentence)
-        return Sequence(ids, torch.tensor([len(sentence) for sentence in sentences]))
-
-    return Batch(
-        padded([SOURCES[n] for n in rows], width),
-        padded([TARGETS[n] for n in rows], max(len(TARGETS[n]) for n in rows)),
-        torch.tensor(rows),
-        torch.zeros(len(rows), dtype=torch.bool),
-    )
+    return pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows, width)
 
 
 KINDS = [

@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora import protocols
 from anaphora.protocols import Batch, Step
+
+from ..batches import pair_batch
 
 STATES = 997
 
@@ -68,14 +69,6 @@ def automaton() -> Callable[..., Automaton]:
     return make
 
 
-def padded(rows: Sequence[Sequence[int]]) -> protocols.Sequence:
-    longest = max(len(row) for row in rows)
-    ids_BT = torch.full((len(rows), longest), 99)
-    for b, row in enumerate(rows):
-        ids_BT[b, : len(row)] = torch.tensor(row, dtype=torch.int64)
-    return protocols.Sequence(ids_BT, torch.tensor([len(row) for row in rows]))
-
-
 @pytest.fixture(scope="session")
 def batch() -> Callable[..., Batch]:
     """Make a Batch of source rows, with targets when they are given, numbered from 0 unless told otherwise."""
@@ -85,11 +78,6 @@ def batch() -> Callable[..., Batch]:
         targets: Sequence[Sequence[int]] | None = None,
         numbers: Sequence[int] | None = None,
     ) -> Batch:
-        return Batch(
-            inputs=padded(sources),
-            targets=None if targets is None else padded(targets),
-            numbers_B=torch.tensor(list(range(len(sources)) if numbers is None else numbers)),
-            continues_B=torch.zeros(len(sources), dtype=torch.bool),
-        )
+        return pair_batch(sources, targets, numbers or (), width=0, pad=99)
 
     return make

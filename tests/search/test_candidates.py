@@ -12,6 +12,8 @@ from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.sampling import sample
 
+from ..batches import pair_batch
+
 SYMBOLS = Symbols(90, 0, 1, 2, 3)
 SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
 CANDIDATES = [[3, 5, 9, 40, 41], [3, 60], list(range(3, 90)), [77, 3, 50, 12, 13, 14]]
@@ -26,22 +28,8 @@ def model() -> Translator:
     return made
 
 
-def padded(rows: list[list[int]], width: int) -> Sequence:
-    ids = torch.zeros(len(rows), width, dtype=torch.long)
-    for row, own in enumerate(rows):
-        ids[row, : len(own)] = torch.tensor(own)
-    return Sequence(ids, torch.tensor([len(own) for own in rows]))
-
-
 def batch(rows: list[int]) -> Batch:
-    own = [CANDIDATES[row] for row in rows]
-    return Batch(
-        padded([SOURCES[row] for row in rows], 16),
-        None,
-        torch.tensor(rows),
-        torch.zeros(len(rows), dtype=torch.bool),
-        candidates=padded(own, max(map(len, own))),
-    )
+    return pair_batch([SOURCES[row] for row in rows], numbers=rows, candidates=[CANDIDATES[row] for row in rows])
 
 
 def found(model: Translator, rows: list[int]) -> dict[int, list[Hypothesis]]:

@@ -9,10 +9,12 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.models.registry import build
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Symbols
 from anaphora.search.beam import beam
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.scoring import score
+
+from ..batches import pair_batch
 
 SIZE = 11
 SOURCE, TARGET = Symbols(9, 0, 1, 2, 3), Symbols(SIZE, 0, 1, 2, 3)
@@ -29,22 +31,11 @@ def translator(seed: int, **tables: Any) -> Any:
     return model.eval()
 
 
-def batch(sources: list[list[int]], targets: list[list[int]] | None = None) -> Batch:
-    def padded(rows: list[list[int]]) -> Sequence:
-        ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
-        for row, units in zip(ids, rows, strict=True):
-            row[: len(units)] = torch.tensor(units)
-        return Sequence(ids, torch.tensor([len(row) for row in rows]))
-
-    none = torch.zeros(len(sources), dtype=torch.bool)
-    return Batch(padded(sources), padded(targets) if targets else None, torch.arange(len(sources)), none)
-
-
 SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
 
 
 def first_step(stepper: Any, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
-    memory, state = stepper.start(batch(sources))
+    memory, state = stepper.start(pair_batch(sources))
     step = stepper.advance(memory, state, torch.full((len(sources),), stepper.bos))
     return step.log_probs_NV, step.weights_NS
 
@@ -69,8 +60,8 @@ def test_a_model_beside_itself_is_itself(mean: Mean) -> None:
     alone = translator(1).stepper()
     twice = Ensemble([alone, alone], mean)
     for one, other in zip(
-        beam(alone, batch(SOURCES), size=3, max_length=9),
-        beam(twice, batch(SOURCES), size=3, max_length=9),
+        beam(alone, pair_batch(SOURCES), size=3, max_length=9),
+        beam(twice, pair_batch(SOURCES), size=3, max_length=9),
         strict=True,
     ):
         assert [found.ids for found in one] == [found.ids for found in other]
@@ -82,19 +73,19 @@ def test_a_model_beside_itself_is_itself(mean: Mean) -> None:
 @BOTH_MEANS
 def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found(mean: Mean) -> None:
     together = Ensemble([translator(seed).stepper() for seed in (4, 5)], mean)
-    found = beam(together, batch(SOURCES), size=4, max_length=8)
+    found = beam(together, pair_batch(SOURCES), size=4, max_length=8)
     for source, hypotheses in zip(SOURCES, found, strict=True):
-        [alone] = beam(together, batch([source]), size=4, max_length=8)
+        [alone] = beam(together, pair_batch([source]), size=4, max_length=8)
         assert alone == hypotheses
         for hypothesis in hypotheses:
             ids = [*hypothesis.ids, *([TARGET.eos] if hypothesis.finished else [])]
-            [given] = score(together, batch([source], [ids]))
+            [given] = score(together, pair_batch([source], [ids]))
             assert given.score == pytest.approx(hypothesis.score, rel=1e-12)
 
 
 def test_the_geometric_score_of_an_output_is_the_mean_of_its_scores() -> None:
     members = [translator(seed).stepper() for seed in (1, 2)]
-    given = batch(SOURCES[:1], [[5, 6, 3]])
+    given = pair_batch(SOURCES[:1], [[5, 6, 3]])
     each = [score(member, given)[0].score for member in members]
     assert score(Ensemble(members, "geometric"), given)[0].score == pytest.approx(sum(each) / 2, rel=1e-6)
     # and the mean of probabilities is never below that of their logarithms
