@@ -3,6 +3,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from anaphora.errors import RunError
 from anaphora.run import Run
@@ -29,6 +30,14 @@ def test_a_run_is_described_by_its_best_checkpoint(run: Run) -> None:
     ]
     assert all(one.bytes > 100 for one in found.checkpoints)
     assert json.loads(json.dumps(found.json()))["total_parameters"] == 9
+
+
+def test_what_was_counted_is_no_parameter(tmp_path: Path) -> None:
+    made = Run.create(tmp_path / "run", {"task": "language-model"}, {}, {})
+    weights = {"output.weight": torch.zeros(7, 2), "output.counts.observed": torch.zeros(7, dtype=torch.int64)}
+    made.save(1, weights, {}, {})
+    found = about(made.path)
+    assert found.parameters == {"output": 14} and found.total_parameters == 14
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"])

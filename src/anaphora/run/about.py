@@ -116,10 +116,12 @@ def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:
 
 
 def _parameters(checkpoint: Checkpoint) -> Mapping[str, int]:
-    counted: Counter[str] = Counter()
+    """The size of every part; whole numbers, which say what was counted or where something stands, are no weights."""
+    sizes: Counter[str] = Counter()
     for name, tensor in checkpoint.model.items():
-        counted[name.partition(".")[0]] += tensor.numel()
-    return dict(counted)
+        if tensor.is_floating_point():
+            sizes[name.partition(".")[0]] += tensor.numel()
+    return dict(sizes)
 
 
 def _data_of(fingerprints: Mapping[str, str]) -> Mapping[str, str]:
