@@ -82,6 +82,13 @@ class Loss:
 
     sum: Tensor
     count: int
+    penalty: Tensor | None = None
+    """What training minimises beside the sum and nobody is told as a loss, a scalar; None for nothing."""
+
+    @property
+    def minimised(self) -> Tensor:
+        """What training minimises, before it is reduced."""
+        return self.sum if self.penalty is None else self.sum + self.penalty
 
 
 class Model(Protocol):

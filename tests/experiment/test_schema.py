@@ -97,6 +97,12 @@ def test_a_rate_never_follows_the_length_of_a_window_twice(reduction: str) -> No
     assert complaint(LANGUAGE_MODEL, *settings).endswith(f"'{reduction}' does so already: set it to 'mean_per_token'.")
 
 
+def test_changes_cost_nothing_where_no_step_follows_another() -> None:
+    settings = ["recurrence.change_penalty=1", "data.steps=1"]
+    assert "data.steps = 1 cuts between any two" in complaint(LANGUAGE_MODEL, *settings)
+    read_experiment(LANGUAGE_MODEL, "x", [settings[0], "data.steps=2"])
+
+
 def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None:
     recipe = TRANSLATE + '[data]\ncorpus = "multi30k"\ntest = "test_2016_flickr"\nsource = "en"\ntarget = "de"\n'
     experiment = read_experiment(recipe, "x", ["data.longest=7"], data=[Path("mine"), Path("more.tsv")], target="cs")

@@ -55,17 +55,17 @@ def test_the_loss_is_that_of_the_words_and_the_cost_of_looking_elsewhere(query: 
     assert guided.links_BTS is not None and guided.targets is not None
     together, alone = model(guided)[0], model(batch(links=False))[0]
     links_TBS = guided.links_BTS.double().transpose(0, 1)
-    assert_close(together.sum, alone.sum + 0.7 * naive.guidance(weights_of(model), links_TBS))
-    assert together.count == alone.count
+    assert_close(together.minimised, alone.sum + 0.7 * naive.guidance(weights_of(model), links_TBS))
+    assert together.sum == alone.sum and together.count == alone.count
     doubled = replace(guided, targets=replace(guided.targets, weights_B=torch.tensor([2.0, 2.0])))
-    assert_close(model(doubled)[0].sum, 2 * together.sum)
+    assert_close(model(doubled)[0].minimised, 2 * together.minimised)
 
 
 @pytest.mark.parametrize(("query", "context"), TOPOLOGIES)
 def test_the_gradient_is_that_of_finite_differences_along_any_direction(query: str, context: str) -> None:
     model, generator = translator(query, context), torch.Generator().manual_seed(5)
     weights = list(model.parameters())
-    gradients = torch.autograd.grad(model(batch())[0].sum, weights)
+    gradients = torch.autograd.grad(model(batch())[0].minimised, weights)
     for _ in range(4):
         steps = [1e-6 * torch.randn(weight.shape, generator=generator, dtype=torch.float64) for weight in weights]
         ends = []
@@ -73,7 +73,7 @@ def test_the_gradient_is_that_of_finite_differences_along_any_direction(query: s
             for times in (1, -2):
                 for weight, step in zip(weights, steps, strict=True):
                     weight += times * step
-                ends.append(model(batch())[0].sum)
+                ends.append(model(batch())[0].minimised)
             for weight, step in zip(weights, steps, strict=True):
                 weight += step
         along = sum((step * gradient).sum() for step, gradient in zip(steps, gradients, strict=True))
@@ -93,7 +93,7 @@ def test_steps_along_the_gradient_lead_attention_to_the_links() -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     for _ in range(40):
         optimizer.zero_grad()
-        model(batch())[0].sum.backward()
+        model(batch())[0].minimised.backward()
         optimizer.step()
     a_TBS = weights_of(model)
     assert min(a_TBS[0, 0, 1], a_TBS[0, 1, 0]) > 0.9 and a_TBS[1, 0, [0, 2]].min() > 0.4

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError
+from anaphora.kernels import naive
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.registry import build, kind_of
 from anaphora.nn.randomness import draws
@@ -103,6 +104,46 @@ def test_truncation_by_windows_keeps_the_loss_and_shortens_the_gradient(dropout:
         torch.testing.assert_close(loss, whole[0])
         distances.append(sum((a - b).norm() for a, b in zip(short, whole[1:], strict=True)).item())
     assert 0 < distances[0] < distances[1] < distances[2]
+
+
+@pytest.mark.parametrize("dropout", DROPOUTS)
+@pytest.mark.parametrize("residual", [False, True])
+def test_what_states_cost_is_that_of_the_dropped_ones_size_and_of_the_others_change(
+    dropout: Any, residual: bool
+) -> None:
+    options = {"size": 8, "layers": 2, "dropout": dropout, "residual": residual, "size_penalty": 0.7}
+    model = make(recurrence=options | {"change_penalty": 0.3}).double()
+    ids, ones = torch.randint(4, 17, (3, 8), generator=torch.Generator().manual_seed(1)), torch.ones(3)
+    with draws(1, 1):
+        loss, _ = model(window(ids, False))
+    with draws(1, 1):
+        x_TBD = model.embedding.vectors(ids[:, :-1].T)
+        outputs, state = model.recurrence(x_TBD, torch.full((3,), 7))
+    torch.testing.assert_close(outputs["undropped"][-1], state["layer1.h"])
+    expected = 0.7 * naive.size_penalty(outputs["h"], 7 * ones, ones)
+    expected += 0.3 * naive.change_penalty(outputs["undropped"], 7 * ones, ones)
+    torch.testing.assert_close(loss.penalty, expected)
+    torch.testing.assert_close(loss.minimised, loss.sum + expected)
+    plain = make(recurrence={"size": 8, "layers": 2, "dropout": dropout, "residual": residual}).double()
+    with draws(1, 1):
+        assert torch.equal(plain(window(ids, False))[0].sum, loss.sum)
+    assert model.eval()(window(ids, False))[0].penalty is None
+
+
+@pytest.mark.parametrize("dropout", DROPOUTS)
+def test_what_states_cost_is_differentiated_through_windows_as_through_chunks(dropout: Any) -> None:
+    ids = torch.randint(4, 17, (3, 8), generator=torch.Generator().manual_seed(1))
+    found = []
+    for truncation in "chunk", {"kind": "window", "steps": 6}:
+        options = {"size": 8, "layers": 2, "dropout": dropout, "size_penalty": 0.7, "change_penalty": 0.3}
+        model = make(recurrence=options | {"truncation": truncation}).double()
+        with draws(1, 1):
+            penalty = model(window(ids, False))[0].penalty
+        assert penalty is not None
+        weights = list(model.recurrence.parameters())
+        found.append([penalty, *torch.autograd.grad(penalty, weights)])
+    torch.testing.assert_close(found[0], found[1], rtol=1e-10, atol=1e-10)
+    assert all(gradient.any() for gradient in found[0])
 
 
 def test_a_window_needs_its_steps() -> None:

@@ -207,6 +207,15 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
             )
         return self
 
+    @model_validator(mode="after")
+    def _there_are_changes(self) -> Self:
+        if self.recurrence.change_penalty and self.reads == "stream" and self.data.steps == 1:
+            raise ValueError(
+                "recurrence.change_penalty is for changes from step to step, but data.steps = 1 cuts between any two: "
+                "leave it out, or take longer steps."
+            )
+        return self
+
 
 class WindowExperiment(WindowModelConfig, LanguageModelExperiment):
     """A language model that sees a fixed number of symbols."""

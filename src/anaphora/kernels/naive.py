@@ -135,6 +135,17 @@ def guidance(weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
     return -(links_TBS[linked] * torch.log(weights_TBS[linked])).sum()
 
 
+def size_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Tensor:
+    """sum_b w_b sum_t |s_t|^2 / H (Merity et al. 2018, section 4.6)."""
+    rows = [states_TBH[: int(length), b] for b, length in enumerate(lengths_B)]
+    return torch.stack([w * (s_TH**2).mean(1).sum() for w, s_TH in zip(weights_B, rows, strict=True)]).sum()
+
+
+def change_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Tensor:
+    """The same of s_t - s_{t-1}."""
+    return size_penalty(states_TBH[1:] - states_TBH[:-1], lengths_B - 1, weights_B)
+
+
 def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) -> Tensor:
     """o_t, of those terms that there are weights for, side by side."""
     if readout == "none":

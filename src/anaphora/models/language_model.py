@@ -5,6 +5,8 @@ first, stands for ``<s>``. A model of sentences begins every line anew, behind `
 """
 
 from collections import abc
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import torch
@@ -12,6 +14,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
+from anaphora.kernels.penalty import change_penalty, size_penalty
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
@@ -42,6 +45,11 @@ class RecurrenceConfig(RecurrentConfig):
 
     truncation: Annotated[Chunk | Window, Field(discriminator="kind"), by_kind] = Chunk()
     """Where backpropagation through time stops."""
+    size_penalty: float = Field(0.0, ge=0)
+    """alpha: what the mean square of the top layer's outputs costs in training, what dropout left of them (Merity et
+    al. 2018, section 4.6); no part of the loss that is shown."""
+    change_penalty: float = Field(0.0, ge=0)
+    """beta: what the mean square of the change of the top layer's outputs from step to step costs, before dropout."""
 
 
 class LanguageModelConfig(Config):
@@ -72,7 +80,8 @@ class LanguageModel(nn.Module):
         self.config, self.symbols = config, text
         self.embedding = embedding_of(config.embedding, text, words, "text")
         table = self.embedding if isinstance(self.embedding, Embedding) else None
-        self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence")
+        changes = config.recurrence.change_penalty > 0
+        self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence", undropped=changes)
         self.output = config.output.build(table, config.recurrence.size, text.size)
 
     def initialise(self, seed: int) -> None:
@@ -86,8 +95,19 @@ class LanguageModel(nn.Module):
 
         Of sentences nothing is carried.
         """
-        states_TBH, targets, after = self._read(batch, carry)
-        return self.output.loss(states_TBH, targets), after
+        outputs, targets, after = self._read(batch, carry)
+        loss = self.output.loss(outputs["h"], targets)
+        return (self._penalised(loss, outputs, targets) if self.training else loss), after
+
+    def _penalised(self, loss: Loss, outputs: Mapping[str, Tensor], targets: Sequence) -> Loss:
+        """The loss, and what the states cost beside it."""
+        config, rows = self.config.recurrence, (targets.lengths_B, targets.weights_B)
+        costs = []
+        if config.size_penalty:
+            costs.append(config.size_penalty * size_penalty(outputs["h"], *rows))
+        if config.change_penalty:
+            costs.append(config.change_penalty * change_penalty(outputs["undropped"], *rows))
+        return replace(loss, penalty=torch.stack(costs).sum()) if costs else loss
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
         """What each target of a window costs: see ``protocols.TextModel``."""
@@ -95,11 +115,12 @@ class LanguageModel(nn.Module):
 
     def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
         """The same, with the states: see ``protocols.StateModel``."""
-        states_TBH, targets, after = self._read(batch, carry)
+        outputs, targets, after = self._read(batch, carry)
+        states_TBH = outputs["h"]
         return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, targets), after
 
-    def _read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Sequence, Carry]:
-        """The states to predict from, what is to be predicted, and the state for the next window."""
+    def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Sequence, Carry]:
+        """The states to predict from as "h", what is to be predicted, and the state for the next window."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         first = None
@@ -111,8 +132,8 @@ class LanguageModel(nn.Module):
         back = truncation.steps if isinstance(truncation, Window) else None
         scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first, back)
         if self.config.reads == "sentences":
-            return scanned.outputs["h"], batch.targets, {}
-        return scanned.outputs["h"], batch.targets, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
+            return scanned.outputs, batch.targets, {}
+        return scanned.outputs, batch.targets, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
 
     def stepper(self) -> "LanguageModelStepper":
         """The model one symbol at a time; puts it into evaluation mode."""

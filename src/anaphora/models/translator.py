@@ -6,6 +6,7 @@ recipe ``bilstm-attention``; the options lead from there to the systems of Bahda
 (2014).
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -95,7 +96,7 @@ class Translator(nn.Module):
             layer.initialise(start, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of the targets given the inputs, that of attention added where it is guided; nothing is carried."""
+        """The loss of the targets given the inputs, with that of attention where it is guided; nothing is carried."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         memory, first = self.encode(batch)
@@ -110,12 +111,13 @@ class Translator(nn.Module):
         return loss if batch.links_BTS is None else self._guided(loss, weights_TBS, batch), {}
 
     def _guided(self, loss: Loss, weights_TBS: Tensor, batch: Batch) -> Loss:
-        """The loss with the cost of looking elsewhere than the links of the batch say."""
+        """The loss, and the cost of looking elsewhere than the links of the batch say."""
         assert batch.links_BTS is not None and batch.targets is not None and not isinstance(self.config.guide, NoGuide)
         links_BTS, rows_B = batch.links_BTS, batch.targets.weights_B
         if rows_B is not None:
             links_BTS = links_BTS * rows_B[:, None, None]
-        return Loss(loss.sum + self.config.guide.weight * guidance(weights_TBS, links_BTS.transpose(0, 1)), loss.count)
+        elsewhere = self.config.guide.weight * guidance(weights_TBS, links_BTS.transpose(0, 1))
+        return replace(loss, penalty=elsewhere)
 
     def encode(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The memory that the decoder looks at, and its first state."""

@@ -194,8 +194,10 @@ class Layers:
 class Stack(nn.Module):
     """Recurrent layers; the carried state has one tensor for each field of each layer, ``layer0.h``."""
 
-    def __init__(self, config: RecurrentConfig, width: int, name: str) -> None:
+    def __init__(self, config: RecurrentConfig, width: int, name: str, undropped: bool = False) -> None:
         """``width`` of the inputs; ``name`` tells its dropout masks apart from those of others.
+
+        With ``undropped`` it also gives what the top unit puts out before dropout and residual sum, in training.
 
         Raises:
             ConfigError: the options do not go together.
@@ -203,6 +205,7 @@ class Stack(nn.Module):
         super().__init__()
         self.config = config
         self.name = name
+        self._undropped = undropped
         self._layers = Layers(config)
         self.weights = Weights(self._layers.matrices(width))
         self._plain, self._training = self._program(training=False), self._program(training=True)
@@ -210,7 +213,8 @@ class Stack(nn.Module):
     def _program(self, training: bool) -> Program:
         """One step of the stack; ``training`` with dropout behind every layer."""
         parts, top = self._layers.parts((), training, masked=self.config.layers)
-        return Program(tuple(parts), (top,))
+        beside = [f"layer{self.config.layers - 1}.h"] if training and self._undropped else []
+        return Program(tuple(parts), tuple(dict.fromkeys([top, *beside])))
 
     def zeros(self, sentences: int) -> dict[str, Tensor]:
         """The state before anything was read."""
@@ -224,7 +228,7 @@ class Stack(nn.Module):
         first: Mapping[str, Tensor] | None = None,
         back: int | None = None,
     ) -> Scanned:
-        """The outputs of the top layer (T x B x H) and the state at the end of each row.
+        """The outputs of the top layer as "h" (T x B x H), and the state at the end of each row.
 
         ``first`` is zero and ``back``, the steps that each step's gradient goes back over, all of them if not given.
         """
@@ -237,7 +241,10 @@ class Stack(nn.Module):
             inputs, memory = inputs | masks.inputs, masks.memory
         back = x_TBD.shape[0] if back is None else back
         scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back)
-        return Scanned({"h": scanned.outputs[program.returns[0]]}, scanned.state)
+        outputs = {"h": scanned.outputs[program.returns[0]]}
+        if self.training and self._undropped:
+            outputs["undropped"] = scanned.outputs[program.returns[-1]]
+        return Scanned(outputs, scanned.state)
 
     def advance(self, x_XBD: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """One step: the output of the top layer, and the new state."""

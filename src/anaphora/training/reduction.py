@@ -30,7 +30,7 @@ def weighted(batch: Batch, reduction: Reduction) -> Batch:
 
 def reduced(loss: Loss, rows: int, reduction: Reduction) -> Tensor:
     """The number to minimise, from the loss of a ``weighted`` batch of so many rows."""
-    return loss.sum / {"sum": 1, "mean_per_token": loss.count}.get(reduction, rows)
+    return loss.minimised / {"sum": 1, "mean_per_token": loss.count}.get(reduction, rows)
 
 
 def per_prediction(loss: Loss, rows: int, reduction: Reduction) -> float:
