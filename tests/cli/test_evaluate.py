@@ -70,13 +70,15 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
         ["--neural-cache", "100"],
         ["--neural-cache", "units=50,theta=0.5,weight=0.1"],
         ["--dynamic", "0.1"],
+        ["--dynamic", "rule=rms,rate=0.05,epsilon=2"],
     ):
         assert main([*command, *options, "--json"]) == 0
         [figures] = json.loads(capsys.readouterr().out)["parts"].values()
         found[figures["adaptation"]] = figures
     plain = found.pop("")
-    assert "neural cache of 50 units, theta 0.5, weight 0.1000" in found and len(found) == 3
+    assert "neural cache of 50 units, theta 0.5, weight 0.1000" in found and len(found) == 4
     assert "dynamic evaluation by 20 predictions, rate 0.1" in found
+    assert "dynamic evaluation by 20 predictions, rate 0.05, scaled by gradients in training, epsilon 2" in found
     assert all(one["perplexity"] < plain["perplexity"] for one in found.values())
     assert all(one["sentence_perplexity"] == plain["sentence_perplexity"] for one in found.values())
     assert [path.read_bytes() for path in sorted(run.rglob("*.safetensors"))] == weights
@@ -84,6 +86,7 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
     for options, said in (
         (["--dynamic", "0.1", "--neural-cache", "9"], "keep one of them"),
         (["--dynamic", "rat=0.1"], "Did you mean 'rate'?"),
+        (["--dynamic", "rate=0.1,epsilon=2"], "leave it out, or set the rule"),
         (["--neural-cache", "many"], "units should be a whole number, but is 'many'"),
     ):
         assert main([*command, *options]) == 2

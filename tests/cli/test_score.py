@@ -46,6 +46,37 @@ def test_a_count_model_is_made_scored_resumed_and_described(
     assert main(["check", str(tmp_path / "counted.toml"), "--data", str(toy_book)]) == 0
 
 
+def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_from_it(
+    toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, text = tmp_path / "run", tmp_path / "text"
+    text.write_text("".join(toy_book.read_text().splitlines(keepends=True)[:6]) + "\n")
+    assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(run)]) == 0
+    for option in ["--neural-cache", "100"], ["--dynamic", "rule=rms,rate=0.05"]:
+        capsys.readouterr()
+        assert main(["score", str(run), str(text), *option, "--json"]) == 0
+        shown = capsys.readouterr()
+        lines = [json.loads(line) for line in shown.out.splitlines()]
+        assert main(["evaluate", str(run), "--text", str(text), *option, "--no-keep", "--json"]) == 0
+        [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+        assert sum(one["log10"] for one in lines) * math.log(10) == pytest.approx(-figures["nats"])
+        assert sum(one["units"] for one in lines) == figures["tokens"] and len(lines) == 7
+        assert f"; {figures['adaptation']}." in shown.err
+
+
+def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(
+    counted: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arpa = tmp_path / "counted.arpa"
+    assert main(["export", str(counted), "--to", "arpa", "--output", str(arpa)]) == 0
+    for model in counted, arpa:
+        for option in ["--neural-cache", "9"], ["--dynamic", "0.1"]:
+            assert main(["score", str(model), str(toy_book), *option]) == 2
+            assert "need one network" in capsys.readouterr().err
+    assert main(["score", str(counted), str(toy_book), "--dynamic", "0.1", "--neural-cache", "9"]) == 2
+    assert "keep one of them" in capsys.readouterr().err
+
+
 def test_a_count_model_starts_from_no_other_run(
     counted: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,6 +94,8 @@ def test_pairs_are_scored_by_a_translator(
     assert main(["score", str(run), str(pairs)]) == 0
     first, second = map(float, capsys.readouterr().out.split())
     assert first < 0 and second < 0 and not math.isclose(first, second)
+    assert main(["score", str(run), str(pairs), "--dynamic", "0.1"]) == 2
+    assert "are for language models" in capsys.readouterr().err
     pairs.write_text("adf\tfda\nbeg\n")
     assert main(["score", str(run), str(pairs)]) == 2
     assert "line 2 has 1 column(s)" in capsys.readouterr().err

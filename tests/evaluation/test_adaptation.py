@@ -9,9 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.errors import ConfigError
-from anaphora.evaluation import dynamic, neural_cache
-from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, fitted_adaptation
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation import dynamic, gradient_sizes, neural_cache
+from anaphora.evaluation.adaptation import Adaptation, Scaled, Static, adapted_log_probs, fitted_adaptation
 from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.neural_cache import NeuralCache
 from anaphora.evaluation.windows import rows_of_text
@@ -25,6 +25,8 @@ NETWORKS = {
 }
 DRAW = random.Random(4)
 TEXT = [DRAW.randrange(3, SIZE) for _ in range(40)] * 2
+LONG = [DRAW.randrange(3, SIZE) for _ in range(32 * 17)]
+Tensors = tuple[torch.Tensor, ...]
 
 
 def make(kind: str = "recurrent") -> Any:
@@ -75,55 +77,126 @@ def test_a_neural_cache_says_what_its_equations_say(kind: str, units: int, theta
 
 def test_what_a_neural_cache_leaves_open_is_fitted_and_helps_where_a_text_repeats_itself() -> None:
     model = make()
-    chosen = fitted_adaptation(model, iter(TEXT), 3, NeuralCache(units=60))
+    chosen = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(units=60))
     assert isinstance(chosen, NeuralCache)
     assert chosen.theta in neural_cache.THETAS and 0 < chosen.weight < 1
     assert float(log_probs(model, TEXT, chosen).sum()) > float(log_probs(model, TEXT, Static()).sum())
     given = NeuralCache(units=60, theta=0.4, weight=0.2)
-    assert fitted_adaptation(model, iter(TEXT), 3, given) == given
-    half = fitted_adaptation(model, iter(TEXT), 3, NeuralCache(units=60, theta=0.4))
+    assert fitted_adaptation(model, iter(TEXT), (), 3, given) == given
+    half = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(units=60, theta=0.4))
     assert cast(NeuralCache, half).theta == 0.4
 
 
+def learnt_by_hand(model: Any, ids: list[int], options: Dynamic, sizes: Tensors) -> torch.Tensor:
+    """ln p of every unit, the weights moved behind each segment as the paper says, one by one; ``model`` is changed."""
+    weights = [weight for weight in model.parameters() if weight.numel()]
+    trained = [weight.detach().clone() for weight in weights]
+    mean = float(torch.cat([size.flatten() for size in sizes]).mean()) if sizes else 0.0
+    found, carry = [], None
+    for place in range(0, len(ids), options.steps):
+        segment = torch.tensor([([3, *ids])[place : place + options.steps + 1]])
+        window = rows_of_text(segment, torch.tensor([place > 0]))
+        found.append(model.target_log_probs(window, carry)[0][0].detach())
+        loss, carry = model(window, carry)
+        gradients = torch.autograd.grad(loss.sum, weights)
+        with torch.no_grad():
+            for number, (weight, gradient, before) in enumerate(zip(weights, gradients, trained, strict=True)):
+                scale, back = torch.ones_like(weight), torch.ones_like(weight)
+                if sizes:
+                    scale = sizes[number] + options.epsilon * mean
+                    back = (sizes[number] / mean).clamp(max=1 / options.decay)
+                weight += -options.rate * gradient / scale + options.decay * back * (before - weight)
+    return torch.cat(found)
+
+
+def sizes_by_hand(model: Any, ids: list[int], steps: int) -> Tensors:
+    """The root of the mean squared gradient of every weight, over the segments of one row."""
+    weights, carry = [weight for weight in model.parameters() if weight.numel()], None
+    squares: list[list[torch.Tensor]] = [[] for _ in weights]
+    for place in range(0, len(ids) - steps + 1, steps):
+        window = rows_of_text(torch.tensor([([3, *ids])[place : place + steps + 1]]), torch.tensor([place > 0]))
+        loss, carry = model(window, carry)
+        for some, gradient in zip(squares, torch.autograd.grad(loss.sum, weights), strict=True):
+            some.append(gradient**2)
+    return tuple(torch.stack(some).mean(0).sqrt() for some in squares)
+
+
 @pytest.mark.parametrize("kind", list(NETWORKS))
-def test_a_segment_is_predicted_with_what_was_learnt_from_those_before_it(kind: str) -> None:
+@pytest.mark.parametrize("rule", ["sgd", "rms"])
+@settings(max_examples=3)
+@given(steps=st.integers(1, 12), decay=st.sampled_from([0.01, 0.4, 1.0]), epsilon=st.sampled_from([0.1, 3.0]))
+def test_weights_move_as_the_equations_say(kind: str, rule: str, steps: int, decay: float, epsilon: float) -> None:
     model = make(kind)
     before = deepcopy(model.state_dict())
-    found = log_probs(model, TEXT[:8], Dynamic(rate=0.1, steps=4))
-    first, second = (
-        rows_of_text(torch.tensor([ids]), torch.tensor([goes_on]))
-        for ids, goes_on in (([3, *TEXT[:4]], False), (TEXT[3:8], True))
-    )
-    loss, carry = model(first)
-    weights = [weight for weight in model.parameters() if weight.numel()]
-    assert found[:4].sum().item() == pytest.approx(-loss.sum.item(), rel=1e-5)
+    options = Dynamic(rate=0.1, steps=steps, decay=decay)
+    adaptation, sizes = cast(Adaptation, options), Tensors()
+    if rule == "rms":
+        options = Dynamic(rule="rms", rate=0.01, steps=steps, decay=decay, epsilon=epsilon)
+        adaptation = fitted_adaptation(model, iter(()), iter(TEXT[:50]), 3, options)
+        assert isinstance(adaptation, Scaled) and adaptation.dynamic == options
+        sizes = adaptation.sizes
+    found = log_probs(model, TEXT[:30], adaptation)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, before[name])  # evaluation changed nothing
-    gradients = torch.autograd.grad(loss.sum, weights)
-    with torch.no_grad():
-        for weight, gradient in zip(weights, gradients, strict=True):
-            weight -= 0.1 * gradient
-        expected, _ = model.target_log_probs(second, carry)
-    torch.testing.assert_close(found[4:], expected[0])
+    torch.testing.assert_close(found, learnt_by_hand(model, TEXT[:30], options, sizes), rtol=1e-4, atol=1e-5)
 
 
-def test_a_rate_of_nothing_or_a_decay_of_all_learns_nothing_and_a_good_rate_does(
+@pytest.mark.parametrize("kind", list(NETWORKS))
+@pytest.mark.parametrize(("units", "steps"), [(40, 7), (7, 7), (8, 7), (12, 1)])
+def test_the_sizes_of_gradients_are_those_over_all_segments(
+    kind: str, units: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make(kind)
+    monkeypatch.setattr(gradient_sizes, "ROWS", 1)
+    found = gradient_sizes.gradient_sizes(model, iter(TEXT[:units]), 3, steps)
+    torch.testing.assert_close(found, sizes_by_hand(model, TEXT[:units], steps))
+
+
+def test_segments_side_by_side_are_those_of_equal_stretches() -> None:
+    model, steps = make(), 5
+    weights = gradient_sizes.weights_of(model)
+    squares = [torch.zeros_like(weight) for weight in weights]
+    carry = None
+    for first in 0, 5, 10:  # 32 rows of 17 units each, of which three segments are whole
+        rows = torch.tensor([([3, *LONG])[17 * row + first :][: steps + 1] for row in range(32)])
+        loss, carry = model(rows_of_text(rows, torch.full((32,), first > 0)), carry)
+        for square, gradient in zip(squares, torch.autograd.grad(loss.sum, weights), strict=True):
+            square += gradient**2 / 96
+    found = gradient_sizes.gradient_sizes(model, iter(LONG), 3, steps)
+    torch.testing.assert_close(found, tuple(square.sqrt() for square in squares))
+
+
+def test_a_training_text_shorter_than_a_segment_gives_no_sizes() -> None:
+    with pytest.raises(DataError, match="7 predictions of the training text at least"):
+        fitted_adaptation(make(), iter(TEXT), iter(TEXT[:6]), 3, Dynamic(rule="rms", steps=7))
+
+
+def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dynamic, "RATES", (1e-9, 0.03, 1e9))
+    monkeypatch.setattr(dynamic, "RATES", {"sgd": (1e-9, 0.03, 1e9), "rms": (1e-9, 0.03, 1e9)})
     model, text = make(), TEXT
     plain = log_probs(model, text, Static())
-    for still in (Dynamic(rate=1e-30, steps=10), Dynamic(rate=0.1, steps=10, decay=1.0)):
-        torch.testing.assert_close(log_probs(model, text, still), plain, rtol=1e-5, atol=1e-6)
-    chosen = fitted_adaptation(model, iter(text), 3, Dynamic(steps=10))
-    assert isinstance(chosen, Dynamic) and chosen.rate == 0.03
-    assert float(log_probs(model, text, chosen).sum()) > float(plain.sum()) + 1
-    assert fitted_adaptation(model, iter(text), 3, chosen) == chosen
+    torch.testing.assert_close(log_probs(model, text, Dynamic(rate=1e-30, steps=10)), plain, rtol=1e-5, atol=1e-6)
+    for asked in Dynamic(steps=10), Dynamic(rule="rms", steps=10):
+        chosen = fitted_adaptation(model, iter(text), iter(text), 3, asked)
+        options = chosen.dynamic if isinstance(chosen, Scaled) else chosen
+        assert isinstance(options, Dynamic) and options.rate == 0.03 and str(chosen) == str(options)
+        assert float(log_probs(model, text, chosen).sum()) > float(plain.sum()) + 1
+        assert fitted_adaptation(model, iter(text), (), 3, chosen) == chosen
+
+
+def test_the_rule_rms_is_refused_before_anything_was_gathered_and_its_option_without_it() -> None:
+    with pytest.raises(ConfigError, match="which are not known yet"):
+        adapted_log_probs(make(), TEXT, 3, Dynamic(rule="rms", rate=0.1))
+    with pytest.raises(ConfigError, match="epsilon belongs to rule = 'rms'"):
+        Dynamic.parse({"epsilon": 2.0}, "--dynamic")
 
 
 @pytest.mark.parametrize("adaptation", [NeuralCache(), Dynamic()])
 def test_counts_have_no_states_and_no_gradient(adaptation: Adaptation) -> None:
     counts: Any = registry.build("language-model", {"model": "ngram"}, {"text": symbols_of(SIZE)}, "a test")
-    for call in (adapted_log_probs, fitted_adaptation):
-        with pytest.raises(ConfigError, match="need one network"):
-            call(counts, TEXT, 3, adaptation)
+    with pytest.raises(ConfigError, match="need one network"):
+        adapted_log_probs(counts, TEXT, 3, adaptation)
+    with pytest.raises(ConfigError, match="need one network"):
+        fitted_adaptation(counts, TEXT, (), 3, adaptation)

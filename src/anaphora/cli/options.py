@@ -41,8 +41,9 @@ DynamicOption = Annotated[
     str,
     typer.Option(
         "--dynamic",
-        metavar="RATE|rate=..,steps=..,decay=..",
-        help="Of a network: go on learning from the text at this rate, 0 for one that suits (Krause et al. 2018).",
+        metavar="RATE|rate=..,steps=..,decay=..,rule=..,epsilon=..",
+        help="Of a network: go on learning from the text at this rate, 0 for one that suits; with rule=rms at a rate "
+        "of its own for every weight (Krause et al. 2018).",
     ),
 ]
 LanguageModelRun = Annotated[

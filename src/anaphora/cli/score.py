@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anaphora.cli.opening import check_writable, given_lines, split_pairs
-from anaphora.cli.options import RunFolder, Threads, use_threads
+from anaphora.cli.options import (
+    DynamicOption,
+    NeuralCacheOption,
+    RunFolder,
+    Threads,
+    adaptation_of,
+    use_threads,
+)
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import RunError
 
 if TYPE_CHECKING:
+    from anaphora.evaluation.adaptation import Adaptation
     from anaphora.events import Report
     from anaphora.pipeline import LanguageModel, Translator
 
@@ -22,6 +30,7 @@ EXAMPLES = (
     "anaphora score runs/ptb sentences.txt",
     "echo 'the man walks' | anaphora score runs/ptb --json",
     "anaphora score runs/en-de pairs.tsv --output scores.txt",
+    "anaphora score runs/ptb-lstm text.txt --dynamic 0",
 )
 
 
@@ -32,12 +41,16 @@ def run(
     ] = "-",
     output: Annotated[Path | None, typer.Option(help="Write the scores here instead of printing them.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line instead of a number.")] = False,
+    neural_cache: NeuralCacheOption = "",
+    dynamic: DynamicOption = "",
     threads: Threads = 0,
 ) -> None:
-    """Print log10 p of every line, its end included, each line read by itself."""
+    """Print log10 p of every line, its end included, each by itself; or in their order where the model adapts."""
+    adaptation = adaptation_of(neural_cache, dynamic)
     check_writable(output)
     use_threads(threads)
 
+    from anaphora.experiment.adaptation import adapted_to_data, refuse_adaptation
     from anaphora.formats.lines import write_lines
     from anaphora.pipeline import Aligner, LanguageModel, load
 
@@ -46,9 +59,12 @@ def run(
         if isinstance(model, Aligner):
             raise RunError(f"{run_folder} is an aligner, which scores no text: see anaphora align.")
         lines = given_lines(file)
-        found = list(
-            _of_lines(model, lines, report) if isinstance(model, LanguageModel) else _of_pairs(model, lines, report)
-        )
+        if isinstance(model, LanguageModel):
+            adaptation = adapted_to_data(model, run_folder, adaptation, report)
+            found = list(_of_lines(model, lines, adaptation, report))
+        else:
+            refuse_adaptation(run_folder, adaptation)
+            found = list(_of_pairs(model, lines, report))
     printed = (json.dumps(one, ensure_ascii=False) if as_json else f"{one['log10']:.6f}" for one in found)
     if output is None:
         for line in printed:
@@ -59,12 +75,15 @@ def run(
     if units:
         say(
             f"{len(found):,} lines, log10 p {total:.4f} in all, perplexity {10 ** (-total / units):.3f} "
-            f"of {units:,} predictions, {sum(one['unknown'] for one in found):,} unknown."
+            f"of {units:,} predictions, {sum(one['unknown'] for one in found):,} unknown"
+            f"{'; ' + str(adaptation) if str(adaptation) else ''}."
         )
 
 
-def _of_lines(model: "LanguageModel", lines: list[str], report: "Report") -> Iterator[dict[str, Any]]:
-    for line in model.score_lines(lines, report=report):
+def _of_lines(
+    model: "LanguageModel", lines: list[str], adaptation: "Adaptation", report: "Report"
+) -> Iterator[dict[str, Any]]:
+    for line in model.score_lines(lines, adaptation, report=report):
         yield {"log10": line.log10, "units": line.units, "unknown": line.unknown, "perplexity": line.perplexity}
 
 

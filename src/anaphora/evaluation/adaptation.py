@@ -1,14 +1,15 @@
 """What a language model does with the text that it has predicted so far, beside carrying its state."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Literal, cast
+from dataclasses import dataclass
+from typing import Literal, cast
 
-from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.evaluation.dynamic import Dynamic, dynamic_log_probs, fitted_dynamic
+from anaphora.evaluation.gradient_sizes import gradient_sizes
 from anaphora.evaluation.neural_cache import NeuralCache, fitted_cache, neural_cache_log_probs
 from anaphora.evaluation.stream import stream_log_probs
 from anaphora.protocols import StateModel, TextModel
@@ -24,7 +25,20 @@ class Static(Config):
         return ""
 
 
-Adaptation = Annotated[Static | NeuralCache | Dynamic, Field(discriminator="kind")]
+@dataclass(frozen=True)
+class Scaled:
+    """Dynamic evaluation by the rule "rms", with what it needs to know of the training text."""
+
+    dynamic: Dynamic
+    """The options."""
+    sizes: tuple[Tensor, ...]
+    """See ``gradient_sizes.py``."""
+
+    def __str__(self) -> str:
+        return str(self.dynamic)
+
+
+Adaptation = Static | NeuralCache | Dynamic | Scaled
 
 
 def adapted_log_probs(
@@ -32,32 +46,51 @@ def adapted_log_probs(
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """The units of a text and ln p of each, some at a time; ``before`` stands in front of them.
 
-    Raises ConfigError for a model that cannot adapt so.
+    Raises ConfigError for a model that cannot adapt so, and for the rule "rms" where its sizes are not known.
     """
+    if isinstance(adaptation, Static):
+        return stream_log_probs(model, units, before)
+    network = network_of(model)
     if isinstance(adaptation, NeuralCache):
-        return neural_cache_log_probs(_network(model), units, before, adaptation)
-    if isinstance(adaptation, Dynamic):
-        return dynamic_log_probs(_network(model), units, before, adaptation)
-    return stream_log_probs(model, units, before)
+        return neural_cache_log_probs(network, units, before, adaptation)
+    if isinstance(adaptation, Scaled):
+        return dynamic_log_probs(network, units, before, adaptation.dynamic, adaptation.sizes)
+    if adaptation.rule == "rms":
+        raise ConfigError(
+            "The rule 'rms' scales by gradients in training, which are not known yet: have LanguageModel.adapted find "
+            "them first."
+        )
+    return dynamic_log_probs(network, units, before, adaptation)
 
 
-def fitted_adaptation(model: TextModel, units: Iterable[int], before: int, adaptation: Adaptation) -> Adaptation:
-    """The adaptation with the numbers that suit a text best, where they are not given; raises as above."""
+def fitted_adaptation(
+    model: TextModel, units: Iterable[int], trained_on: Iterable[int], before: int, adaptation: Adaptation
+) -> Adaptation:
+    """The adaptation with the numbers that suit a text best, where they are not given; raises as above.
+
+    What the rule "rms" scales by is found on the units that the model was ``trained_on``; nothing else reads them.
+    """
+    if is_fitted(adaptation):
+        return adaptation
+    network = network_of(model)
     if isinstance(adaptation, NeuralCache):
-        return fitted_cache(_network(model), units, before, adaptation)
-    if isinstance(adaptation, Dynamic):
-        return fitted_dynamic(_network(model), units, before, adaptation)
-    return adaptation
+        return fitted_cache(network, units, before, adaptation)
+    assert isinstance(adaptation, Dynamic)
+    if adaptation.rule == "sgd":
+        return fitted_dynamic(network, units, before, adaptation)
+    sizes = gradient_sizes(network, trained_on, before, adaptation.steps)
+    return Scaled(fitted_dynamic(network, units, before, adaptation, sizes), sizes)
 
 
 def is_fitted(adaptation: Adaptation) -> bool:
-    """Whether all numbers of an adaptation are given."""
+    """Whether nothing about an adaptation is left to be found."""
     if isinstance(adaptation, NeuralCache):
         return bool(adaptation.theta and adaptation.weight)
-    return not isinstance(adaptation, Dynamic) or bool(adaptation.rate)
+    return not isinstance(adaptation, Dynamic) or (adaptation.rule == "sgd" and adaptation.rate > 0)
 
 
-def _network(model: TextModel) -> StateModel:
+def network_of(model: TextModel) -> StateModel:
+    """The model, if it is one network; else ConfigError."""
     if not hasattr(model, "states_and_target_log_probs"):
         raise ConfigError(
             "A neural cache and dynamic evaluation need one network, but the model is counted or a mixture: leave them "

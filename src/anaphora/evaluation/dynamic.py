@@ -3,28 +3,34 @@
 The text is read in segments. Each is predicted with the weights W learnt so far, then these move down the gradient g of
 its summed loss, and back towards those of the trained network, W_0:
 
-    W  <-  W - rate g
-    W  <-  W + decay (W_0 - W)
+    W  <-  W - rate g / s + decay r (W_0 - W)
 
-(Mikolov et al. 2010; the decay, without their scaling of either line: Krause et al. 2018.) It all happens to a copy:
-neither the network nor its run changes.
+(Mikolov et al. 2010; the way back, and both scales: Krause, Kahembwe, Murray and Renals 2018.) By the rule "sgd" s and
+r are 1. By "rms" every weight has a scale of its own, from the size q of its gradients in training, the root of their
+mean square (``gradient_sizes.py``):
+
+    s = q + epsilon mean(q)        r = min(q / mean(q), 1 / decay)
+
+Both means are over all weights of the network. Told in units of it, one epsilon suits networks of all sizes; in the
+paper it is a number by itself. It all happens to a copy: neither the network nor its run changes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import islice
-from typing import Literal, cast
+from typing import Literal, Self, cast
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from anaphora.config import Config
+from anaphora.evaluation.gradient_sizes import weights_of
 from anaphora.evaluation.windows import windows
 from anaphora.protocols import Carry, TextModel
 
-RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
-"""What is tried where the rate is not given."""
+RATES = {"sgd": (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03), "rms": (0.0001, 0.0003, 0.0006, 0.001, 0.002, 0.004)}
+"""What is tried by each rule where the rate is not given."""
 
 TRIED_ON = 5_000
 """Predictions of the validation text that rates are tried on, at most."""
@@ -35,25 +41,39 @@ class Dynamic(Config):
 
     kind: Literal["dynamic"] = "dynamic"
     """The kind's name."""
+    rule: Literal["sgd", "rms"] = "sgd"
+    """Whether one rate holds for all weights, or every weight has a scale that is gathered on the training part."""
     rate: float = Field(0.0, ge=0)
     """How far a segment's gradient moves the weights; 0 takes what suits the validation part best."""
     steps: int = Field(20, ge=1)
     """Predictions of a segment."""
     decay: float = Field(0.0, ge=0, le=1)
     """How far the weights go back towards the trained ones after each segment."""
+    epsilon: float = Field(0.3, gt=0)
+    """Of the rule "rms": what is added to a weight's scale, in units of the mean scale."""
+
+    @model_validator(mode="after")
+    def _epsilon_has_a_use(self) -> Self:
+        if self.rule == "sgd" and "epsilon" in self.model_fields_set:
+            raise ValueError("epsilon belongs to rule = 'rms', but the rule is 'sgd': leave it out, or set the rule.")
+        return self
 
     def __str__(self) -> str:
         back = f", decay {self.decay:g}" if self.decay else ""
-        return f"dynamic evaluation by {self.steps} predictions, rate {self.rate:g}{back}"
+        scaled = f", scaled by gradients in training, epsilon {self.epsilon:g}" if self.rule == "rms" else ""
+        return f"dynamic evaluation by {self.steps} predictions, rate {self.rate:g}{back}{scaled}"
 
 
 def dynamic_log_probs(
-    model: TextModel, units: Iterable[int], before: int, dynamic: Dynamic
+    model: TextModel, units: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The units of a text and ln p of each before it was learnt from: as ``stream.stream_log_probs``."""
+    """The units of a text and ln p of each before it was learnt from: as ``stream.stream_log_probs``.
+
+    ``sizes`` are those of gradients in training, which the rule "rms" alone has (``gradient_sizes.gradient_sizes``).
+    """
     learning = deepcopy(cast(nn.Module, model)).eval()
-    weights: list[Tensor] = [weight for weight in learning.parameters() if weight.numel()]
-    trained = [weight.detach().clone() for weight in weights] if dynamic.decay else []
+    weights = weights_of(learning)
+    move = _Move(weights, dynamic, sizes)
     network, carry = cast(TextModel, learning), cast("Carry | None", None)
     for window in windows(units, before, dynamic.steps):
         assert window.targets is not None
@@ -62,19 +82,38 @@ def dynamic_log_probs(
         with torch.enable_grad():
             loss, carry = network(window, carry)
             gradients = torch.autograd.grad(loss.sum, weights)
-        with torch.no_grad():
-            torch._foreach_add_(weights, gradients, alpha=-dynamic.rate)
-            if trained:
-                torch._foreach_lerp_(weights, trained, dynamic.decay)
+        move(gradients)
         yield window.targets.ids_BT[0], log_probs_BT[0]
 
 
-def fitted_dynamic(model: TextModel, units: Iterable[int], before: int, dynamic: Dynamic) -> Dynamic:
+def fitted_dynamic(
+    model: TextModel, units: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
+) -> Dynamic:
     """The options with the rate under which the begin of a text is likeliest, where it is not given."""
     if dynamic.rate:
         return dynamic
     begin = list(islice(units, TRIED_ON))
-    tried = [dynamic.model_copy(update={"rate": rate}) for rate in RATES]
-    nats = [-sum(float(some.sum()) for _, some in dynamic_log_probs(model, begin, before, one)) for one in tried]
+    tried = [dynamic.model_copy(update={"rate": rate}) for rate in RATES[dynamic.rule]]
+    nats = [-sum(float(some.sum()) for _, some in dynamic_log_probs(model, begin, before, one, sizes)) for one in tried]
     # a rate that is too high ends in no number, which is never the least
     return min(zip(tried, nats, strict=True), key=lambda one: one[1] if one[1] == one[1] else torch.inf)[0]
+
+
+class _Move:
+    """The update of the weights."""
+
+    def __init__(self, weights: list[Tensor], dynamic: Dynamic, sizes: Sequence[Tensor]) -> None:
+        self._weights, self._dynamic = weights, dynamic
+        self._trained = [weight.detach().clone() for weight in weights] if dynamic.decay else []
+        mean = sum(float(size.sum(dtype=torch.float64)) for size in sizes) / sum(weight.numel() for weight in weights)
+        self._scales = [size + dynamic.epsilon * mean for size in sizes]
+        self._ways_back = [(size * (dynamic.decay / mean)).clamp(max=1) for size in sizes]
+
+    @torch.no_grad()
+    def __call__(self, gradients: tuple[Tensor, ...]) -> None:
+        """Back towards the trained weights, and down the gradient at those before."""
+        if self._trained:
+            torch._foreach_lerp_(self._weights, self._trained, self._ways_back or self._dynamic.decay)
+        if self._scales:
+            gradients = torch._foreach_div(gradients, self._scales)
+        torch._foreach_add_(self._weights, gradients, alpha=-self._dynamic.rate)

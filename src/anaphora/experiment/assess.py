@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, cast
 import anaphora
 from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError, RunError
-from anaphora.evaluation.adaptation import Adaptation, Static, is_fitted
+from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.bleu import METRICS, Condition
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
+from anaphora.experiment.adaptation import adapted_to_data, refuse_adaptation
 from anaphora.experiment.conduct import experiment_of
 from anaphora.experiment.language_model import language_model_parts
 from anaphora.experiment.schema import (
@@ -67,8 +68,7 @@ def assess(
     experiment = experiment_of(path)
     texts = _texts(path, experiment, pairs, text, report)
     if isinstance(experiment, TranslationExperiment):
-        if not isinstance(adaptation, Static):
-            raise ConfigError(f"{path} is a translator: a neural cache and dynamic evaluation are for language models.")
+        refuse_adaptation(path, adaptation)
         return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
     assert isinstance(experiment, LanguageModelExperiment)  # an aligner has no texts
     return _assess_text(path, experiment, texts, adaptation, keep, report)
@@ -203,9 +203,7 @@ def _assess_text(
     run = Run.open(path)
     which = run.load("best", report).which
     model = cast(LanguageModel, load(path, which))
-    if not is_fitted(adaptation):
-        report(Note("Fitting to the validation part ..."))
-        adaptation = model.adapted(language_model_parts(experiment, report).valid.lines(), adaptation)
+    adaptation = adapted_to_data(model, path, adaptation, report)
     results: Results = {part: model.evaluate(text, adaptation, report=report) for part, text in texts.items()}
     if keep:
         _keep(run, which, results, report)

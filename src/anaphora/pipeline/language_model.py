@@ -1,12 +1,13 @@
 """Texts continued, scored, and measured."""
 
+import math
 from collections import abc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, fitted_adaptation, is_fitted
+from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, fitted_adaptation, network_of
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
@@ -104,13 +105,26 @@ class LanguageModel(WordScores):
         aloud.close(text)
         return Generation(text, found.score, found.finished)
 
-    def adapted(self, lines: Iterable[str], adaptation: Adaptation) -> Adaptation:
-        """``adaptation`` with the numbers that suit a text best where they are not given; raises as ``evaluate``."""
-        if is_fitted(adaptation):
-            return adaptation
-        self._refuse_sentences(adaptation)
-        text = Reading(lines, self._coder)
-        return fitted_adaptation(self._model, text, self._coder.symbols.eos, adaptation)
+    def check(self, adaptation: Adaptation) -> None:
+        """Raise ConfigError where the model cannot adapt so."""
+        if isinstance(adaptation, Static):
+            return
+        if self._of_sentences:
+            raise ConfigError(
+                "A neural cache and dynamic evaluation use the text behind a line, but a model of sentences begins "
+                "every line anew: leave them out."
+            )
+        network_of(self._model)
+
+    def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
+        """``adaptation`` with the numbers under which ``lines`` are likeliest, where they are not given.
+
+        ``trained_on`` is the text of the training, which dynamic evaluation by the rule "rms" alone looks at. Raises
+        ConfigError for a model that cannot adapt so, DataError for too little text.
+        """
+        self.check(adaptation)
+        units, seen = (chain.from_iterable(map(self._line, some)) for some in (lines, trained_on))
+        return fitted_adaptation(self._model, units, seen, self._coder.symbols.eos, adaptation)
 
     def evaluate(
         self, lines: Iterable[str], adaptation: Adaptation = _STATIC, *, report: Report = silent
@@ -124,7 +138,7 @@ class LanguageModel(WordScores):
 
         Raises DataError for a text without lines, ConfigError for a model that cannot adapt so.
         """
-        self._refuse_sentences(adaptation)
+        self.check(adaptation)
         by_line, text = self._of_sentences, Reading(lines, self._coder)
         _, _, unk, bos, eos = self._coder.symbols
         nats = unknown_nats = sentence_nats = 0.0
@@ -145,11 +159,24 @@ class LanguageModel(WordScores):
         sentence_nats = nats if by_line else sentence_nats
         return Prediction(nats, tokens, unknown, text.size, unknown_nats, sentence_nats, not by_line, str(adaptation))
 
-    def score_lines(self, lines: abc.Sequence[str], *, report: Report = silent) -> list[LineScore]:
-        """The score of every line by itself, in their order; its neighbours do not change a bit of it."""
+    def score_lines(
+        self, lines: abc.Sequence[str], adaptation: Adaptation = _STATIC, *, report: Report = silent
+    ) -> list[LineScore]:
+        """The score of every line by itself, in their order; its neighbours do not change a bit of it.
+
+        With an ``adaptation`` they are running text, as in ``evaluate``: each is read behind those before it. Raises
+        ConfigError for a model that cannot adapt so.
+        """
         if isinstance(lines, str):
             raise TypeError("Several lines were expected, but one came: put it into a list, as in [line].")
-        rows = [[*self._coder.encode(line), self._coder.symbols.eos] for line in lines]
+        self.check(adaptation)
+        rows, unknown = [self._line(line) for line in lines], self._coder.symbols.unk
+        alone = isinstance(adaptation, Static)
+        nats = self._alone(rows, report) if alone else self._one_after_another(rows, adaptation, report)
+        return [LineScore(of_row / LN_10, len(row), row.count(unknown)) for of_row, row in zip(nats, rows, strict=True)]
+
+    def _alone(self, rows: abc.Sequence[list[int]], report: Report) -> list[float]:
+        """ln p of every row, nothing before it."""
         stepper, done = self._model.stepper(), 0
         nats = [0.0] * len(rows)
         for batch in by_length(rows, stepper.bos):
@@ -157,15 +184,22 @@ class LanguageModel(WordScores):
                 nats[number] = found.score
             done += len(batch.numbers_B)
             report(Progress("score", done, len(rows), "lines"))
-        unknown = self._coder.symbols.unk
-        return [LineScore(of_row / LN_10, len(row), row.count(unknown)) for of_row, row in zip(nats, rows, strict=True)]
+        return nats
 
-    def _refuse_sentences(self, adaptation: Adaptation) -> None:
-        if self._of_sentences and not isinstance(adaptation, Static):
-            raise ConfigError(
-                "A neural cache and dynamic evaluation use the text behind a line, but a model of sentences begins "
-                "every line anew: leave them out."
-            )
+    def _one_after_another(self, rows: abc.Sequence[list[int]], adaptation: Adaptation, report: Report) -> list[float]:
+        """ln p of every row behind those before it."""
+        total, found = sum(map(len, rows)), list[float]()
+        for _, log_probs_N in adapted_log_probs(
+            self._model, chain.from_iterable(rows), self._coder.symbols.eos, adaptation
+        ):
+            found += log_probs_N.tolist()
+            report(Progress("score", len(found), total, "tokens"))
+        rest = iter(found)
+        return [math.fsum(islice(rest, len(row))) for row in rows]
+
+    def _line(self, line: str) -> list[int]:
+        """The units of a line, and its end."""
+        return [*self._coder.encode(line), self._coder.symbols.eos]
 
     @property
     def _of_sentences(self) -> bool:

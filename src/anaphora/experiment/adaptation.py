@@ -1,0 +1,32 @@
+"""What a language model is to do with the text behind it, fitted to the data of its own run."""
+
+from pathlib import Path
+
+from anaphora.errors import ConfigError
+from anaphora.evaluation.adaptation import Adaptation, Static, is_fitted
+from anaphora.events import Note, Report
+from anaphora.experiment.conduct import experiment_of
+from anaphora.experiment.language_model import language_model_parts
+from anaphora.experiment.schema import LanguageModelExperiment
+from anaphora.pipeline import LanguageModel
+
+
+def adapted_to_data(model: LanguageModel, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:
+    """The adaptation of the model in ``path``, what it leaves open fitted to the run's validation and training parts.
+
+    Raises ConfigError for a model that cannot adapt so, and errors as for ``data.sources.text_parts``.
+    """
+    model.check(adaptation)
+    if is_fitted(adaptation):
+        return adaptation
+    experiment = experiment_of(path)
+    assert isinstance(experiment, LanguageModelExperiment)  # an ARPA file adapts to nothing
+    report(Note("Fitting to the run's own data ..."))
+    parts = language_model_parts(experiment, report)
+    return model.adapted(adaptation, parts.valid.lines(), parts.train.lines())
+
+
+def refuse_adaptation(path: Path, adaptation: Adaptation) -> None:
+    """ConfigError where the translator in ``path`` is to adapt."""
+    if not isinstance(adaptation, Static):
+        raise ConfigError(f"{path} is a translator: a neural cache and dynamic evaluation are for language models.")
