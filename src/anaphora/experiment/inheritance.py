@@ -30,8 +30,9 @@ class Parent:
         self._path = Path(experiment.start.run)
         self._run = Run.open(self._path)
         self._mode = experiment.start.vocabulary
-        begun = parse(self._run.experiment, str(self._path / "experiment.toml"))
-        self._text, self._old = begun.text, load_coders(self._run)
+        self.begun = begun = parse(self._run.experiment, str(self._path / "experiment.toml"))
+        """What the parent was begun as."""
+        self._old = load_coders(self._run)
         if self._mode == "only":
             self._old = _of_task(self._old, experiment.task, self._path)
             return
@@ -55,7 +56,7 @@ class Parent:
         """The experiment with the parent's [text], where its vocabulary alone is taken over."""
         if self._mode != "only":
             return experiment
-        text = self._text
+        text = self.begun.text
         if not isinstance(experiment, TranslationExperiment):  # which alone has rows that can be cut anew
             still: dict[str, Any] = {
                 option: 0.0 for option in ("dropout", "alpha") if option in type(text).model_fields
@@ -70,7 +71,7 @@ class Parent:
         new, made = learn(), dict[int, TextCoder]()
         for side, old in self._old.items():  # sides that share a vocabulary go on sharing it
             if id(old) not in made:
-                made[id(old)] = extended(self._text, old, new[side])
+                made[id(old)] = extended(self.begun.text, old, new[side])
         return {side: made[id(old)] for side, old in self._old.items()}
 
     def give(self, model: torch.nn.Module, coders: Coders, report: Report) -> None:

@@ -112,6 +112,15 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bleu": "higher"})
 
     @model_validator(mode="after")
+    def _fused_once_it_has_learnt(self) -> Self:
+        if self.fusion.kind != "none" and (self.start.run == "none" or self.start.vocabulary == "only"):
+            raise ValueError(
+                "fusion.kind = 'deep' keeps all of a translator but its readout and output as they are: give it one "
+                "that has learnt, with its weights (train --from RUN, start.run)."
+            )
+        return self
+
+    @model_validator(mode="after")
     def _links_between_words(self) -> Self:
         if self.guide.kind == "file" and getattr(self.text, "rare", "none") == "posall":
             raise ValueError("text.rare 'posall' puts places between the words that guide.file links: learn the links.")
