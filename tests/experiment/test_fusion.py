@@ -124,7 +124,10 @@ def test_runs_that_cannot_be_read_beside_it_are_refused_and_nothing_is_made(
     train(begun(tiny_language_model.read_text(), toy_book, None, "keep", *characters), spelt)
     for run, sentence in (
         (other, r"needs a language model of the translator's target vocabulary .* --vocabulary only"),
-        (counted, r"reads the states of a recurrent language model, but .* has model = 'ngram': name another run, or"),
+        (
+            counted,
+            r"Deep fusion needs the layers of a recurrent language model, but .* has model = 'ngram': name another",
+        ),
         (parent, r"has task = 'translate'"),
         (spelt, r"are composed from characters: name another run"),
     ):

@@ -10,7 +10,8 @@ import torch
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.alignment import AlignerWork
-from anaphora.experiment.fusion import as_begun, language_model_run
+from anaphora.experiment.encoder_start import encoder_start
+from anaphora.experiment.fusion import as_begun, fused_run
 from anaphora.experiment.inheritance import Parent
 from anaphora.experiment.language_model import LanguageModelWork
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
@@ -65,16 +66,16 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     parent = _parent(experiment)
     if parent:
         experiment = parent.adopted(experiment)
-    fused = language_model_run(experiment, parent.begun if parent else None)
+    fused = fused_run(experiment, parent.begun if parent else None)
     if fused:
         experiment = fused.experiment
+    pretrained = encoder_start(experiment)
+    givers = [giver for giver in (parent if parent and parent.gives_weights else None, fused, pretrained) if giver]
     work = work_of(experiment, report)
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     model = _model(experiment, coders, "The experiment")
-    if parent and parent.gives_weights:
-        parent.give(model, coders, report)
-    if fused:
-        fused.give(model, coders["target"], report)
+    for giver in givers:
+        giver.give(model, coders, report)
     experiment = _sized(experiment, model, coders, work, report)
     say_what_autograd_does(model, report)
     say_what_is_frozen(model, report)
@@ -82,8 +83,8 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     with run.lock():
         try:
             work.count(model, coders, run, report)
-            if parent and parent.gives_weights:
-                # so that going on never needs the parent again, which may change or go
+            if givers:
+                # so that going on never needs the other runs again, which may change or go
                 TrainingState(model, experiment.training).save(run)
             return work.learn(model, coders, run, experiment.training, report, stop)
         except BaseException:
