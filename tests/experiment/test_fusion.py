@@ -63,6 +63,7 @@ def test_a_fused_run_holds_both_needs_neither_and_trains_its_readout_alone(
             learns = name.startswith(("decoder.weights.combine_", "output."))
             assert torch.equal(tensor, before[name]) != learns, name
     notes = [event.text for event in said if isinstance(event, Note)]
+    assert any("combine_language.weight, language_model.*. source vocabulary" in note for note in notes)
     assert any(note.startswith("Trained are decoder.weights.combine_context.weight, ") for note in notes)
     assert any(note == f"Its language model is step-{best(language_model)} of {language_model}." for note in notes)
     shutil.rmtree(parent)

@@ -98,16 +98,20 @@ class Parent:
                 f"The network does not fit the weights of {self._path}: {'; '.join(unfit)}. Give it the sizes of that "
                 f"run (anaphora info {self._path}), or leave out the recipe to take them over."
             )
-        report(Note(self._told(checkpoint.path.name, len(own) - len(fresh), len(own), fresh, coders)))
+        kept = [name for name in own if name not in fresh]
+        report(Note(self._told(checkpoint.path.name, kept, fresh, coders)))
 
-    def _told(self, step: str, kept: int, total: int, fresh: list[str], coders: Coders) -> str:
+    def _told(self, step: str, kept: list[str], fresh: list[str], coders: Coders) -> str:
         sides = "; ".join(
             f"{side} vocabulary: {old.symbols.size:,} of {coders[side].symbols.size:,} units kept, "
             f"{coders[side].symbols.size - old.symbols.size:,} new"
             for side, old in self._old.items()
         )
-        anew = f" New are {', '.join(fresh)}." if fresh else ""
-        return f"Starting from {step} of {self._path}: {kept} of {total} matrices and vectors kept.{anew} {sides}."
+        old_parts = {_part(name) for name in kept}
+        news = dict.fromkeys(name if _part(name) in old_parts else f"{_part(name)}.*" for name in fresh)
+        anew = f" New are {', '.join(news)}." if fresh else ""
+        total = len(kept) + len(fresh)
+        return f"Starting from {step} of {self._path}: {len(kept)} of {total} matrices and vectors kept.{anew} {sides}."
 
 
 def _of_task(coders: dict[str, TextCoder], task: str, path: Path) -> dict[str, TextCoder]:
@@ -120,6 +124,11 @@ def _of_task(coders: dict[str, TextCoder], task: str, path: Path) -> dict[str, T
             f"pairs, or leave start out."
         )
     return coders
+
+
+def _part(name: str) -> str:
+    """The part of the network that a tensor belongs to."""
+    return name.partition(".")[0]
 
 
 def _difference(name: str, old: torch.Tensor, new: torch.Tensor) -> str:
