@@ -8,10 +8,12 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.models.registry import build
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Symbols
 from anaphora.search.beam import beam
 from anaphora.search.fusion import Fused
 from anaphora.search.scoring import score
+
+from ..batches import pair_batch
 
 SYMBOLS = Symbols(11, 0, 1, 2, 3)
 SMALL = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 8}}
@@ -37,24 +39,12 @@ def language_model(reads: str = "stream") -> Any:
     return made("language-model", tables, 2).stepper()
 
 
-def rows(ids: list[list[int]]) -> Sequence:
-    block = torch.zeros(len(ids), max(map(len, ids)), dtype=torch.int64)
-    for row, units in zip(block, ids, strict=True):
-        row[: len(units)] = torch.tensor(units)
-    return Sequence(block, torch.tensor([len(units) for units in ids]))
-
-
-def batch(sources: list[list[int]], targets: list[list[int]] | None = None) -> Batch:
-    none = torch.zeros(len(sources), dtype=torch.bool)
-    return Batch(rows(sources), rows(targets) if targets else None, torch.arange(len(sources)), none)
-
-
 @pytest.mark.parametrize("reads", ["stream", "sentences"])
 def test_a_score_is_the_sum_of_both(reads: str) -> None:
     model, targets = language_model(reads), [[5, 6, 3], [7, 3], [4, 4, 4, 3]]
-    fused = score(Fused(translator(), model, 0.3), batch(SOURCES, targets))
-    alone = score(translator(), batch(SOURCES, targets))
-    own = score(model, batch([[model.bos]] * 3, targets))
+    fused = score(Fused(translator(), model, 0.3), pair_batch(SOURCES, targets))
+    alone = score(translator(), pair_batch(SOURCES, targets))
+    own = score(model, pair_batch([[model.bos]] * 3, targets))
     for together, one, other in zip(fused, alone, own, strict=True):
         assert together.score == pytest.approx(one.score + 0.3 * other.score, rel=1e-6)
         assert together.weights is not None and one.weights is not None
@@ -64,17 +54,17 @@ def test_a_score_is_the_sum_of_both(reads: str) -> None:
 def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found() -> None:
     fused = Fused(translator(), language_model(), 0.5)
     assert not fused.normalised
-    found = beam(fused, batch(SOURCES), size=4, max_length=8)
+    found = beam(fused, pair_batch(SOURCES), size=4, max_length=8)
     for source, hypotheses in zip(SOURCES, found, strict=True):
-        assert beam(fused, batch([source]), size=4, max_length=8) == [hypotheses]
+        assert beam(fused, pair_batch([source]), size=4, max_length=8) == [hypotheses]
         for hypothesis in hypotheses:
             ids = [*hypothesis.ids, *([SYMBOLS.eos] if hypothesis.finished else [])]
-            assert score(fused, batch([source], [ids]))[0].score == pytest.approx(hypothesis.score, rel=1e-12)
+            assert score(fused, pair_batch([source], [ids]))[0].score == pytest.approx(hypothesis.score, rel=1e-12)
 
 
 def test_the_least_weight_changes_nothing() -> None:
-    found = beam(Fused(translator(), language_model(), 1e-30), batch(SOURCES), size=3, max_length=8)
-    plain = beam(translator(), batch(SOURCES), size=3, max_length=8)
+    found = beam(Fused(translator(), language_model(), 1e-30), pair_batch(SOURCES), size=3, max_length=8)
+    plain = beam(translator(), pair_batch(SOURCES), size=3, max_length=8)
     assert [[one.ids for one in some] for some in found] == [[one.ids for one in some] for some in plain]
 
 
