@@ -80,7 +80,8 @@ def decoder(
     first half of the bottom step under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is another
     input (input feeding); with ``combine_word.weight`` the embedding is a term of o_t.
     Where ``query`` is "never" there is no score: the memory has one position, the summary of a sentence, which is the
-    context of every step for as much as there are weights for one (Cho et al. 2014, appendix A.1.2).
+    context of every step for as much as there are weights for one (Cho et al. 2014, appendix A.1.2), or one for each of
+    the first steps, the last of which is the context of all further ones (Kalchbrenner and Blunsom 2013, section 4.2).
 
     ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2).
     ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent
@@ -98,7 +99,7 @@ def decoder(
         if query == "previous":
             c_BM, a_BS, carried = attention(looking, before, memory_BSM, positions_B, own, carried)
         if query == "never":
-            c_BM = memory_BSM[:, 0]
+            c_BM = memory_BSM[:, min(t, memory_BSM.shape[1] - 1)]
         if query in ("previous", "never") and "context.weight" in weights:
             inputs.append(c_BM)
         if query == "halfway":

@@ -121,7 +121,8 @@ class Translator(nn.Module):
         """The memory that the decoder looks at, and its first state."""
         source = batch.inputs
         x_SBD = self.source_embedding.vectors(source.ids_BT.T, "source")
-        encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B)
+        known_B = batch.targets.lengths_B if self.training and batch.targets else None
+        encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B, known_B)
         return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded, source.lengths_B)
 
     @torch.no_grad()
