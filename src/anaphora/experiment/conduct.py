@@ -25,6 +25,7 @@ from anaphora.experiment.schema import (
     parse,
 )
 from anaphora.experiment.translation import TranslationWork
+from anaphora.experiment.vectors import files_of, start_from_vectors
 from anaphora.experiment.work import Work
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
@@ -67,16 +68,15 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     work = work_of(experiment, report)
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     model = _model(experiment, coders, "The experiment")
-    if parent and parent.gives_weights:
-        parent.give(model, coders, report)
+    given = _given(experiment, parent, model, coders, report)
     experiment = _sized(experiment, model, coders, work, report)
     say_what_autograd_does(model, report)
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
     with run.lock():
         try:
             work.count(model, coders, run, report)
-            if parent and parent.gives_weights:
-                # so that going on never needs the parent again, which may change or go
+            if given:
+                # so that going on never needs again what it was given from, which may change or go
                 TrainingState(model, experiment.training).save(run)
             return work.learn(model, coders, run, experiment.training, report, stop)
         except BaseException:
@@ -102,6 +102,24 @@ def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> O
 
 def _parent(experiment: Experiment) -> Parent | None:
     return None if experiment.start.run == "none" else Parent(experiment)
+
+
+def _given(
+    experiment: Experiment,
+    parent: Parent | None,
+    model: torch.nn.Module,
+    coders: Mapping[str, TextCoder],
+    report: Report,
+) -> bool:
+    """Let ``model`` start from the weights of a parent, or from word vectors in files; whether there are any."""
+    files = files_of(experiment)
+    if parent and parent.gives_weights:
+        parent.give(model, coders, report)
+        for file in files.values():
+            report(Note(f"Word vectors are those of {experiment.start.run}, so {file} is not read."))
+        return True
+    start_from_vectors(files, model, coders, report)
+    return bool(files)
 
 
 def _sized(

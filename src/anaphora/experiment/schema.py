@@ -88,6 +88,15 @@ class ExperimentBase(Config):
     start: StartConfig = StartConfig()
     """What training starts from."""
 
+    @model_validator(mode="after")
+    def _frozen_vectors_stay(self) -> Self:
+        if getattr(getattr(self, "embedding", None), "frozen", False) and self.training.optimizer.weight_decay:
+            raise ValueError(
+                "training.optimizer.weight_decay would shrink the vectors that embedding.frozen keeps as they are: set "
+                "the one to 0, or the other to false."
+            )
+        return self
+
     def to_toml(self) -> str:
         """The whole experiment, defaults included; reading it gives an equal one."""
         return tomli_w.dumps(self.tables())

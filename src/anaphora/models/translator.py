@@ -6,6 +6,7 @@ recipe ``bilstm-attention``; the options lead from there to the systems of Bahda
 (2014).
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
@@ -17,7 +18,7 @@ from anaphora.kernels.guidance import guidance
 from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
-from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.outputs import AnyOutput, Full, Shortlist
 from anaphora.nn.randomness import generator, present_update, uniform_draws
@@ -26,11 +27,21 @@ from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
 
 
-class TranslationEmbeddingConfig(EmbeddingConfig):
+class TranslationEmbeddingConfig(TableConfig):
     """Word vectors of both sides."""
 
     shared: bool = False
     """Whether both sides look their words up in one table (they must share one vocabulary)."""
+    source_vectors: str = "none"
+    """A file of word vectors that the rows of the source start from, as far as it has them; "none" draws all rows."""
+    target_vectors: str = "none"
+    """The same for the target; of a shared table, for the rows that ``source_vectors`` leaves."""
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Those two, as far as they are there."""
+        named = {"source": self.source_vectors, "target": self.target_vectors}
+        return {side: file for side, file in named.items() if file != "none"}
 
 
 class TranslatorConfig(Config):
