@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
+from anaphora.kernels import compiled
 from anaphora.kernels.arithmetic import (
     FEW_ROWS,
     LARGE_WEIGHT,
@@ -23,15 +24,24 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.softmax import softmax_loss
 
-TOLERANCE: dict[Arithmetic, float] = {"plain": 1e-5, "packed": 1e-5, "mixed": 1e-5, "bf16": 2e-2}
+TOLERANCE: dict[Arithmetic, float] = {
+    "plain": 1e-5,
+    "packed": 1e-5,
+    "panels": 1e-5,
+    "mixed": 1e-5,
+    "bf16": 2e-2,
+}
 """Of the norm of what is compared, or of the terms that it is the sum of: these may cancel, their roundings do not."""
 
+HAS_PANELS = arithmetic_for("fp32", {"avx2", "fma3"}.__contains__) == "panels" and torch.cpu.get_capabilities()["avx2"]
+NEEDS_PANELS = pytest.mark.skipif(not HAS_PANELS, reason="the library was not built, or the processor lacks AVX2")
 NEEDS_PACKING = pytest.mark.skipif(not has_packing(), reason="this torch cannot pack weights")
 EACH_ARITHMETIC = pytest.mark.parametrize(
     "arithmetic",
     [
         "plain",
         pytest.param("packed", marks=NEEDS_PACKING),
+        pytest.param("panels", marks=NEEDS_PANELS),
         pytest.param("mixed", marks=NEEDS_PACKING),
         "bf16",
     ],
@@ -106,7 +116,7 @@ def test_bf16_rounds_and_only_within_its_block() -> None:
     assert torch.equal(rounded, rounded.to(torch.bfloat16).to(torch.float32))
 
 
-@pytest.mark.parametrize("arithmetic", ["packed", "bf16"])
+@pytest.mark.parametrize("arithmetic", ["packed", "panels", "bf16"])
 def test_double_precision_is_always_plain(arithmetic: Arithmetic) -> None:
     weight, a = normal(5, 4).double(), normal(3, 4).double()
     with products_in(arithmetic):
@@ -116,7 +126,8 @@ def test_double_precision_is_always_plain(arithmetic: Arithmetic) -> None:
 
 
 AVX2: frozenset[str] = frozenset({"avx2"})
-AVX512 = AVX2 | {"avx512_f"}
+FMA = AVX2 | {"fma3"}
+AVX512 = FMA | {"avx512_f"}
 
 
 @pytest.mark.parametrize(
@@ -129,10 +140,14 @@ AVX512 = AVX2 | {"avx512_f"}
         ("auto", AVX512 | {"amx_bf16"}, "bf16"),
         ("fp32", AVX512 | {"avx512_bf16"}, "packed"),
         ("fp32", AVX2, "mixed"),
+        ("auto", FMA, "panels"),
+        ("fp32", FMA, "panels"),
         ("bf16", AVX2, "bf16"),
     ],
 )
 def test_the_processor_decides(precision: Precision, features: frozenset[str], expected: Arithmetic) -> None:
+    if expected == "panels" and not compiled.has_products():
+        expected = "mixed"
     if expected in ("packed", "mixed") and not has_packing():
         expected = "plain"
     assert arithmetic_for(precision, features.__contains__) == expected

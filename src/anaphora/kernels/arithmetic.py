@@ -2,8 +2,9 @@
 
     plain    torch's own product; everywhere, and always in double precision
     packed   fp32 through oneDNN, the weight laid out for it once a pass; where the processor has AVX-512
-    mixed    packed where a product has few rows and a large weight, as in a time loop, else plain; where the processor
-             has AVX2 alone, on which no other product is faster for it
+    panels   fp32 through compiled/panels.c, the weight laid out for it once a pass; where the processor has AVX2 alone
+    mixed    where that was not built: packed where a product has few rows and a large weight, as in a time loop, else
+             plain
     bf16     operands rounded to bf16, sums in fp32, the result rounded to bf16 and widened again. Weights, memory
              cells, softmax and optimizer stay in fp32. Where the processor has no such instructions the same roundings
              are made around a product in fp32
@@ -21,8 +22,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from anaphora.kernels import compiled
+
 Precision = Literal["auto", "fp32", "bf16"]
-Arithmetic = Literal["plain", "packed", "mixed", "bf16"]
+Arithmetic = Literal["plain", "packed", "panels", "mixed", "bf16"]
 
 FEW_ROWS, LARGE_WEIGHT = 128, 1 << 18
 """Up to how many rows, and from how many numbers, a product is packed in "mixed"."""
@@ -58,9 +61,11 @@ def arithmetic_for(precision: Precision, has: Callable[[str], bool] | None = Non
     has = has or _processor_has
     if precision == "bf16" or (precision == "auto" and (has("avx512_bf16") or has("amx_bf16"))):
         return "bf16"
-    if not has_packing():
-        return "plain"
-    return "packed" if has("avx512_f") else "mixed" if has("avx2") else "plain"
+    if has("avx512_f") and has_packing():
+        return "packed"
+    if has("avx2") and has("fma3") and compiled.has_products():
+        return "panels"
+    return "mixed" if has("avx2") and has_packing() else "plain"
 
 
 def prepare(weight_NK: Tensor, rows: int) -> Prepared:
@@ -72,6 +77,8 @@ def prepare(weight_NK: Tensor, rows: int) -> Prepared:
         return _Rounded(weight_NK)
     if arithmetic == "packed":
         return _Packed(weight_NK, rows)
+    if arithmetic == "panels":
+        return _InPanels(weight_NK)
     suits = rows <= FEW_ROWS and weight_NK.numel() >= LARGE_WEIGHT
     return _PackedWeight(weight_NK, rows) if suits else _Plain(weight_NK)
 
@@ -128,6 +135,24 @@ class _Packed(_PackedWeight):
 
     def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
         return _through_onednn(dy_RN.T.contiguous(), a_RK.T.contiguous())
+
+
+class _InPanels:
+    def __init__(self, weight_NK: Tensor) -> None:
+        self._weight_NK = weight_NK
+        self._there = compiled.panels_of_rows(weight_NK)
+        self._back: compiled.Panels | None = None
+
+    def times(self, a_XK: Tensor) -> Tensor:
+        return compiled.product(a_XK, self._there)
+
+    def back(self, dy_XN: Tensor) -> Tensor:
+        if self._back is None:
+            self._back = compiled.panels_of_columns(self._weight_NK)
+        return compiled.product(dy_XN, self._back)
+
+    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
+        return compiled.product_of_columns(dy_RN, compiled.panels_of_columns(a_RK))
 
 
 def _through_onednn(a_XK: Tensor, weight_NK: Tensor) -> Tensor:

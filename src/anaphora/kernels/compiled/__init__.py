@@ -1,4 +1,7 @@
-"""The pointwise steps of the commonest parts in C: one pass over a row where torch makes one for each operation.
+"""Matrix products, and the pointwise steps of the commonest parts, in C.
+
+A pointwise step is one pass over a row where torch makes one for each operation; a product keeps every thread
+busy, even where it has few rows.
 
 The ``*.c`` files beside this one follow the numbering of the parts that call them; each has its ``*.py`` with the
 tensors it takes. They are built when the package is installed on a machine with a C compiler, and nothing is missing
@@ -9,16 +12,30 @@ from anaphora.kernels.compiled.concat import concat_backward, concat_forward
 from anaphora.kernels.compiled.gru import gru_backward, gru_forward
 from anaphora.kernels.compiled.library import available, suits, torch_alone
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
+from anaphora.kernels.compiled.panels import (
+    Panels,
+    has_products,
+    panels_of_columns,
+    panels_of_rows,
+    product,
+    product_of_columns,
+)
 from anaphora.kernels.compiled.softmax import softmax_exponentials
 
 __all__ = [
+    "Panels",
     "available",
     "concat_backward",
     "concat_forward",
     "gru_backward",
     "gru_forward",
+    "has_products",
     "lstm_backward",
     "lstm_forward",
+    "panels_of_columns",
+    "panels_of_rows",
+    "product",
+    "product_of_columns",
     "softmax_exponentials",
     "suits",
     "torch_alone",

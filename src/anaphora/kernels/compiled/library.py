@@ -33,6 +33,11 @@ def available() -> bool:
     return _library() is not None
 
 
+def has(name: str) -> bool:
+    """Whether the library is there and has a function; some are built for certain processors alone."""
+    return hasattr(_library(), name)
+
+
 @contextmanager
 def torch_alone() -> Iterator[None]:
     """Within it, every part uses torch operations."""

@@ -1,0 +1,87 @@
+"""Products in C: those of torch up to rounding, each row with bits of its own, whatever the sizes and the threads."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from anaphora.kernels import compiled
+
+pytestmark = pytest.mark.skipif(
+    not compiled.has_products() or not torch.cpu.get_capabilities()["avx2"],
+    reason="the library was not built, or the processor lacks AVX2",
+)
+
+SIZES = st.one_of(st.integers(1, 40), st.sampled_from([130, 513]))
+"""About the edges of tiles and panels, and those of the blocks that a long sum is cut into."""
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def near(found: Tensor, a_MK: Tensor, b_KN: Tensor) -> bool:
+    """As near to the product in double precision as single precision gets with sums of this size."""
+    exact, size = a_MK.double() @ b_KN.double(), a_MK.double().abs() @ b_KN.double().abs()
+    return bool(((found - exact).abs() <= 1e-5 * size).all())
+
+
+@settings(deadline=None, max_examples=40)
+@given(M=SIZES, N=SIZES, K=SIZES)
+def test_both_products_are_those_of_double_precision_up_to_rounding(M: int, N: int, K: int) -> None:
+    a, b = normal(M, K), normal(K, N, seed=1)
+    from_columns, from_rows = compiled.panels_of_columns(b), compiled.panels_of_rows(b.T)
+    assert torch.equal(from_columns.numbers, from_rows.numbers)
+    product = compiled.product(a, from_rows)
+    assert near(product, a, b)
+    assert torch.equal(compiled.product_of_columns(a.T, from_columns), product)
+
+
+@settings(deadline=None, max_examples=40)
+@given(rows=st.integers(1, 40), N=SIZES, K=SIZES, data=st.data())
+def test_a_row_has_the_same_bits_whatever_stands_beside_it(rows: int, N: int, K: int, data: st.DataObject) -> None:
+    row = data.draw(st.integers(0, rows - 1))
+    a, b = normal(rows, K), compiled.panels_of_rows(normal(N, K, seed=1))
+    alone = compiled.product(a[row : row + 1], b)
+    beside_nan = torch.full_like(a, torch.nan)
+    beside_nan[row] = a[row]
+    assert torch.equal(compiled.product(a, b)[row : row + 1], alone)
+    assert torch.equal(compiled.product(beside_nan, b)[row : row + 1], alone)
+
+
+@pytest.mark.parametrize(("M", "N", "K"), [(20, 300, 200), (300, 20, 200), (70, 90, 600)])
+def test_the_number_of_threads_changes_no_bit(M: int, N: int, K: int) -> None:
+    a, b = normal(M, K), normal(K, N, seed=1)
+    made = []
+    for count in (1, 2, 3):
+        with threads(count):
+            panels = compiled.panels_of_columns(b)
+            made.append((compiled.product(a, panels), compiled.product_of_columns(a.T, panels)))
+    for product, of_columns in made[1:]:
+        assert torch.equal(product, made[0][0])
+        assert torch.equal(of_columns, made[0][1])
+
+
+def test_nothing_is_a_sum_of_nothing() -> None:
+    assert compiled.product(normal(0, 3), compiled.panels_of_rows(normal(5, 3))).shape == (0, 5)
+    assert torch.equal(compiled.product(normal(4, 0), compiled.panels_of_rows(normal(5, 0))), torch.zeros(4, 5))
+
+
+def test_blocks_of_rows_keep_their_shape() -> None:
+    a, b = normal(2, 3, 7), normal(5, 7, seed=1)
+    panels = compiled.panels_of_rows(b)
+    assert torch.equal(compiled.product(a, panels).flatten(0, 1), compiled.product(a.flatten(0, 1), panels))
