@@ -67,14 +67,26 @@ def _spread(values: Sequence[float], form: str) -> str:
 
 
 def _finding(finding: Finding, by_system: Mapping[str, Sequence[Result]]) -> str:
-    """Whether the difference has the claimed sign under every seed that both were trained under."""
-    better, worse = (
+    """What was found of the two, under every seed that both were trained under."""
+    system, beside = (
         {r.seed: r.figures[finding.figure] for r in by_system.get(name, ()) if finding.figure in r.figures}
-        for name in (finding.better, finding.worse)
+        for name in (finding.system, finding.beside)
     )
-    differences = [better[seed] - worse[seed] for seed in sorted(better.keys() & worse.keys())]
+    seeds = sorted(system.keys() & beside.keys())
+    differences = [system[seed] - beside[seed] for seed in seeds]
     written = ", ".join(f"{difference:+.2f}" for difference in differences) or "not measured"
-    sign = 1 if finding.wanted == "higher" else -1
-    said = "yes" if all(sign * d > 0 for d in differences) else "no" if all(sign * d <= 0 for d in differences) else ""
-    verdict = (said or "by some seeds only") if len(differences) > 1 else "open"
+    if len(differences) < 2:
+        verdict = "open"
+    elif finding.wanted == "same":
+        spread = max(stdev(figures[seed] for seed in seeds) for figures in (system, beside))
+        verdict = "yes" if abs(mean(differences)) <= spread else "no"
+    else:
+        verdict = _sided(differences, 1 if finding.wanted == "higher" else -1)
     return f"| {finding.claim} | {finding.figure} | {written} | {verdict} |"
+
+
+def _sided(differences: Sequence[float], sign: int) -> str:
+    """Whether all differences have a sign."""
+    if all(sign * difference > 0 for difference in differences):
+        return "yes"
+    return "no" if all(sign * difference <= 0 for difference in differences) else "by some seeds only"

@@ -13,8 +13,8 @@ A table is a TOML file in ``tables/``:
 
     [[findings]]
     claim = "reversing the source helps where there is no attention (Sutskever et al. 2014)"
-    better = "sutskever2014"
-    worse = "sutskever2014-forwards"
+    system = "sutskever2014"
+    beside = "sutskever2014-forwards"
     figure = "bleu"
 """
 
@@ -51,14 +51,14 @@ class Finding(Config):
 
     claim: str
     """In a sentence, with the paper."""
-    better: str
-    """The system that should have the better figure."""
-    worse: str
-    """The other."""
+    system: str
+    """The system that it is said of."""
+    beside: str
+    """The system that it is held against."""
     figure: str = "bleu"
     """The figure that they are compared by."""
-    wanted: Literal["higher", "lower"] = "higher"
-    """Which values of it are the better ones."""
+    wanted: Literal["higher", "lower", "same"] = "higher"
+    """What its figure should be: on one side of the other's under every seed, or no further from it than seeds are."""
 
 
 class Table(Config):
@@ -79,7 +79,7 @@ class Table(Config):
     def _findings_are_about_systems(self) -> Self:
         names = [system.name for system in self.systems]
         for finding in self.findings:
-            for name in (finding.better, finding.worse):
+            for name in (finding.system, finding.beside):
                 if name not in names:
                     raise ValueError(unknown("a finding's system", name, names))
         if len(set(names)) < len(names):

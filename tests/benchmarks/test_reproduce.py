@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -65,11 +66,21 @@ def result(system: str, seed: int, bleu: float) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("others", "verdict"),
-    [((30.0, 29.0), "yes"), ((32.0, 33.0), "no"), ((30.0, 33.0), "by some seeds only"), ((30.0,), "open")],
+    ("wanted", "others", "verdict"),
+    [
+        ("higher", (30.0, 29.0), "yes"),
+        ("lower", (30.0, 29.0), "no"),
+        ("higher", (32.0, 33.0), "no"),
+        ("higher", (30.0, 33.0), "by some seeds only"),
+        ("higher", (30.0,), "open"),
+        ("same", (31.5, 32.5), "yes"),
+        ("same", (33.0, 34.0), "no"),
+    ],
 )
-def test_a_finding_holds_if_every_seed_says_so(others: tuple[float, ...], verdict: str, tmp_path: Path) -> None:
-    finding = Finding(claim="gates help", better="gru", worse="elman")
+def test_a_finding_holds_if_every_seed_says_so_or_if_seeds_differ_as_much(
+    wanted: Literal["higher", "lower", "same"], others: tuple[float, ...], verdict: str, tmp_path: Path
+) -> None:
+    finding = Finding(claim="gates help", system="gru", beside="elman", wanted=wanted)
     results = [result("gru", 1, 31.0), result("gru", 2, 32.0)]
     results += [result("elman", seed, bleu) for seed, bleu in enumerate(others, 1)]
     written = page.page(small(tmp_path, findings=(finding,)), results)
@@ -78,7 +89,7 @@ def test_a_finding_holds_if_every_seed_says_so(others: tuple[float, ...], verdic
 
 
 def test_a_finding_about_a_system_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    tables = small(tmp_path).model_dump() | {"findings": [{"claim": "x", "better": "gru", "worse": "elmen"}]}
+    tables = small(tmp_path).model_dump() | {"findings": [{"claim": "x", "system": "gru", "beside": "elmen"}]}
     with pytest.raises(ConfigError, match="Did you mean 'elman'"):
         Table.parse(tables, "here")
 

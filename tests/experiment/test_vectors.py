@@ -106,11 +106,24 @@ def test_a_run_that_starts_from_another_has_its_vectors_and_reads_no_file(
     Path(vectors).unlink()
     child = with_vectors(translator, STILL, source_vectors=vectors)
     start = {"start": {"run": str(tmp_path / "parent")}}
-    said: list[Event] = []
-    train(parse(child.tables() | start, "child.toml"), tmp_path / "child", said.append)
+    train(parse(child.tables() | start, "child.toml"), tmp_path / "child")
     before, after = (weights(tmp_path / run)["source_embedding.weight"] for run in ("parent", "child"))
     assert torch.equal(before, after)
-    assert f"Word vectors are those of {tmp_path / 'parent'}, so {vectors} is not read." in told(said)
+    for others in {"source_vectors": "other.vec"}, {"source_vectors": vectors, "frozen": True}:
+        with pytest.raises(ConfigError, match=r"parent have been trained, .* leave its files and embedding\.frozen as"):
+            train(parse(with_vectors(translator, STILL, **others).tables() | start, "child.toml"), tmp_path / "other")
+
+
+def test_a_run_may_go_on_to_train_the_vectors_that_its_parent_kept(
+    translator: Experiment, vectors: str, tmp_path: Path
+) -> None:
+    train(with_vectors(translator, {"epochs": 1}, source_vectors=vectors, frozen=True), tmp_path / "parent")
+    child = with_vectors(translator, {"epochs": 1}, source_vectors=vectors)
+    train(parse(child.tables() | {"start": {"run": str(tmp_path / "parent")}}, "child.toml"), tmp_path / "child")
+    (b,) = rows(tmp_path / "child", "source", "b")
+    before, after = (weights(tmp_path / run)["source_embedding.weight"][b] for run in ("parent", "child"))
+    assert before.tolist() == [2 * number for number in VECTOR]
+    assert not torch.equal(before, after)
 
 
 def test_words_are_looked_up_as_they_are_and_subwords_as_they_are_written(
@@ -157,19 +170,22 @@ def test_a_file_that_is_not_there_is_one_sentence_and_exit_code_2(
 
 
 @pytest.mark.parametrize(
-    ("training", "embedding", "complaint"),
+    ("changed", "complaint"),
     [
-        ({}, {"frozen": True}, r"changed\.toml: embedding is frozen, but names no file of vectors"),
+        ({"embedding": {"frozen": True}}, r"changed\.toml: embedding is frozen, but names no file of vectors"),
         (
-            {"optimizer": {"weight_decay": 0.1}},
-            {"frozen": True, "source_vectors": "file"},
+            {"embedding": {"frozen": True, "source_vectors": "file"}, "training": {"optimizer": {"weight_decay": 0.1}}},
             r"changed\.toml: training\.optimizer\.weight_decay would shrink the vectors that embedding\.frozen keeps",
         ),
-        ({}, {"vectors": "file"}, r"embedding\.vectors is not an option\. Did you mean '(source|target)_vectors'"),
+        (
+            {"embedding": {"source_vectors": "file"}, "start": {"encoder": "run"}},
+            r"changed\.toml: start\.encoder gives vectors of source units, and so does a file",
+        ),
+        ({"embedding": {"vectors": "file"}}, r"\.vectors is not an option\. Did you mean '(source|target)_vectors'"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    training: dict[str, object], embedding: dict[str, object], complaint: str, translator: Experiment
+    changed: dict[str, object], complaint: str, translator: Experiment
 ) -> None:
     with pytest.raises(ConfigError, match=complaint):
-        with_vectors(translator, training, **embedding)
+        parse(translator.tables() | changed, "changed.toml")

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from anaphora.errors import ShapeError
 from anaphora.kernels.cells import Gru, Lstm
 from anaphora.kernels.parts import Activate, Mask, Part, Project, Unit, is_previous, previous, signal_of
-from anaphora.kernels.program import Program, stages
+from anaphora.kernels.program import Program, leading_to, stages
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.scores import General
 
@@ -190,6 +190,51 @@ def test_a_scan_of_any_program_is_that_program_step_by_step(program: Program, le
     assert_close(got, expected, rtol=0, atol=1e-10)
     leaves = {name: leaf for name, leaf in tensors.items() if name != "mask"}
     assert_close(gradients(got, leaves), gradients(expected, leaves), rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(programs(), st.data())
+def test_gradients_of_some_tensors_are_the_same_whether_or_not_those_of_others_are_wanted(
+    program: Program, data: st.DataObject
+) -> None:
+    tensors, reads = tensors_for(program, 3, 2), {read for part in program.parts for read in part.reads}
+    inputs = [name for name in ("x", "mask") if name in reads]
+    leaves = [name for name in tensors if name != "mask" and (name in inputs or name != "x")]
+    if not inputs or not leaves:
+        return
+
+    def found(wanted: set[str]) -> dict[str, Tensor]:
+        given = {name: tensor.detach().requires_grad_(name in wanted) for name, tensor in tensors.items()}
+        outputs, state = scan(
+            program,
+            {name: given[name] for name in inputs},
+            {name: given[f"first {name}"] for name in program.carried},
+            {name: tensor for name, tensor in given.items() if "." in name},
+            {},
+            torch.tensor([3, 2]),
+        )
+        got = outputs | {f"last {name}": value for name, value in state.items()}
+        return gradients(got, {name: given[name] for name in sorted(wanted)})
+
+    some = data.draw(st.sets(st.sampled_from(leaves), min_size=1))
+    whole = found({*leaves})
+    for name, gradient in found(some).items():
+        assert torch.equal(gradient, whole[name])
+
+
+def test_what_leads_to_nothing_wanted_is_not_walked_back(decoder: Callable) -> None:
+    program = decoder(Lstm(), General(), "previous", False, 7).program
+    looping = next(stage for stage in stages(program) if stage.loops)
+    readout = {"combine_context.weight", "combine_state.weight"}
+    assert looping not in leading_to(program, readout)
+    assert {part.name for stage in leading_to(program, readout) for part in stage.parts} >= {
+        "combine_context",
+        "combine",
+    }
+    for wanted in ("input0.weight", "layer0.h", "attention.memory", "x", "layer0.c"):
+        assert looping in leading_to(program, [wanted]), wanted
+    fed = decoder(Lstm(), General(), "previous", True, 7).program
+    assert all(stage in leading_to(fed, readout) for stage in stages(fed) if stage.loops)
 
 
 def gradients(outputs: dict[str, Tensor], leaves: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -8,7 +8,7 @@ import pytest
 import anaphora
 from anaphora import recipes
 from anaphora.errors import ConfigError
-from anaphora.experiment.schema import TranslationExperiment, read_experiment
+from anaphora.experiment.schema import StartConfig, TranslationExperiment, read_experiment
 from anaphora.pipeline import Translator
 
 SMALL = [
@@ -21,8 +21,9 @@ WORDS = {"a": "ein", "small": "kleiner", "old": "alter", "man": "Mann", "dog": "
 
 
 def translators() -> list[str]:
-    names = recipes.names()
-    return [name for name in names if read_experiment(recipes.read(name), name).task == "translate"]
+    """Those that start from nothing."""
+    read = {name: read_experiment(recipes.read(name), name) for name in recipes.names()}
+    return [name for name, one in read.items() if one.task == "translate" and one.start.run == "none"]
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,27 @@ def test_a_recipe_trains_on_a_small_corpus_and_translates(name: str, corpus: Pat
             first.links()
     else:
         assert all(target < len(first.text.split()) for _, target in first.links())
+
+
+def test_the_commands_of_gulcehre2015_lead_from_pairs_and_text_to_a_fused_translator(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def run(name: str, folder: str, settings: list[str], data: Path, start: StartConfig | None = None) -> None:
+        experiment = read_experiment(recipes.read(name), name, settings, data=[data], start=start)
+        anaphora.train(experiment, Path("runs") / folder)
+
+    small = [*SMALL, *sizes("bahdanau2015"), "attention.size=16"]
+    layers = ["embedding.size=12", "recurrence.size=12", "training.epochs=1"]
+    taken = StartConfig(run="runs/bahdanau2015", vocabulary="only")
+    run("bahdanau2015", "bahdanau2015", small, corpus)
+    run("sentence-lm", "german", layers, corpus / "train.de", taken)
+    run("gulcehre2015", "gulcehre2015", small, corpus)
+    translator = anaphora.load("runs/gulcehre2015")
+    assert isinstance(translator, Translator)
+    (found,) = translator.translate(["a small dog sleeps ."])
+    assert translator.score_pairs(["a small dog sleeps ."], [found.text])[0].score < 0
 
 
 def sizes(name: str) -> list[str]:

@@ -10,6 +10,8 @@ import torch
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.alignment import AlignerWork
+from anaphora.experiment.encoder_start import encoder_start
+from anaphora.experiment.fusion import as_begun, fused_run
 from anaphora.experiment.inheritance import Parent
 from anaphora.experiment.language_model import LanguageModelWork
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
@@ -25,7 +27,7 @@ from anaphora.experiment.schema import (
     parse,
 )
 from anaphora.experiment.translation import TranslationWork
-from anaphora.experiment.vectors import files_of, start_from_vectors
+from anaphora.experiment.vectors import word_vectors
 from anaphora.experiment.work import Work
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
@@ -65,18 +67,26 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     parent = _parent(experiment)
     if parent:
         experiment = parent.adopted(experiment)
+    fused = fused_run(experiment, parent.begun if parent else None)
+    if fused:
+        experiment = fused.experiment
+    trained = parent if parent and parent.gives_weights else None
+    vectors = word_vectors(experiment, trained.begun if trained else None)
+    givers = [giver for giver in (trained, vectors, fused, encoder_start(experiment)) if giver]
     work = work_of(experiment, report)
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     model = _model(experiment, coders, "The experiment")
-    given = _given(experiment, parent, model, coders, report)
+    for giver in givers:
+        giver.give(model, coders, report)
     experiment = _sized(experiment, model, coders, work, report)
     say_what_autograd_does(model, report)
+    say_what_is_frozen(model, report)
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
     with run.lock():
         try:
             work.count(model, coders, run, report)
-            if given:
-                # so that going on never needs again what it was given from, which may change or go
+            if givers:
+                # so that going on never needs the other runs and files again, which may change or go
                 TrainingState(model, experiment.training).save(run)
             return work.learn(model, coders, run, experiment.training, report, stop)
         except BaseException:
@@ -96,30 +106,13 @@ def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> O
         coders = load_coders(run)
         model = _model(begun, coders, str(path / "experiment.toml"))
         say_what_autograd_does(model, report)
+        say_what_is_frozen(model, report)
         work.count(model, coders, run, report)
         return work.learn(model, coders, run, experiment.training, report, stop)
 
 
 def _parent(experiment: Experiment) -> Parent | None:
     return None if experiment.start.run == "none" else Parent(experiment)
-
-
-def _given(
-    experiment: Experiment,
-    parent: Parent | None,
-    model: torch.nn.Module,
-    coders: Mapping[str, TextCoder],
-    report: Report,
-) -> bool:
-    """Let ``model`` start from the weights of a parent, or from word vectors in files; whether there are any."""
-    files = files_of(experiment)
-    if parent and parent.gives_weights:
-        parent.give(model, coders, report)
-        for file in files.values():
-            report(Note(f"Word vectors are those of {experiment.start.run}, so {file} is not read."))
-        return True
-    start_from_vectors(files, model, coders, report)
-    return bool(files)
 
 
 def _sized(
@@ -145,7 +138,7 @@ def _with_batch(experiment: Experiment, tokens: int) -> Experiment:
 def _as_chosen(now: Experiment, begun: Experiment) -> Experiment:
     """What is asked for now, with what was chosen or given once when the run was begun."""
     text = begun.text if begun.start.vocabulary == "only" else now.text
-    now = now.model_copy(update={"start": begun.start, "text": text})
+    now = as_begun(now.model_copy(update={"start": begun.start, "text": text}), begun)
     return now if now.training.batch_tokens else _with_batch(now, begun.training.batch_tokens)
 
 
@@ -173,6 +166,16 @@ def say_what_autograd_does(model: torch.nn.Module, report: Report) -> None:
     cells = [config.cell for config in configs if isinstance(config, RecurrentConfig)]
     for kind in sorted({cell.kind for cell in cells if isinstance(cell, Recorded)}):
         report(Note(f"Unit '{kind}' has no derived gradient, so autograd records each of its steps: it trains slowly."))
+
+
+def say_what_is_frozen(model: torch.nn.Module, report: Report) -> None:
+    """Report what of ``model`` is trained, where that is not all."""
+    named = {name: weight for name, weight in model.named_parameters() if weight.numel()}
+    trained = [name for name, weight in named.items() if weight.requires_grad]
+    if len(trained) < len(named):
+        count = sum(named[name].numel() for name in trained)
+        whole = sum(weight.numel() for weight in named.values())
+        report(Note(f"Trained are {', '.join(trained)}: {count:,} of {whole:,} numbers. All else stays as it is."))
 
 
 def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> None:

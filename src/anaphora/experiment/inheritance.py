@@ -30,8 +30,9 @@ class Parent:
         self._path = Path(experiment.start.run)
         self._run = Run.open(self._path)
         self._mode = experiment.start.vocabulary
-        begun = parse(self._run.experiment, str(self._path / "experiment.toml"))
-        self._text, self._old = begun.text, load_coders(self._run)
+        self.begun = begun = parse(self._run.experiment, str(self._path / "experiment.toml"))
+        """What the parent was begun as."""
+        self._old = load_coders(self._run)
         if self._mode == "only":
             self._old = _of_task(self._old, experiment.task, self._path)
             return
@@ -55,7 +56,7 @@ class Parent:
         """The experiment with the parent's [text], where its vocabulary alone is taken over."""
         if self._mode != "only":
             return experiment
-        text = self._text
+        text = self.begun.text
         if not isinstance(experiment, TranslationExperiment):  # which alone has rows that can be cut anew
             still: dict[str, Any] = {
                 option: 0.0 for option in ("dropout", "alpha") if option in type(text).model_fields
@@ -70,7 +71,7 @@ class Parent:
         new, made = learn(), dict[int, TextCoder]()
         for side, old in self._old.items():  # sides that share a vocabulary go on sharing it
             if id(old) not in made:
-                made[id(old)] = extended(self._text, old, new[side])
+                made[id(old)] = extended(self.begun.text, old, new[side])
         return {side: made[id(old)] for side, old in self._old.items()}
 
     def give(self, model: torch.nn.Module, coders: Coders, report: Report) -> None:
@@ -97,16 +98,20 @@ class Parent:
                 f"The network does not fit the weights of {self._path}: {'; '.join(unfit)}. Give it the sizes of that "
                 f"run (anaphora info {self._path}), or leave out the recipe to take them over."
             )
-        report(Note(self._told(checkpoint.path.name, len(own) - len(fresh), len(own), fresh, coders)))
+        kept = [name for name in own if name not in fresh]
+        report(Note(self._told(checkpoint.path.name, kept, fresh, coders)))
 
-    def _told(self, step: str, kept: int, total: int, fresh: list[str], coders: Coders) -> str:
+    def _told(self, step: str, kept: list[str], fresh: list[str], coders: Coders) -> str:
         sides = "; ".join(
             f"{side} vocabulary: {old.symbols.size:,} of {coders[side].symbols.size:,} units kept, "
             f"{coders[side].symbols.size - old.symbols.size:,} new"
             for side, old in self._old.items()
         )
-        anew = f" New are {', '.join(fresh)}." if fresh else ""
-        return f"Starting from {step} of {self._path}: {kept} of {total} matrices and vectors kept.{anew} {sides}."
+        old_parts = {_part(name) for name in kept}
+        news = dict.fromkeys(name if _part(name) in old_parts else f"{_part(name)}.*" for name in fresh)
+        anew = f" New are {', '.join(news)}." if fresh else ""
+        total = len(kept) + len(fresh)
+        return f"Starting from {step} of {self._path}: {len(kept)} of {total} matrices and vectors kept.{anew} {sides}."
 
 
 def _of_task(coders: dict[str, TextCoder], task: str, path: Path) -> dict[str, TextCoder]:
@@ -119,6 +124,11 @@ def _of_task(coders: dict[str, TextCoder], task: str, path: Path) -> dict[str, T
             f"pairs, or leave start out."
         )
     return coders
+
+
+def _part(name: str) -> str:
+    """The part of the network that a tensor belongs to."""
+    return name.partition(".")[0]
 
 
 def _difference(name: str, old: torch.Tensor, new: torch.Tensor) -> str:

@@ -67,13 +67,16 @@ class TextData(DataConfig):
 
 
 class StartConfig(Config):
-    """The run whose weights or vocabulary a new one starts from."""
+    """The runs whose weights or vocabulary a new one starts from."""
 
     run: str = "none"
     """Its folder; "none" starts from weights drawn anew."""
     vocabulary: Literal["keep", "extend", "only"] = "keep"
     """Whether its vocabulary is kept, or extended by the units of the new text that it has not; "only" takes the
     vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
+    encoder: str = "none"
+    """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
+    "none" draws them anew."""
 
 
 class ExperimentBase(Config):
@@ -94,6 +97,18 @@ class ExperimentBase(Config):
             raise ValueError(
                 "training.optimizer.weight_decay would shrink the vectors that embedding.frozen keeps as they are: set "
                 "the one to 0, or the other to false."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _encoder_starts_once(self) -> Self:
+        if self.start.encoder == "none":
+            return self
+        if not isinstance(self, TranslationExperiment):
+            raise ValueError("start.encoder is for translators, which alone have an encoder: leave it out.")
+        if self.start.run != "none" and self.start.vocabulary != "only":
+            raise ValueError(
+                "start.encoder has no effect, since start.run gives an encoder that has learnt: leave it out."
             )
         return self
 
@@ -119,6 +134,25 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
     @model_validator(mode="after")
     def _known_metric(self) -> Self:
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bleu": "higher"})
+
+    @model_validator(mode="after")
+    def _fused_once_it_has_learnt(self) -> Self:
+        if self.fusion.kind != "none" and (self.start.run == "none" or self.start.vocabulary == "only"):
+            raise ValueError(
+                "fusion.kind = 'deep' keeps all of a translator but its readout and output as they are: give it one "
+                "that has learnt, with its weights (train --from RUN, start.run)."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _vectors_come_from_one_place(self) -> Self:
+        vectors = self.embedding
+        if self.start.encoder != "none" and (vectors.files if vectors.shared else "source" in vectors.files):
+            raise ValueError(
+                "start.encoder gives vectors of source units, and so does a file that embedding names for them: keep "
+                "one of the two."
+            )
+        return self
 
     @model_validator(mode="after")
     def _links_between_words(self) -> Self:

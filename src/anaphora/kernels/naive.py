@@ -71,6 +71,7 @@ def decoder(
     residual: bool = False,
     readout: Readout = "tanh",
     read: Literal["current", "previous"] = "current",
+    language_TBL: Tensor | None = None,
 ) -> Walked:
     """The decoder; writes ``o`` and, with attention, its ``weights``.
 
@@ -82,8 +83,8 @@ def decoder(
     Where ``query`` is "never" there is no score: the memory has one position, the summary of a sentence, which is the
     context of every step for as much as there are weights for one (Cho et al. 2014, appendix A.1.2), or one for each of
     the first steps, the last of which is the context of all further ones (Kalchbrenner and Blunsom 2013, section 4.2).
-
-    ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2).
+    ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2), and
+    ``language_TBL`` the states of a language model that it is fused with (Gulcehre et al. 2015, section 4.2).
     ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent
     states, ``mask`` for o. With residual connections the sum above the top layer is what asks now and is read out.
     """
@@ -111,7 +112,8 @@ def decoder(
         if query == "current":
             c_BM, a_BS, carried = attention(looking, h_BH, memory_BSM, positions_B, own, carried)
         terms = {"combine_context": c_BM, "combine_state": before if read == "previous" else h_BH}
-        o_BR = _read_out(h_BH, terms | {"combine_word": x_TBD[t]}, weights, readout) * at_t.get("mask", 1)
+        terms |= {"combine_word": x_TBD[t]} | ({} if language_TBL is None else {"combine_language": language_TBL[t]})
+        o_BR = _read_out(h_BH, terms, weights, readout) * at_t.get("mask", 1)
         outputs = {"o": o_BR} | ({} if query == "never" else {"weights": a_BS})
         return outputs, new | carried | ({"o": o_BR} if "o" in state else {})
 
@@ -136,10 +138,18 @@ def guidance(weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
     return -(links_TBS[linked] * torch.log(weights_TBS[linked])).sum()
 
 
+def _let_through(s_BL: Tensor, weights: Tensors) -> Tensor:
+    """g s with g = sigm(v' s + b)."""
+    v_L, b = weights["weight"][0], weights["bias"]
+    return torch.stack([s_L / (1 + torch.exp(-(v_L @ s_L + b))) for s_L in s_BL])
+
+
 def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) -> Tensor:
     """o_t, of those terms that there are weights for, side by side."""
     if readout == "none":
         return h_BH
+    if "combine_language" in terms:
+        terms = {**terms, "combine_language": _let_through(terms["combine_language"], _of("gate", weights))}
     read = [part for part in terms if f"{part}.weight" in weights]
     W_u = torch.cat([weights[f"{part}.weight"] for part in read], dim=1)
     u = torch.cat([terms[part] for part in read], dim=-1)

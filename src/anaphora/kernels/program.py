@@ -2,9 +2,11 @@
 
 Parts that depend on each other across steps form a loop and must be walked step by step. Every other part can take
 all steps at once: the projections of the inputs, each further layer of a stack, attention and readout when nothing
-feeds them back. Which is which is not declared anywhere: it is the strongly connected components of "reads from".
+feeds them back. Which is which is not declared anywhere: it is the strongly connected components of "reads from". Nor
+is what the way back may leave out: every stage that depends on nothing of which a gradient is wanted.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
@@ -54,6 +56,18 @@ def stages(program: Program) -> tuple[Stage, ...]:
         Stage(tuple(part for n, part in enumerate(parts) if leader[n] == first), first in reaches[first])
         for first in TopologicalSorter(needs).static_order()
     )
+
+
+def leading_to(program: Program, wanted: Collection[str]) -> set[Stage]:
+    """The stages that a gradient of what is ``wanted`` goes back through: inputs, first values, weights and memory."""
+    reached, found = {*wanted}, set()
+    for stage in stages(program):
+        own = tuple(f"{part.name}." for part in stage.parts)
+        reads = {signal_of(read) for part in stage.parts for read in part.reads}
+        if not reads.isdisjoint(reached) or any(name.startswith(own) for name in wanted):
+            reached |= {signal for part in stage.parts for signal in part.writes}
+            found.add(stage)
+    return found
 
 
 def _check(program: Program, writer: dict[str, int]) -> None:

@@ -12,7 +12,7 @@ Blocks at the door are time first (T x B x width); inside, only the steps that a
 of it, one step apart; their gradients likewise (``blocks.py``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from anaphora.kernels.by_hand import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.parts import Part, is_previous, previous
 from anaphora.kernels.products import Products
-from anaphora.kernels.program import Program, Stage, stages
+from anaphora.kernels.program import Program, Stage, leading_to, stages
 from anaphora.kernels.rows import Rows
 
 Tensors = Mapping[str, Tensor]
@@ -130,7 +130,9 @@ class _Scan(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         inputs, first, weights, memory = ctx.spec.named(ctx.saved_tensors)  # refuses weights changed since
-        dblocks = _walk_back(ctx.spec, ctx.walked, gradients)
+        names = (name for group in ctx.spec.names for name in group)
+        wanted = [name for name, needed in zip(names, ctx.needs_input_grad[2:], strict=True) if needed]
+        dblocks = _walk_back(ctx.spec, ctx.walked, gradients, wanted)
         dmatrices = ctx.walked.products.gradients()
         dinputs = (ctx.spec.rows.to_batch(dblocks.all(name)) if name in dblocks else None for name in inputs)
         dfirst = (dblocks.first(name) for name in first)
@@ -180,8 +182,8 @@ def _all_steps(rows: Rows, part: Part, products: Products, blocks: Blocks) -> An
     return kept
 
 
-def _walk_back(spec: _Spec, walked: _Walked, gradients: tuple[Tensor, ...]) -> Blocks:
-    """Every stage in reverse order; returns the gradient of every signal."""
+def _walk_back(spec: _Spec, walked: _Walked, gradients: tuple[Tensor, ...], wanted: Collection[str]) -> Blocks:
+    """Every stage that leads to what is wanted, in reverse order; returns the gradients of the signals on the way."""
     program, rows, returned = spec.program, spec.rows, dict(zip(spec.program.returns, gradients, strict=False))
     dblocks = Blocks(rows)
     for name, dlast_BW in zip(program.carried, gradients[len(program.returns) :], strict=True):
@@ -189,7 +191,10 @@ def _walk_back(spec: _Spec, walked: _Walked, gradients: tuple[Tensor, ...]) -> B
         dblocks.all(name).index_copy_(0, rows.last_B, dlast_BW)
     for name, dgrid_TBW in returned.items():
         dblocks.add(name, rows.of_batch(dgrid_TBW))
+    needed = leading_to(program, wanted)
     for stage, saved in zip(reversed(stages(program)), reversed(walked.saved), strict=True):
+        if stage not in needed:
+            continue
         for part in stage.parts:
             for name in (*part.writes, *(part.reads if stage.loops else ())):
                 if not is_previous(name) and (stage.loops or name not in dblocks):

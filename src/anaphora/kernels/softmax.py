@@ -73,7 +73,7 @@ def cross_entropy(
 ) -> tuple[Tensor, Gradients]:
     """The loss of ``softmax_loss`` in double precision and, if ``recording``, its gradients: without autograd."""
     dhidden_NH = torch.empty_like(hidden_NH) if recording else hidden_NH.new_empty(0)
-    dweight_VH = torch.zeros_like(weight_VH) if recording else hidden_NH.new_empty(0)
+    dweight_VH = hidden_NH.new_empty(0)
     dbias_V = torch.zeros_like(bias_V)
     size = weight_VH.shape[0]
     share = smoothing / size
@@ -94,9 +94,12 @@ def cross_entropy(
             q.scatter_add_(1, y, (smoothing - 1) * s)  # 3': q is now s (dz + e / V)
             dh = weight.back(q).div_(s)  # 1'
             dhidden_NH[start : start + rows] = (dh.sub_(share * spread_H) if share else dh).mul_(w)
-            dweight_VH += weight.outer(q, h * (w / s))
+            of_chunk = weight.outer(q, h * (w / s))
+            dweight_VH = dweight_VH.add_(of_chunk) if start else of_chunk
             if bias_V.numel():
                 dbias_V.addmv_(q.T, (w / s).squeeze(1))
+    if recording and not len(targets_N):
+        dweight_VH = torch.zeros_like(weight_VH)
     if recording and share:
         dweight_VH -= share * weighted_NH.sum(0)
         if bias_V.numel():

@@ -20,6 +20,7 @@ from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
+from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
 from anaphora.nn.outputs import AnyOutput, Full, Shortlist
 from anaphora.nn.randomness import generator, present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
@@ -57,6 +58,8 @@ class TranslatorConfig(Config):
     """How the decoder looks at the source."""
     output: AnyOutput = Full()
     """How words are predicted."""
+    fusion: AnyFusion = NoFusion()
+    """Whether a language model has its say in the readout; that and the output layer are then all that is trained."""
     guide: AnyGuide = NoGuide()
     """Where attention is told to look while training."""
     initialise: AnyStart = Orthogonal()
@@ -64,7 +67,7 @@ class TranslatorConfig(Config):
 
 
 class Translator(nn.Module):
-    """An encoder, a decoder, and an output layer."""
+    """An encoder, a decoder, an output layer, and perhaps a language model beside the decoder."""
 
     def __init__(self, config: TranslatorConfig, source: Symbols, target: Symbols) -> None:
         """Sizes and marks of both vocabularies.
@@ -78,26 +81,26 @@ class Translator(nn.Module):
                 f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} units and the "
                 f"target {target.size}: set text.joint = true, or embedding.shared = false."
             )
-        if config.guide.kind != "none" and config.attention.kind == "none":
-            raise ConfigError(
-                'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
-            )
-        if config.guide.kind != "none" and config.attention.kind == "window":
-            raise ConfigError(
-                'guide measures weights that are shares, but those of attention.kind = "window" can grow without end: '
-                'set guide = "none", or attention.kind = "soft".'
-            )
+        if config.guide.kind != "none":
+            _check_guided(config)
         self.config, self.symbols = config, target
         self.target_embedding = Embedding(config.embedding, target.size, "words")
         self.source_embedding = (
             self.target_embedding if config.embedding.shared else Embedding(config.embedding, source.size, "words")
         )
         self.encoder = config.encoder.build(config.embedding.size)
-        self.decoder = Decoder(config.decoder, config.attention, config.embedding.size, self.encoder.gives)
+        width = config.embedding.size
+        self.decoder = Decoder(config.decoder, config.attention, width, self.encoder.gives, config.fusion)
         self.output = config.output.build(self.target_embedding, config.decoder.readout_size, target.size)
+        self.language_model: FrozenLanguageModel | None = None
+        if isinstance(config.fusion, DeepFusion):
+            self.language_model = FrozenLanguageModel(config.fusion.model, target)
+            self.requires_grad_(False)
+            for weight in (*self.decoder.readout_weights, *self.output.parameters()):
+                weight.requires_grad_(True)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with what training under this seed starts from."""
+        """Fill every weight with what training under this seed starts from, but those of a language model."""
         source, start = generator(seed, "initialise"), self.config.initialise
         self.target_embedding.initialise(start, source)
         if not self.config.embedding.shared:
@@ -116,7 +119,8 @@ class Translator(nn.Module):
         if self.training and not isinstance(sampling, NoSampling):
             shifted_TB = self._partly_its_own(shifted_TB, memory, first, sampling)
         x_TBD = self.target_embedding.vectors(shifted_TB, "target")
-        states_TBH, weights_TBS = self.decoder(x_TBD, batch.targets.lengths_B, first, memory)
+        language_TBL = self.language_model(shifted_TB, batch.targets.lengths_B) if self.language_model else None
+        states_TBH, weights_TBS = self.decoder(x_TBD, batch.targets.lengths_B, first, memory, language_TBL)
         loss = self.output.loss(states_TBH, batch.targets)
         return loss if batch.links_BTS is None else self._guided(loss, weights_TBS, batch), {}
 
@@ -136,12 +140,17 @@ class Translator(nn.Module):
         encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B, known_B)
         return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded, source.lengths_B)
 
+    def first_state(self, first: dict[str, Tensor]) -> "TranslatorState":
+        """What a row for each sentence carries before the first word; ``first`` is that of the decoder."""
+        sentences = len(next(iter(first.values())))
+        return TranslatorState(first, self.language_model.first(sentences) if self.language_model else {})
+
     @torch.no_grad()
     def _partly_its_own(
         self, true_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
     ) -> Tensor:
         """Target words to read, some of them as the decoder itself would have them."""
-        stepper, state = self.stepper(), TranslatorState(first)
+        stepper, state = self.stepper(), self.first_state(first)
 
         def advance(ids_B: Tensor) -> Tensor:
             nonlocal state
@@ -163,10 +172,31 @@ class Translator(nn.Module):
         return TranslatorStepper(self)
 
 
+def _check_guided(config: TranslatorConfig) -> None:
+    """Refuse to guide attention that is not there, cannot be guided, or learns no more."""
+    if config.attention.kind == "none":
+        raise ConfigError(
+            'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
+        )
+    if config.attention.kind == "window":
+        raise ConfigError(
+            'guide measures weights that are shares, but those of attention.kind = "window" can grow without end: '
+            'set guide = "none", or attention.kind = "soft".'
+        )
+    if config.fusion.kind != "none":
+        raise ConfigError(
+            'guide tells attention where to look, but with fusion it learns no more: set guide = "none", or train the '
+            "translator with it before it is fused."
+        )
+
+
 class TranslatorState(NamedTuple):
     """What a row carries: N x width by carried signal."""
 
     signals: dict[str, Tensor]
+    """Of the decoder."""
+    language: dict[str, Tensor]
+    """Of the language model beside it, where there is one."""
 
 
 class TranslatorMemory(NamedTuple):
@@ -193,7 +223,7 @@ class TranslatorStepper:
         """Encode the sentences; ConfigError for candidates where the output cannot leave words out."""
         encoded, first = self._model.encode(batch)
         shortlist = self._model.output.shortlist(batch.candidates) if batch.candidates else None
-        return TranslatorMemory(encoded, shortlist), TranslatorState(first)
+        return TranslatorMemory(encoded, shortlist), self._model.first_state(first)
 
     @torch.inference_mode()
     def advance(self, memory: TranslatorMemory, state: TranslatorState, ids_N: Tensor) -> Step:
@@ -209,15 +239,20 @@ class TranslatorStepper:
 
         x_KBD = by_sentence(self._model.target_embedding.vectors(ids_N))
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
-        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded)
+        language, language_KBL = state.language, None
+        if self._model.language_model:
+            language_NL, language = self._model.language_model.advance(ids_N, language)
+            language_KBL = by_sentence(language_NL)
+        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
         o_NH = by_row(o_KBH)
         log_probs_NV = shortlist.log_probs(o_NH) if shortlist else self._model.output.log_probs(o_NH)
         weights_NS = None if weights_KBS is None else by_row(weights_KBS)
-        return Step(log_probs_NV, weights_NS, TranslatorState({name: by_row(block) for name, block in after.items()}))
+        signals = {name: by_row(block) for name, block in after.items()}
+        return Step(log_probs_NV, weights_NS, TranslatorState(signals, language))
 
     def select(self, state: TranslatorState, rows_N: Tensor) -> TranslatorState:
         """The state of the given rows."""
-        return TranslatorState({name: rows[rows_N] for name, rows in state.signals.items()})
+        return TranslatorState(*({name: rows[rows_N] for name, rows in carried.items()} for carried in state))
 
     def keep(self, memory: TranslatorMemory, sentences_B: Tensor) -> TranslatorMemory:
         """The memory of the given sentences."""

@@ -33,6 +33,7 @@ from anaphora.kernels.scan import advance, scan
 from anaphora.nn.attention import AnyAttention, NoAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, Gives
+from anaphora.nn.fusion import AnyFusion
 from anaphora.nn.readout import Context, Readout, ReadoutConfig, told
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
@@ -56,7 +57,9 @@ class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
 class Decoder(nn.Module):
     """Recurrent layers, what they see of the source, and the combination of both."""
 
-    def __init__(self, config: DecoderConfig, attention: AnyAttention, width: int, gives: Gives) -> None:
+    def __init__(
+        self, config: DecoderConfig, attention: AnyAttention, width: int, gives: Gives, fusion: AnyFusion
+    ) -> None:
         """``width`` of the embeddings; ``gives``: what the encoder gives.
 
         Raises:
@@ -67,7 +70,7 @@ class Decoder(nn.Module):
         self.attention = attention_of(attention, config.size, gives)
         self.bridge = Bridge(config, config.cell, config.layers, config.size, config.bias, gives)
         _check_source(config, attention)
-        self._readout = Readout(config, config.size, config.bias, self._context)
+        self._readout = Readout(config, config.size, config.bias, self._context, fusion)
         self._context_enters = (
             self.attention.config.context == "state" if self.attention else config.summary == "every-step"
         )
@@ -75,7 +78,9 @@ class Decoder(nn.Module):
         self._answer = Project("context", "context", "attended", halfway and config.input_bias)
         question = Question(self.attention.parts("ask.h"), self._answer) if self.attention and halfway else None
         self._layers = Layers(config, question, self.bridge.beside_state)
-        self.weights = Weights(self._matrices(width, gives.width if self.attention else self.bridge.width))
+        context = gives.width if self.attention else self.bridge.width
+        self._read_out = self._readout.matrices(width, context)
+        self.weights = Weights(self._matrices(width, context) | self._read_out)
         self._plain, self._training = self._program(training=False), self._program(training=True)
 
     @property
@@ -86,6 +91,11 @@ class Decoder(nn.Module):
             return "none"
         return "column" if self.bridge.columns else "sentence"
 
+    @property
+    def readout_weights(self) -> list[Tensor]:
+        """Those that make o_t of its terms."""
+        return [weight for name, weight in self.weights.tensors().items() if name in self._read_out]
+
     def _matrices(self, width: int, context: int) -> dict[str, Matrix]:
         config = self.config
         rows, gates = config.cell.gates * config.size, config.cell.gates
@@ -94,8 +104,7 @@ class Decoder(nn.Module):
             matrices |= projection_matrices("feed", rows, config.readout_size, False, gates)
         if self._context_enters:
             matrices |= projection_matrices("context", rows, context, self._answer.bias, gates)
-        matrices |= self.attention.matrices() if self.attention else {}
-        return matrices | self._readout.matrices(width, context)
+        return matrices | (self.attention.matrices() if self.attention else {})
 
     def _program(self, training: bool) -> Program:
         """One step; ``training`` with dropout between the layers and on o_t."""
@@ -154,10 +163,18 @@ class Decoder(nn.Module):
         return state | (self.attention.first(encoded.annotations_BSM) if self.attention else {})
 
     def forward(
-        self, x_TBD: Tensor, lengths_B: Tensor, first: Mapping[str, Tensor], memory: Mapping[str, Tensor]
+        self,
+        x_TBD: Tensor,
+        lengths_B: Tensor,
+        first: Mapping[str, Tensor],
+        memory: Mapping[str, Tensor],
+        language_TBL: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """o (T x B x readout) of whole sentences, and with attention its weights (T x B x S)."""
-        config, program, weights, inputs = self.config, self._plain, self.weights.tensors(), {"x": x_TBD}
+        """o (T x B x readout) of whole sentences, and with attention its weights (T x B x S).
+
+        ``language_TBL`` are the states of the language model that it is fused with.
+        """
+        config, program, weights, inputs = self.config, self._plain, self.weights.tensors(), _read(x_TBD, language_TBL)
         if self.training:
             program, weights = self._training, self.weights.dropped("decoder", config.weight_dropout)
             widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
@@ -167,15 +184,25 @@ class Decoder(nn.Module):
         return outputs["o"], outputs.get("weights")
 
     def advance(
-        self, x_KBD: Tensor, state: Mapping[str, Tensor], memory: Mapping[str, Tensor]
+        self,
+        x_KBD: Tensor,
+        state: Mapping[str, Tensor],
+        memory: Mapping[str, Tensor],
+        language_KBL: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
         """One step of K hypotheses a sentence: o, with attention its weights, and the new state."""
-        signals = advance(self._plain, {"x": x_KBD}, state, self.weights.tensors(), memory)
+        signals = advance(self._plain, _read(x_KBD, language_KBL), state, self.weights.tensors(), memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self._plain.carried}
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
         self._layers.initialise(self.weights, start, generator)
+        self._readout.initialise(self.weights)
+
+
+def _read(x_XBD: Tensor, language_XBL: Tensor | None) -> dict[str, Tensor]:
+    """What a step reads from outside."""
+    return {"x": x_XBD} if language_XBL is None else {"x": x_XBD, "language": language_XBL}
 
 
 def _check_source(config: DecoderConfig, attention: AnyAttention) -> None:

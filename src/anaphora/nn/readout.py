@@ -5,20 +5,24 @@
     "none"      o_t = dropout(h_t): no layer between                           Sutskever et al. 2014
 
 h_t is what leaves the top layer, or, with ``readout_state`` "previous", what the top layer's unit had a step before
-(Bahdanau et al. 2015, appendix A.2.2). The word is a term with ``readout_word``; the context, where there is one.
+(Bahdanau et al. 2015, appendix A.2.2). The word is a term with ``readout_word``; the context, where there is one; and
+with deep fusion what a gate lets through of a language model's state (``fusion.py``).
 """
 
 from typing import Literal
 
+import torch
 from pydantic import Field
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.constant import Column, Constant
+from anaphora.kernels.gate import Gated
 from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.parts import Activate, Add, Part, Project, previous
+from anaphora.nn.fusion import AnyFusion, DeepFusion
 from anaphora.nn.stack import projection_matrices
-from anaphora.nn.weights import Matrix
+from anaphora.nn.weights import Matrix, Weights
 
 Context = Literal["step", "sentence", "column", "none"]
 """Whether there is a context that every step makes, one for a whole sentence, one that it has ready for each step, or
@@ -41,16 +45,23 @@ class ReadoutConfig(Config):
 class Readout:
     """The readout of one decoder; its weights stand beside those of the decoder."""
 
-    def __init__(self, config: ReadoutConfig, size: int, bias: bool, context: Context) -> None:
-        """``size`` of a layer; ``context``: where it sees one.
+    def __init__(self, config: ReadoutConfig, size: int, bias: bool, context: Context, fusion: AnyFusion) -> None:
+        """``size`` of a layer; ``context``: where it sees one; ``fusion``: whether a language model.
 
         Raises:
             ConfigError: an option has no effect, or leaves a context unseen.
         """
         self.config, self._size, self._bias, self._context = config, size, bias, context
+        self._fusion = fusion if isinstance(fusion, DeepFusion) else None
         self.width = config.readout or size
         if config.readout_layer != "none":
             return
+        if self._fusion:
+            raise ConfigError(
+                'fusion.kind = "deep" adds a term to what makes o_t, but with decoder.readout_layer = "none" nothing '
+                'does: train the translator with decoder.readout_layer = "tanh", or fuse in search alone '
+                "(translate --language-model)."
+            )
         idle = [
             name
             for name, asked in (
@@ -75,10 +86,24 @@ class Readout:
         if self._context != "none":
             matrices |= projection_matrices("combine_context", rows, context, self._bias)
         matrices |= projection_matrices("combine_state", rows, self._size, self._bias and self._context == "none")
-        return matrices | (projection_matrices("combine_word", rows, width, False) if config.readout_word else {})
+        matrices |= projection_matrices("combine_word", rows, width, False) if config.readout_word else {}
+        if self._fusion:
+            states = self._fusion.model.recurrence.size
+            matrices |= projection_matrices("gate", 1, states, True)
+            matrices |= projection_matrices("combine_language", rows, states, False)
+        return matrices
+
+    def initialise(self, weights: Weights) -> None:
+        """Fill what starts from a number of its own, after all else was filled."""
+        if self._fusion:
+            with torch.no_grad():
+                weights.tensors()["gate.bias"].fill_(self._fusion.gate_bias)
 
     def parts(self, top: str, unit: str, target: str) -> list[Part]:
-        """From ``top``, what leaves the top layer, to ``target``; ``unit`` is what its unit has."""
+        """From ``top``, what leaves the top layer, to ``target``; ``unit`` is what its unit has.
+
+        With fusion, the state of the language model comes as the signal ``language``.
+        """
         config, state = self.config, top
         if config.readout_layer == "none":
             return [Add("readout", (top,), target)]
@@ -92,10 +117,13 @@ class Readout:
         terms.append(Project("combine_state", state, "of_state", self._bias and self._context == "none"))
         if config.readout_word:
             terms.append(Project("combine_word", "x", "of_word", False))
+        gate: list[Part] = []
+        if self._fusion:
+            gate += [Project("gate", "language", "gate", True), Gated("gated", "gate", "language", "gated")]
+            terms.append(Project("combine_language", "gated", "of_language", False))
         sums = tuple(signal for term in terms for signal in term.writes)
-        if config.readout_layer == "maxout":
-            return [*terms, Maxout("combine", sums, target)]
-        return [*terms, Activate("combine", sums, target)]
+        combine = Maxout if config.readout_layer == "maxout" else Activate
+        return [*gate, *terms, combine("combine", sums, target)]
 
 
 def told(context: Context, name: str, target: str) -> Part:

@@ -1,0 +1,91 @@
+"""Deep fusion: what a language model of the target makes of the words so far enters the readout (``readout.py``).
+
+    g_t = sigm(v' s_t + b)
+    o_t = tanh(.. + W_s g_t s_t)            or maxout, as without it                   Gulcehre et al. 2015, section 4.2
+
+s_t is the state of a language model that has read the same words as the decoder, y_1 .. y_{t-1}. Both were trained by
+themselves; from then on the output layer, the readout and the gate alone are tuned, and all else is frozen.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.config import Config, by_kind
+from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.protocols import Symbols
+
+
+class FrozenLanguageModelConfig(Config):
+    """What there is of a language model but for its output."""
+
+    reads: Literal["stream", "sentences"] = "stream"
+    """Whether a sentence began for it behind the end of another or behind ``<s>``."""
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    """Its word vectors."""
+    recurrence: RecurrentConfig = RecurrentConfig()
+    """Its recurrent layers."""
+
+
+class NoFusion(Config):
+    """A translator by itself."""
+
+    kind: Literal["none"] = "none"
+    """The kind's name."""
+
+
+class DeepFusion(Config):
+    """The states of a language model enter the readout."""
+
+    kind: Literal["deep"] = "deep"
+    """The kind's name."""
+    run: str
+    """The run folder of the language model; once its weights are taken over, it is needed no more."""
+    gate_bias: float = -1.0
+    """What the gate's bias starts from: -1 lets about a quarter of a state through."""
+    model: FrozenLanguageModelConfig = FrozenLanguageModelConfig()
+    """What that language model is; filled in when its weights are taken over."""
+
+
+AnyFusion = Annotated[NoFusion | DeepFusion, Field(discriminator="kind"), by_kind]
+"""The ``[fusion]`` table."""
+
+
+class FrozenLanguageModel(nn.Module):
+    """A language model that reads and is never trained; its weights come from its run."""
+
+    def __init__(self, config: FrozenLanguageModelConfig, text: Symbols) -> None:
+        """Size and marks of its vocabulary."""
+        super().__init__()
+        self._begin = text.bos if config.reads == "sentences" else text.eos
+        self._bos = text.bos
+        self.embedding = Embedding(config.embedding, text.size, "language_model")
+        self.recurrence = Stack(config.recurrence, config.embedding.size, "language_model")
+
+    def train(self, mode: bool = True) -> "FrozenLanguageModel":
+        """Stay in evaluation, so that nothing is dropped."""
+        return super().train(False)
+
+    def first(self, sentences: int) -> dict[str, Tensor]:
+        """The state before anything was read, B x width by carried signal."""
+        return self.recurrence.zeros(sentences)
+
+    @torch.no_grad()
+    def forward(self, ids_TB: Tensor, lengths_B: Tensor) -> Tensor:
+        """What it has of whole sentences that begin with ``<s>``, behind every word: T x B x width."""
+        states_TBL: Tensor = self.recurrence(self._vectors(ids_TB), lengths_B).outputs["h"]
+        return states_TBL
+
+    @torch.no_grad()
+    def advance(self, ids_N: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        """What it has behind one more word of every row, N x width, and its new state."""
+        before = {name: rows.unsqueeze(0) for name, rows in state.items()}
+        s_1NL, after = self.recurrence.advance(self._vectors(ids_N).unsqueeze(0), before)
+        return s_1NL[0], {name: rows[0] for name, rows in after.items()}
+
+    def _vectors(self, ids: Tensor) -> Tensor:
+        return self.embedding.vectors(ids.masked_fill(ids == self._bos, self._begin))

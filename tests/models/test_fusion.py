@@ -1,0 +1,216 @@
+"""A translator fused with a language model: one model whether trained, stepped or read naively, and only its readout
+learns."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from anaphora.errors import ConfigError
+from anaphora.kernels import naive
+from anaphora.kernels.naive_attention import Scored
+from anaphora.models.registry import build
+from anaphora.models.translator import Translator
+from anaphora.nn.randomness import draws
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.search.beam import beam
+from anaphora.search.scoring import score
+
+SYMBOLS = Symbols(23, 0, 1, 2, 3)
+SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
+TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
+
+BAHDANAU = {
+    "decoder": {"cell": "gru", "input_feeding": False, "readout": 10, "readout_layer": "maxout"}
+    | {"readout_state": "previous", "readout_word": True},
+    "attention": {"score": "concat", "query": "previous", "context": "state"},
+}
+HALFWAY = {"decoder": {"layers": 2, "dropout": 0.2}, "attention": {"query": "current", "context": "state"}}
+CHO = {"decoder": {"summary": "every-step", "bias": False, "cell": "gru"}, "attention": "none"}
+SENTENCES = {"reads": "sentences", "recurrence": {"cell": "gru", "layers": 2, "size": 6, "dropout": 0.5}}
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "luong": {},
+    "luong, sentences": {"model": SENTENCES},
+    "bahdanau": BAHDANAU,
+    "halfway": HALFWAY | {"model": SENTENCES},
+    "no attention": CHO,
+    "tied": {"decoder": {"readout": 8}, "output": {"tied": True}},
+}
+EVERY_SYSTEM = pytest.mark.parametrize("tables", SYSTEMS.values(), ids=SYSTEMS.keys())
+
+
+def make(tables: dict[str, Any]) -> Translator:
+    """A small fused translator whose language model knows something."""
+    model = {"embedding": {"size": 5}, "recurrence": {"size": 7}} | tables.get("model", {})
+    sizes = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 12}}
+    merged = {name: size | tables.get(name, {}) for name, size in sizes.items()}
+    merged |= {name: tables[name] for name in ("attention", "output", "guide") if name in tables}
+    merged["fusion"] = {"kind": "deep", "run": "runs/lm", "model": model}
+    made = build("translate", merged, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
+    assert isinstance(made, Translator) and made.language_model is not None
+    made.initialise(seed=3)
+    source = torch.Generator().manual_seed(4)
+    for weight in made.language_model.parameters():
+        nn.init.normal_(weight, generator=source)
+    return made
+
+
+def batch(rows: list[int]) -> Batch:
+    def padded(sentences: list[list[int]], width: int) -> Sequence:
+        ids = torch.zeros(len(sentences), width, dtype=torch.long)
+        for row, sentence in enumerate(sentences):
+            ids[row, : len(sentence)] = torch.tensor(sentence)
+        return Sequence(ids, torch.tensor([len(sentence) for sentence in sentences]))
+
+    targets = [TARGETS[n] for n in rows]
+    return Batch(
+        padded([SOURCES[n] for n in rows], 16),
+        padded(targets, max(map(len, targets))),
+        torch.tensor(rows),
+        torch.zeros(len(rows), dtype=torch.bool),
+    )
+
+
+ALL = batch([0, 1, 2, 3])
+
+
+@EVERY_SYSTEM
+def test_readout_gate_and_output_learn_and_nothing_else_moves(tables: dict[str, Any]) -> None:
+    model = make(tables).train()
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    optimizer, losses = torch.optim.Adam(model.parameters(), lr=0.01), []
+    for update in range(4):
+        optimizer.zero_grad()
+        with draws(1, update):
+            model(ALL)[0].sum.backward()
+        optimizer.step()
+        losses.append(model.eval()(ALL)[0].sum.item())
+        model.train()
+    moved = {name for name, weight in model.named_parameters() if not torch.equal(weight, before[name])}
+    tuned = {"output.weight", "output.bias"} if "output" not in tables else {"target_embedding.weight", "output.bias"}
+    tuned |= {name for name in before if name.startswith(("decoder.weights.combine_", "decoder.weights.gate."))}
+    assert moved == tuned
+    assert losses == sorted(losses, reverse=True)
+
+
+@EVERY_SYSTEM
+def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(tables: dict[str, Any]) -> None:
+    stepper = make(tables).stepper()
+
+    def found(rows: list[int]) -> dict[int, Any]:
+        inputs = batch(rows)
+        search = Batch(inputs.inputs, None, inputs.numbers_B, inputs.continues_B)
+        return dict(zip(rows, beam(stepper, search, size=3, max_length=6), strict=True))
+
+    together = found([0, 1, 2, 3])
+    for rows in ([2], [3, 1]):
+        for number, hypotheses in found(rows).items():
+            assert hypotheses == together[number]
+    for number, (best, *_) in together.items():
+        ids = torch.tensor([[*best.ids, *([SYMBOLS.eos] if best.finished else [])]])
+        one = batch([number])
+        forced = Batch(one.inputs, Sequence(ids, torch.tensor([ids.shape[1]])), one.numbers_B, one.continues_B)
+        assert score(stepper, forced)[0].score == best.score
+
+
+@EVERY_SYSTEM
+def test_what_search_steps_through_is_what_training_computes(tables: dict[str, Any]) -> None:
+    model = make(tables).eval()
+    with torch.no_grad():
+        loss = model(ALL)[0].sum.item()
+    assert -sum(hypothesis.score for hypothesis in score(model.stepper(), ALL)) == pytest.approx(loss, rel=1e-5)
+
+
+def test_own_words_in_training_are_read_by_the_language_model_too() -> None:
+    sampling = {"kind": "linear", "updates": 1, "least": 0.0, "draw": "likeliest"}
+    model = make({"decoder": {"scheduled_sampling": sampling}})
+    with draws(1, 1):
+        loss = model(ALL)[0].sum.item()
+    assert ALL.targets is not None
+    stepper, total = model.stepper(), 0.0
+    memory, state = stepper.start(ALL)
+    ids = torch.full((4,), stepper.bos)
+    for step in range(ALL.targets.ids_BT.shape[1]):
+        log_probs, _, state = stepper.advance(memory, state, ids)
+        there = step < ALL.targets.lengths_B
+        total -= log_probs[there, ALL.targets.ids_BT[there, step]].sum().item()
+        ids = log_probs.argmax(-1)
+    assert loss == pytest.approx(total, rel=1e-5)
+
+
+@pytest.mark.parametrize("reads", ["stream", "sentences"])
+def test_what_it_reads_beside_the_decoder_is_what_the_language_model_alone_makes_of_a_sentence(reads: str) -> None:
+    parts = {"embedding": {"size": 5, "scaled": True}, "recurrence": {"size": 7, "layers": 2}, "reads": reads}
+    fused = make({"model": parts}).train()
+    assert fused.language_model is not None
+    alone: Any = build("language-model", parts, {"text": SYMBOLS}, "test.toml")
+    missing = alone.load_state_dict(fused.language_model.state_dict(), strict=False)
+    assert not missing.unexpected_keys
+    begin = SYMBOLS.bos if reads == "sentences" else SYMBOLS.eos
+    ids, lengths = torch.tensor([[5, 6, 7], [9, 0, 0]]), torch.tensor([3, 1])
+    behind = torch.cat([torch.full((2, 1), begin), ids], 1)[:, :3]
+    window = Batch(Sequence(behind, lengths), Sequence(ids, lengths), torch.arange(2), torch.zeros(2, dtype=torch.bool))
+    with torch.no_grad():
+        states_BTL, *_ = alone.eval().states_and_target_log_probs(window)
+    shifted_TB = torch.cat([torch.full((2, 1), SYMBOLS.bos), ids], 1)[:, :3].T
+    assert torch.equal(fused.language_model(shifted_TB, lengths).transpose(0, 1), states_BTL)
+
+
+@pytest.mark.parametrize("name", ["luong", "bahdanau", "halfway"])
+def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
+    decoder = make(SYSTEMS[name]).double().eval().requires_grad_().decoder
+    config, attention = decoder.config, decoder.attention.config
+    weights = {n: w for n, w in decoder.weights.tensors().items() if not n.startswith("start")}
+    states = weights["gate.weight"].shape[1]
+    source = torch.Generator().manual_seed(8)
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=source, dtype=torch.float64).requires_grad_()
+
+    x_TBD, language_TBL, memory_BSM = drawn(4, 3, 8), drawn(4, 3, states), drawn(3, 5, 16)
+    first = {f"layer{n}.{field}": drawn(3, 12) for n in range(config.layers) for field in config.cell.state}
+    first |= {"o": drawn(3, config.readout_size)} if config.input_feeding else {}
+    lengths_B, positions_B = torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
+    memory = decoder.attention.prepare(memory_BSM, positions_B, weights)
+    o_TBR, weights_TBS = decoder(x_TBD, lengths_B, first, memory, language_TBL)
+    expected = naive.decoder(
+        config.cell,
+        Scored(attention.score, attention.span, attention.weights),
+        "halfway" if attention.halfway else attention.query,
+        x_TBD,
+        memory_BSM,
+        lengths_B,
+        positions_B,
+        first,
+        weights,
+        None,
+        config.residual,
+        config.readout_layer,
+        config.readout_state,
+        language_TBL,
+    ).outputs
+    assert_close({"o": o_TBR, "weights": weights_TBS}, expected, rtol=0, atol=1e-10)
+    leaves = [x_TBD, language_TBL, memory_BSM, *first.values(), *weights.values()]
+    gradients, naive_gradients = (
+        torch.autograd.grad(o.sin().sum(), leaves, materialize_grads=True) for o in (o_TBR, expected["o"])
+    )
+    assert_close(gradients, naive_gradients, rtol=0, atol=1e-9)
+    assert all(bool(gradient.any()) for gradient in gradients[:2])
+
+
+def test_a_gate_starts_from_its_bias() -> None:
+    assert make({}).decoder.weights.tensors()["gate.bias"].item() == -1
+
+
+@pytest.mark.parametrize(
+    ("tables", "remedy"),
+    [
+        ({"decoder": {"readout_layer": "none"}}, r'readout_layer = "tanh"'),
+        ({"guide": "learn"}, 'set guide = "none", or train the translator with it before'),
+    ],
+)
+def test_what_fusion_leaves_nothing_to_do_is_refused(tables: dict[str, Any], remedy: str) -> None:
+    with pytest.raises(ConfigError, match=remedy):
+        make(tables)
