@@ -52,7 +52,8 @@ class _Linear(torch.autograd.Function):
     def forward(ctx: Any, a_XK: Tensor, weight_NK: Tensor) -> Tensor:
         ctx.weight = prepare(weight_NK, a_XK.shape[:-1].numel())
         ctx.save_for_backward(a_XK, weight_NK)
-        return ctx.weight.times(a_XK)  # 1
+        y_XN: Tensor = ctx.weight.times(a_XK)  # 1
+        return y_XN
 
     @staticmethod
     @outside_autocast
