@@ -18,7 +18,8 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Cell, Gru
-from anaphora.kernels.products import Products, linear
+from anaphora.kernels.linear import linear
+from anaphora.kernels.products import Products
 from anaphora.nn.encoders.encoder import Encoded, Gives
 from anaphora.nn.stack import projection_matrices
 from anaphora.nn.weights import Matrix

@@ -26,8 +26,8 @@ from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.clock import Clock
+from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
-from anaphora.kernels.products import linear
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.nn.attention import AnyAttention, NoAttention, attention_of

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
-from anaphora.kernels.products import linear
+from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
 from anaphora.nn.stack import projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.convolution import ngrams, unfolded
-from anaphora.kernels.products import linear
+from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
 from anaphora.nn.lengths import Lengths
 from anaphora.nn.stack import projection_matrices
