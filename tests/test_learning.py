@@ -92,6 +92,8 @@ KALCHBRENNER = {
     "decoder": 'summary = "every-step"\nstart = "zero"\nreadout_layer = "none"',
 }
 
+UNFOLDING = KALCHBRENNER | {"encoder": 'kind = "ngram-convolution"\nwidest = 3\nfolds = 1'}
+
 
 def words(count: int, longest: int = 8) -> list[str]:
     draw = random.Random(1)
@@ -124,12 +126,14 @@ def test_a_translator_learns_to_spell_words_backwards(kinds: dict[str, str], tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kinds", "least"), [(SUTSKEVER, 0.9), (CHO, 0.9), (KALCHBRENNER, 0.5)], ids=["sutskever", "cho", "kalchbrenner"]
+    ("kinds", "longest", "least"),
+    [(SUTSKEVER, 4, 0.9), (CHO, 4, 0.9), (KALCHBRENNER, 4, 0.5), (UNFOLDING, 8, 0.98)],
+    ids=["sutskever", "cho", "kalchbrenner", "kalchbrenner's second"],
 )
-def test_a_translator_without_attention_learns_to_spell_short_words(
-    kinds: dict[str, str], least: float, tmp_path: Path
+def test_a_translator_without_attention_learns_to_spell_words(
+    kinds: dict[str, str], longest: int, least: float, tmp_path: Path
 ) -> None:
-    known, unseen = words(3300, 4)[:3000], words(3300, 4)[3000:]
+    known, unseen = words(3300, longest)[:3000], words(3300, longest)[3000:]
     for part, lines in ("train", known), ("val", unseen[:50]):
         for side in "en", "de":
             (tmp_path / f"{part}.{side}").write_text("".join(f"{line}\n" for line in lines))

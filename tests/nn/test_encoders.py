@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
 from anaphora.models.translator import TranslatorConfig
-from anaphora.nn.encoders import Encoder
+from anaphora.nn.encoders import Encoded, Encoder, NgramConvolutionEncoder
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import Xavier
 
@@ -20,6 +20,7 @@ KINDS: list[dict[str, Any]] = [
     {"kind": "convolution", "widest": 3},
     {"kind": "gated-convolution", "size": 16},
     {"kind": "gated-convolution", "size": 16, "bias": False},
+    {"kind": "ngram-convolution", "folds": 1, "widest": 3},
 ]
 EVERY_KIND = pytest.mark.parametrize("table", KINDS, ids=lambda table: "-".join(map(str, table.values())))
 
@@ -50,7 +51,9 @@ def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(table: dict[str, An
             some = encoder(x_BSD[rows], LENGTHS[rows])
             assert torch.equal(some.annotations_BSM, together.annotations_BSM[rows])
             for layer, whole in zip(some.summaries, together.summaries, strict=True):
-                assert all(torch.equal(layer[field], whole[field][rows]) for field in whole)
+                for field in whole:
+                    steps = layer[field].shape[1]  # of columns, as many as the longest has
+                    assert torch.equal(layer[field], whole[field][rows][:, :steps])
 
 
 @EVERY_KIND
@@ -62,7 +65,37 @@ def test_an_encoder_gives_what_it_says(table: dict[str, Any]) -> None:
     assert len(encoded.summaries) == gives.layers
     for layer in encoded.summaries:
         assert layer.keys() == set(gives.fields)
-        assert all(field.shape == (4, gives.summary) for field in layer.values())
+        shape = (4, 7, gives.summary) if gives.columns else (4, gives.summary)
+        assert all(field.shape == shape for field in layer.values())
+
+
+def columns(encoded: Encoded) -> torch.Tensor:
+    return encoded.summaries[0]["h"]
+
+
+def test_the_last_column_goes_on_behind_the_end_of_a_translation() -> None:
+    encoder, x_BSD = made({"kind": "ngram-convolution"}), torch.randn(4, 7, 12)
+    wanted_B = torch.tensor([5, 2, 1, 4])
+    columns_BTD = columns(encoder(x_BSD, LENGTHS, wanted_B))
+    for row, wanted in enumerate(wanted_B.tolist()):
+        assert torch.equal(columns_BTD[row, wanted:], columns_BTD[row, wanted - 1].expand(5 - wanted, -1))
+        assert not torch.equal(columns_BTD[row, wanted - 1], columns_BTD[row, wanted - 2]) or wanted == 1
+
+
+@pytest.mark.parametrize("wanted", [1, 4, 15])
+def test_every_word_of_the_source_is_heard_in_a_translation_of_any_length(wanted: int) -> None:
+    encoder, x_BSD = made({"kind": "ngram-convolution"}), torch.randn(1, 12, 12, requires_grad=True)
+    columns(encoder(x_BSD, torch.tensor([12]), torch.tensor([wanted]))).sum().backward()
+    assert x_BSD.grad is not None
+    assert bool(x_BSD.grad.abs().sum(-1).gt(0).all())
+
+
+def test_without_a_translation_there_are_as_many_columns_as_are_expected() -> None:
+    encoder, x_BSD = made({"kind": "ngram-convolution"}), torch.randn(1, 5, 12)
+    assert isinstance(encoder, NgramConvolutionEncoder)
+    encoder.lengths.observe(torch.tensor([5, 5]), torch.tensor([9, 9]))
+    expected = columns(encoder(x_BSD, torch.tensor([5])))
+    assert torch.equal(expected, columns(encoder(x_BSD, torch.tensor([5]), torch.tensor([9]))))
 
 
 @pytest.mark.parametrize(("summary_from", "half"), [("backward", slice(0, 6)), ("forward", slice(6, 12))])

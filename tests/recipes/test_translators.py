@@ -84,6 +84,6 @@ def sizes(name: str) -> list[str]:
     experiment = read_experiment(recipes.read(name), name)
     assert isinstance(experiment, TranslationExperiment)
     encoder, decoder = experiment.encoder, experiment.decoder
-    small = [] if encoder.kind == "convolution" else ["encoder.size=16"]
+    small = [] if encoder.kind in ("convolution", "ngram-convolution") else ["encoder.size=16"]
     small.append("decoder.size=16" if decoder.start == "copy" or not decoder.readout else "decoder.size=24")
     return small + (["decoder.readout=16"] if decoder.readout else [])

@@ -27,6 +27,7 @@ from anaphora.experiment.schema import (
     parse,
 )
 from anaphora.experiment.translation import TranslationWork
+from anaphora.experiment.vectors import word_vectors
 from anaphora.experiment.work import Work
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
@@ -69,8 +70,9 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     fused = fused_run(experiment, parent.begun if parent else None)
     if fused:
         experiment = fused.experiment
-    pretrained = encoder_start(experiment)
-    givers = [giver for giver in (parent if parent and parent.gives_weights else None, fused, pretrained) if giver]
+    trained = parent if parent and parent.gives_weights else None
+    vectors = word_vectors(experiment, trained.begun if trained else None)
+    givers = [giver for giver in (trained, vectors, fused, encoder_start(experiment)) if giver]
     work = work_of(experiment, report)
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     model = _model(experiment, coders, "The experiment")
@@ -84,7 +86,7 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
         try:
             work.count(model, coders, run, report)
             if givers:
-                # so that going on never needs the other runs again, which may change or go
+                # so that going on never needs the other runs and files again, which may change or go
                 TrainingState(model, experiment.training).save(run)
             return work.learn(model, coders, run, experiment.training, report, stop)
         except BaseException:

@@ -92,6 +92,15 @@ class ExperimentBase(Config):
     """What training starts from."""
 
     @model_validator(mode="after")
+    def _frozen_vectors_stay(self) -> Self:
+        if getattr(getattr(self, "embedding", None), "frozen", False) and self.training.optimizer.weight_decay:
+            raise ValueError(
+                "training.optimizer.weight_decay would shrink the vectors that embedding.frozen keeps as they are: set "
+                "the one to 0, or the other to false."
+            )
+        return self
+
+    @model_validator(mode="after")
     def _encoder_starts_once(self) -> Self:
         if self.start.encoder == "none":
             return self
@@ -132,6 +141,16 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
             raise ValueError(
                 "fusion.kind = 'deep' keeps all of a translator but its readout and output as they are: give it one "
                 "that has learnt, with its weights (train --from RUN, start.run)."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _vectors_come_from_one_place(self) -> Self:
+        vectors = self.embedding
+        if self.start.encoder != "none" and (vectors.files if vectors.shared else "source" in vectors.files):
+            raise ValueError(
+                "start.encoder gives vectors of source units, and so does a file that embedding names for them: keep "
+                "one of the two."
             )
         return self
 

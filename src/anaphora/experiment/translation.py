@@ -17,8 +17,9 @@ from anaphora.events import Report
 from anaphora.experiment.guidance import GivenLinks, learnt_links
 from anaphora.experiment.rare import RareWords
 from anaphora.experiment.schema import PairExperiment, TranslationExperiment
-from anaphora.experiment.work import Work, data_paths, mean_loss
+from anaphora.experiment.work import TRAIN, Work, data_paths, mean_loss, not_skipping
 from anaphora.models.guide import GivenGuide, LearntGuide, NoGuide
+from anaphora.nn.lengths import Lengths
 from anaphora.pipeline import Network, Translator
 from anaphora.run import Run
 from anaphora.text import units
@@ -66,6 +67,16 @@ class TranslationWork(Work):
         counts_V = unit_counts(train.targets.ids, target.size)
         counts_V[target.eos] += len(train)
         return counts_V
+
+    def count(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+        """As for any work; and tell ``model`` how long translations are."""
+        super().count(model, coders, run, report)
+        unknown = [module for module in model.modules() if isinstance(module, Lengths) and not module.known]
+        if unknown:
+            report = not_skipping(report)
+            train = self._encoded(self._parts.train, coders, run.path / TRAIN, self.longest, report)
+            for module in unknown:  # </s> counts on both sides
+                module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
     def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:
         """Batches by token budget."""

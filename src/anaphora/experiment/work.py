@@ -58,14 +58,9 @@ class Work(ABC):
 
     def count(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
         """Tell ``model`` how often each unit is to be predicted, where it asks for that and does not know yet."""
-
-        def quietly(event: Event) -> None:
-            if not isinstance(event, Skipped):  # which is said when the batches are made
-                report(event)
-
         unknown = [module for module in model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:
-            counts_V = torch.from_numpy(self.counts(coders, run.path / TRAIN, quietly))
+            counts_V = torch.from_numpy(self.counts(coders, run.path / TRAIN, not_skipping(report)))
             for module in unknown:
                 module.observe(counts_V)
 
@@ -90,6 +85,16 @@ class Work(ABC):
             batches = Partitions(batches, words)
         validate = self.validation(coders, run, training, report)
         return loop.train(model, batches, training, run, validate, report, stop)
+
+
+def not_skipping(report: Report) -> Report:
+    """The same, but for what was left out of the data: that is said when the batches are made."""
+
+    def quietly(event: Event) -> None:
+        if not isinstance(event, Skipped):
+            report(event)
+
+    return quietly
 
 
 def data_paths(data: DataConfig) -> list[Path]:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.parts import previous
 from anaphora.kernels.products import Products
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Span
@@ -86,30 +85,3 @@ class Attend:
             return (dquery_XBQ, *dbeside, *(None for _ in self.span.beside))
         through_span_XBQ, *dspan = self.span.backward(of_span, da_XBS * b_XBS, product)
         return (dquery_XBQ + through_span_XBQ, *dbeside, *dspan)
-
-
-@dataclass(frozen=True)
-class Clock:
-    """t = t_{t-1} + 1: the number of the step, 1 at the first where ``clock`` starts from 0."""
-
-    name: str = "clock"
-
-    by_sentence: ClassVar[bool] = False
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The number of the step before."""
-        return (previous("clock"),)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """That of this step."""
-        return ("clock",)
-
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
-        """t + 1."""
-        return (inputs[0] + 1,), None
-
-    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
-        """Nobody derives by the number of a step."""
-        return (None,)

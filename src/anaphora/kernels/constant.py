@@ -1,8 +1,9 @@
-"""What a sentence says once and every step hears: y_t = v, a vector of the memory."""
+"""What a sentence says once and its steps hear: y_t = v, a vector of the memory, or y_t = v_t, a column of it."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from anaphora.kernels.products import Products
@@ -37,4 +38,40 @@ class Constant:
     def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """dv = sum of dy over the steps."""
         products.of(self.name).add_gradient("vector", doutputs[0].sum(0))
+        return (None,)
+
+
+@dataclass(frozen=True)
+class Column:
+    """The memory tensor ``<name>.columns`` (B x C x width) as a signal: column t at step t; the last one goes on."""
+
+    name: str
+    target: str
+
+    by_sentence: ClassVar[bool] = True
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The number of the step."""
+        return ("clock",)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The target."""
+        return (self.target,)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """y_t = v_t."""
+        (clock_XB1,) = inputs
+        columns_BCW = products.of(self.name).sentences("columns", clock_XB1.shape[1])
+        place_XB = (clock_XB1.squeeze(-1).long() - 1).clamp(0, columns_BCW.shape[1] - 1)
+        places = torch.arange(len(columns_BCW), device=place_XB.device).expand_as(place_XB), place_XB
+        return (columns_BCW[places],), places
+
+    def backward(
+        self, products: Products, saved: tuple[Tensor, ...], doutputs: tuple[Tensor, ...]
+    ) -> tuple[Tensor | None, ...]:
+        """dv_t += dy_t; nobody derives by the number of a step."""
+        gradient_BCW = products.of(self.name).gradient("columns", doutputs[0].shape[1])
+        gradient_BCW.index_put_(saved, doutputs[0], accumulate=True)
         return (None,)

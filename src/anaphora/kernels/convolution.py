@@ -1,13 +1,17 @@
-"""The convolutional sentence model (Kalchbrenner and Blunsom 2013, section 3.2): a sentence folded to one vector.
+"""Convolutions over the columns of a sentence (Kalchbrenner and Blunsom 2013): folded to one vector, or unfolded again.
 
-Layer by layer, i = 2, 3, .., a kernel K^i of i columns is laid along the sentence, each of its D rows over the same row
-of the positions; n columns become n - i + 1:
+A kernel of i columns is laid along a sentence, each of its D rows over the same row of the positions. One that folds
+makes n - i + 1 columns of n, one that unfolds n + i - 1:
 
-    1  a_j = sum_m K^i_m * x_{j+m}                      m = 0 .. i - 1
+    1  a_j = sum_m K_m * x_{j+m}                        m = 0 .. i - 1;  or
+       a_j = sum_m J_m * x_{j-m}                        where there is an x_{j-m}
     2  y_j = tanh(a_j)
 
-As soon as no more than i columns are left, n of them, a last kernel L^n takes them all, and one is left. The kernels
-grow up to a widest one, which is laid on again where a sentence is longer than all of them reach.
+Step 1 of each is the way back through step 1 of the other. Which kernels a sentence meets, ``folding.py`` says:
+
+    convolution   the sentence model (section 3.2): all the way to one vector
+    ngrams        the n-gram model (section 4.1): as far as the columns that stand for n-grams
+    unfolded      the inverse of it: from there to a column for every word of a translation
 """
 
 from collections.abc import Mapping
@@ -16,39 +20,25 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.errors import ShapeError
 from anaphora.kernels.by_hand import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_lengths
+from anaphora.kernels.folding import Plan, folding, unfolding
 from anaphora.kernels.pointwise import tanh_back_
 
-
-class Lay(NamedTuple):
-    """One kernel laid along some of the sentences that are not folded up yet."""
-
-    kernel: str
-    """Its name: ``fold3`` is K^3, ``close3`` is L^3."""
-    width: int
-    columns: int
-    """Columns of the longest of the sentences."""
-    rows: tuple[int, ...]
-    """The sentences."""
+Kernels = Mapping[str, Tensor]
 
 
-def plan(lengths: list[int], widest: int) -> list[Lay]:
-    """The kernels in the order in which they are laid; every sentence ends with one that closes it."""
-    lays, columns, width = list[Lay](), dict(enumerate(lengths)), min(2, widest)
-    while columns:
-        for left in sorted({left for left in columns.values() if left <= width}):
-            closing = tuple(row for row, own in columns.items() if own == left)
-            lays.append(Lay(f"close{left}", left, left, closing))
-            columns = {row: own for row, own in columns.items() if row not in closing}
-        if columns:
-            lays.append(Lay(f"fold{width}", width, max(columns.values()), tuple(columns)))
-            columns = {row: own - width + 1 for row, own in columns.items()}
-            width = min(width + 1, widest)
-    return lays
+class Columns(NamedTuple):
+    """Columns of sentences, as many as each has."""
+
+    x_SBD: Tensor
+    """Zero behind the last of a sentence."""
+    lengths_B: Tensor
+    """int64, on the processor."""
 
 
-def convolution(x_SBD: Tensor, kernels: Mapping[str, Tensor], widest: int, lengths_B: Tensor) -> Tensor:
+def convolution(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor) -> Tensor:
     """The one vector (B x D) that is left of each sentence.
 
     Args:
@@ -60,70 +50,124 @@ def convolution(x_SBD: Tensor, kernels: Mapping[str, Tensor], widest: int, lengt
     Raises:
         ShapeError: lengths outside 1 .. S.
     """
+    sentences = _columns(x_SBD, lengths_B)
+    return _laid_along(sentences, folding(sentences.lengths_B.tolist(), widest), kernels).x_SBD[0]
+
+
+def ngrams(x_SBD: Tensor, kernels: Kernels, widest: int, folds: int, lengths_B: Tensor, enough_B: Tensor) -> Columns:
+    """The columns behind the first ``folds`` kernels; a sentence with more than ``enough_B`` there is folded on.
+
+    Args, errors: as for ``convolution``.
+    """
+    sentences = _columns(x_SBD, lengths_B)
+    plan = folding(sentences.lengths_B.tolist(), widest, folds, enough_B.tolist())
+    return _laid_along(sentences, plan, kernels)
+
+
+def unfolded(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor, wanted_B: Tensor) -> Tensor:
+    """As many columns as are wanted of each sentence (T x B x D), zero behind the last.
+
+    Args:
+        x_SBD: columns to unfold; what lies behind the last of a sentence is never used.
+        kernels: D x i for each J^i, i = 2 .. ``widest``, as ``unfold<i>``, and H^i, i = 1 .. ``widest``, as
+            ``open<i>``.
+        widest: columns of the widest kernel, at least 2.
+        lengths_B: columns of each sentence, 1 to S.
+        wanted_B: how many it shall have, no fewer; T is the most of them.
+
+    Raises:
+        ShapeError: lengths outside 1 .. S, or fewer columns wanted than there are.
+    """
+    sentences, wanted_B = _columns(x_SBD, lengths_B), wanted_B.to("cpu")
+    if bool((wanted_B < sentences.lengths_B).any()):
+        raise ShapeError(
+            f"columns are unfolded to no fewer than there are, but {wanted_B.tolist()} are wanted of "
+            f"{sentences.lengths_B.tolist()}: fold the sentences further first."
+        )
+    return _laid_along(sentences, unfolding(sentences.lengths_B.tolist(), wanted_B.tolist(), widest), kernels).x_SBD
+
+
+def _columns(x_SBD: Tensor, lengths_B: Tensor) -> Columns:
     lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
     check_lengths(lengths_B, x_SBD.shape[0])
-    closed_SB1 = (torch.arange(x_SBD.shape[0]).unsqueeze(1) >= lengths_B).unsqueeze(-1).to(x_SBD.device)
-    lays = plan(lengths_B.tolist(), widest)
-    top_BD: Tensor = _Fold.apply(  # type: ignore[no-untyped-call]
-        torch.is_grad_enabled(), lays, tuple(kernels), x_SBD.masked_fill(closed_SB1, 0), *kernels.values()
+    return Columns(_closed(x_SBD, lengths_B), lengths_B)
+
+
+def _closed(x_SBD: Tensor, lengths_B: Tensor) -> Tensor:
+    """The columns of each sentence, and zeros behind them."""
+    closed_SB1 = (torch.arange(x_SBD.shape[0]).unsqueeze(1) >= lengths_B).unsqueeze(-1)
+    return x_SBD.masked_fill(closed_SB1.to(x_SBD.device), 0)
+
+
+def _laid_along(sentences: Columns, plan: Plan, kernels: Kernels) -> Columns:
+    """What is left of sentences behind all kernels of a plan."""
+    lengths_B = torch.tensor(plan.columns)
+    y_SBD = _Laid.apply(  # type: ignore[no-untyped-call]
+        torch.is_grad_enabled(), plan, tuple(kernels), sentences.x_SBD, *kernels.values()
     )
-    return top_BD
+    return Columns(_closed(y_SBD, lengths_B), lengths_B)
 
 
-class _Fold(torch.autograd.Function):
+class _Laid(torch.autograd.Function):
+    """Behind its columns, a sentence that was folded has numbers that mean nothing, and no other number sees them."""
+
     @staticmethod
     @outside_autocast
     def forward(
-        ctx: Any, recording: bool, lays: list[Lay], names: tuple[str, ...], x_SBD: Tensor, *kernels: Tensor
+        ctx: Any, recording: bool, plan: Plan, names: tuple[str, ...], x_SBD: Tensor, *kernels: Tensor
     ) -> Tensor:
         recording = recording and any(ctx.needs_input_grad)
         named, saved = dict(zip(names, kernels, strict=True)), list[tuple[Tensor, Tensor]]()
-        top_BD, left = torch.empty_like(x_SBD[0]), x_SBD
-        for lay in lays:
-            x = left[: lay.columns, list(lay.rows)]
-            y = _laid(x, named[lay.kernel])
+        last = max(plan.columns)
+        now_SBD = x_SBD.new_zeros(max(len(x_SBD), last), *x_SBD.shape[1:])
+        now_SBD[: len(x_SBD)] = x_SBD
+        for lay in plan.lays:
+            rows = list(lay.rows)
+            x = now_SBD[: lay.columns, rows]
+            y = torch.tanh((_widened if lay.widens else _narrowed)(x, named[lay.kernel]))  # 1, 2
             if recording:
                 saved.append((x, y))
-            if lay.kernel.startswith("close"):
-                top_BD[list(lay.rows)] = y[0]
-            else:
-                left = torch.zeros_like(left[: len(y)])
-                left[:, list(lay.rows)] = y
-        ctx.lays, ctx.names, ctx.saved = lays, names, saved
+            now_SBD[: len(y), rows] = y
+        ctx.plan, ctx.names, ctx.saved = plan, names, saved
         ctx.save_for_backward(x_SBD, *kernels)
-        return top_BD
+        return now_SBD[:last]
 
     @staticmethod
     @outside_autocast
     @once_differentiable
-    def backward(ctx: Any, dtop_BD: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, dy_SBD: Tensor) -> tuple[Tensor | None, ...]:
         x_SBD, *kernels = ctx.saved_tensors  # refuses kernels changed since
         named = dict(zip(ctx.names, kernels, strict=True))
         dnamed = {name: torch.zeros_like(kernel) for name, kernel in named.items()}
-        dleft = torch.zeros_like(x_SBD)
-        for lay, (x, y) in zip(reversed(ctx.lays), reversed(ctx.saved), strict=True):
-            rows = list(lay.rows)
-            dy = dtop_BD[rows].unsqueeze(0) if lay.kernel.startswith("close") else dleft[: len(y), rows]
-            dx, dkernel = _laid_back(x, y, named[lay.kernel], dy)
-            dnamed[lay.kernel] += dkernel
-            dleft[: lay.columns, rows] = dx
-        return None, None, None, dleft, *dnamed.values()
+        dnow_SBD = dy_SBD.new_zeros(max(len(x_SBD), len(dy_SBD)), *dy_SBD.shape[1:])
+        dnow_SBD[: len(dy_SBD)] = dy_SBD
+        for lay, (x, y) in zip(reversed(ctx.plan.lays), reversed(ctx.saved), strict=True):
+            rows, kernel = list(lay.rows), named[lay.kernel]
+            da = tanh_back_(dnow_SBD[: len(y), rows], y)  # 2
+            dnow_SBD[: len(y), rows] = 0
+            dnow_SBD[: lay.columns, rows] = (_narrowed if lay.widens else _widened)(da, kernel)  # 1
+            dnamed[lay.kernel] += _dkernel(da, x) if lay.widens else _dkernel(x, da)
+        return None, None, None, dnow_SBD[: len(x_SBD)], *dnamed.values()
 
 
-def _laid(x: Tensor, kernel_DI: Tensor) -> Tensor:
-    """Steps 1 and 2: columns x rows x D become fewer by the kernel's width less one."""
-    width, columns = kernel_DI.shape[1], len(x) - kernel_DI.shape[1] + 1
+def _narrowed(x: Tensor, kernel_DI: Tensor) -> Tensor:
+    """sum_m K_m * x_{j+m}: columns x rows x D become fewer by the kernel's width less one."""
+    columns = len(x) - kernel_DI.shape[1] + 1
     a = x[:columns] * kernel_DI[:, 0]
-    for m in range(1, width):
-        a = torch.addcmul(a, x[m : m + columns], kernel_DI[:, m])  # 1
-    return torch.tanh(a)  # 2
+    for m in range(1, kernel_DI.shape[1]):
+        a = torch.addcmul(a, x[m : m + columns], kernel_DI[:, m])
+    return a
 
 
-def _laid_back(x: Tensor, y: Tensor, kernel_DI: Tensor, dy: Tensor) -> tuple[Tensor, Tensor]:
-    """Steps 2 and 1 undone: the gradients of the columns and of the kernel; ``dy`` is used up."""
-    da = tanh_back_(dy, y)  # 2
-    dx, dkernel_DI = torch.zeros_like(x), torch.zeros_like(kernel_DI)
+def _widened(x: Tensor, kernel_DI: Tensor) -> Tensor:
+    """sum_m J_m * x_{j-m}: they become more by as many."""
+    a = x.new_zeros(len(x) + kernel_DI.shape[1] - 1, *x.shape[1:])
     for m in range(kernel_DI.shape[1]):
-        dx[m : m + len(y)] += da * kernel_DI[:, m]  # 1
-        dkernel_DI[:, m] = (da * x[m : m + len(y)]).sum((0, 1))
-    return dx, dkernel_DI
+        a[m : m + len(x)] += x * kernel_DI[:, m]
+    return a
+
+
+def _dkernel(more: Tensor, fewer: Tensor) -> Tensor:
+    """The gradient of a kernel between ``more`` columns and ``fewer``: what of one met what of the other under it."""
+    width = len(more) - len(fewer) + 1
+    return torch.stack([(fewer * more[m : m + len(fewer)]).sum((0, 1)) for m in range(width)], 1)

@@ -80,8 +80,8 @@ def decoder(
     as one more input of the bottom unit; "halfway": Sennrich et al. 2017, section 3.2, the conditional GRU, with the
     first half of the bottom step under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is another
     input (input feeding); with ``combine_word.weight`` the embedding is a term of o_t.
-    Where ``query`` is "never" there is no score: the memory has one position, the summary of a sentence, which is the
-    context of every step for as much as there are weights for one (Cho et al. 2014, appendix A.1.2).
+    Where ``query`` is "never" there is no score: step t has position t of the memory as its context, or the last one,
+    for as much as there are weights for one; a summary is a single one (Cho et al. 2014, appendix A.1.2).
     ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2), and
     ``language_TBL`` the states of a language model that it is fused with (Gulcehre et al. 2015, section 4.2).
     ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent
@@ -99,7 +99,7 @@ def decoder(
         if query == "previous":
             c_BM, a_BS, carried = attention(looking, before, memory_BSM, positions_B, own, carried)
         if query == "never":
-            c_BM = memory_BSM[:, 0]
+            c_BM = memory_BSM[:, min(t, memory_BSM.shape[1] - 1)]
         if query in ("previous", "never") and "context.weight" in weights:
             inputs.append(c_BM)
         if query == "halfway":

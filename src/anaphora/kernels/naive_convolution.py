@@ -1,9 +1,10 @@
-"""The second reading of sentences folded to one vector: one sentence after another, one neighbour after another."""
+"""The second reading of convolutions over sentences: one sentence after another, one neighbour after another."""
 
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 
 def gated_convolution(h_SBH: Tensor, weights: Mapping[str, Tensor], lengths_B: Tensor) -> Tensor:
@@ -41,6 +42,29 @@ def convolution(x_SBD: Tensor, kernels: Mapping[str, Tensor], widest: int, lengt
             width = min(width + 1, widest)
         tops.append(_rows_over(columns_DN, kernels[f"close{columns_DN.shape[1]}"])[:, 0])
     return torch.stack(tops)
+
+
+def ngrams(columns_DN: Tensor, kernels: Mapping[str, Tensor], widest: int, folds: int, enough: int) -> Tensor:
+    """The columns of one sentence (D x N) folded ``folds`` times, and on to no more than ``enough`` (section 4.1)."""
+    width, laid = 2, 0
+    while laid < folds or columns_DN.shape[1] > enough:
+        if columns_DN.shape[1] <= width:
+            return _rows_over(columns_DN, kernels[f"close{columns_DN.shape[1]}"])
+        columns_DN = _rows_over(columns_DN, kernels[f"fold{width}"])
+        width, laid = min(width + 1, widest), laid + 1
+    return columns_DN
+
+
+def unfolded(columns_DN: Tensor, kernels: Mapping[str, Tensor], widest: int, wanted: int) -> Tensor:
+    """``wanted`` columns out of those of one sentence (D x N), by J^i and H^i as ``unfold<i>`` and ``open<i>``."""
+    missing, width, outer = wanted - columns_DN.shape[1], 2, list[str]()
+    while missing > width - 1:
+        outer.append(f"unfold{width}")
+        missing, width = missing - width + 1, min(width + 1, widest)
+    for name in f"open{missing + 1}", *reversed(outer):
+        kernel_D1I = kernels[name].unsqueeze(1)
+        columns_DN = torch.tanh(functional.conv_transpose1d(columns_DN, kernel_D1I, groups=len(columns_DN)))
+    return columns_DN
 
 
 def _rows_over(columns_DN: Tensor, kernel_DI: Tensor) -> Tensor:

@@ -17,23 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.kernels.arithmetic import Prepared, prepare
-
-ROWS = 8
-"""A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not."""
-
-_COLUMNS, _RUN = 12, 4
-"""A product less wide than this, over a width that is no multiple of that, does not either (measured with MKL)."""
-
-
-def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
-    """y = W a for every row, each with the same bits whatever stands beside it; without a record."""
-    shape = a_XK.shape[:-1]
-    columns, width = weight_NK.shape
-    if columns < _COLUMNS and width % _RUN:
-        weight_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns))
-    flat = _padded(a_XK.reshape(-1, width), 0)
-    y = functional.linear(flat, weight_NK)[: shape.numel(), :columns]
-    return y.contiguous().view(*shape, columns)
+from anaphora.kernels.linear import linear, padded
 
 
 class Products:
@@ -100,7 +84,7 @@ class Products:
         if self._recording:
             self._operands[name].append(a_XBK)
             return torch.bmm(a_XBK.transpose(0, 1), memory_BKN).transpose(0, 1)
-        a_BXK = _padded(a_XBK.transpose(0, 1), 1)
+        a_BXK = padded(a_XBK.transpose(0, 1), 1)
         return torch.bmm(a_BXK, memory_BKN).transpose(0, 1)[: a_XBK.shape[0]]
 
     def attend_back(self, name: str, dy_XBN: Tensor) -> Tensor:
@@ -170,15 +154,6 @@ class PartProducts:
     def add_gradient(self, name: str, gradient: Tensor) -> None:
         """Add to the gradient of a vector or a memory tensor."""
         self._products.add_gradient(self._full(name), gradient)
-
-
-def _padded(block: Tensor, dimension: int) -> Tensor:
-    """The block with zeros behind it, up to a multiple of eight along ``dimension``."""
-    missing = -block.shape[dimension] % ROWS
-    if not missing:
-        return block
-    zeros = block.new_zeros([missing if d == dimension else size for d, size in enumerate(block.shape)])
-    return torch.cat([block, zeros], dimension)
 
 
 def _stacked(blocks: list[Tensor]) -> Tensor:

@@ -6,6 +6,7 @@ recipe ``bilstm-attention``; the options lead from there to the systems of Bahda
 (2014).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from anaphora.kernels.guidance import guidance
 from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder, DecoderConfig
-from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
 from anaphora.nn.outputs import AnyOutput, Full, Shortlist
@@ -28,11 +29,21 @@ from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
 
 
-class TranslationEmbeddingConfig(EmbeddingConfig):
+class TranslationEmbeddingConfig(TableConfig):
     """Word vectors of both sides."""
 
     shared: bool = False
     """Whether both sides look their words up in one table (they must share one vocabulary)."""
+    source_vectors: str = "none"
+    """A file of word vectors that the rows of the source start from, as far as it has them; "none" draws all rows."""
+    target_vectors: str = "none"
+    """The same for the target; of a shared table, for the rows that ``source_vectors`` leaves."""
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Those two, as far as they are there."""
+        named = {"source": self.source_vectors, "target": self.target_vectors}
+        return {side: file for side, file in named.items() if file != "none"}
 
 
 class TranslatorConfig(Config):
@@ -127,7 +138,8 @@ class Translator(nn.Module):
         """The memory that the decoder looks at, and its first state."""
         source = batch.inputs
         x_SBD = self.source_embedding.vectors(source.ids_BT.T, "source")
-        encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B)
+        known_B = batch.targets.lengths_B if self.training and batch.targets else None
+        encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B, known_B)
         return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded, source.lengths_B)
 
     def first_state(self, first: dict[str, Tensor]) -> "TranslatorState":

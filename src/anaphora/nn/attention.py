@@ -16,7 +16,8 @@ from torch import Tensor
 
 from anaphora.config import Config, by_kind
 from anaphora.errors import ConfigError
-from anaphora.kernels.attention import Attend, Clock
+from anaphora.kernels.attention import Attend
+from anaphora.kernels.clock import Clock
 from anaphora.kernels.parts import Add, Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.scores import AnyScore, General
 from anaphora.kernels.spans import AnySpan, Global
@@ -106,7 +107,7 @@ class Attention(ABC):
             )
         if not gives.annotations:
             raise ConfigError(
-                "attention looks at an annotation of every position, but this encoder leaves one vector of a sentence: "
+                "attention looks at an annotation of every position, but this encoder leaves none: "
                 'set attention = "none", or encoder.kind = "recurrent".'
             )
         self.config = config

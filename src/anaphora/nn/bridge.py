@@ -18,7 +18,8 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Cell, Gru
-from anaphora.kernels.products import Products, linear
+from anaphora.kernels.linear import linear
+from anaphora.kernels.products import Products
 from anaphora.nn.encoders.encoder import Encoded, Gives
 from anaphora.nn.stack import projection_matrices
 from anaphora.nn.weights import Matrix
@@ -57,6 +58,8 @@ class Bridge:
 
     def _check(self) -> None:
         config, gives = self.config, self._gives
+        if gives.columns:
+            self._check_columns()
         if config.start == "copy":
             self._check_copy()
         if self.beside_state:
@@ -70,6 +73,16 @@ class Bridge:
             raise ConfigError(
                 f'decoder.summary_layer = "tanh" has nothing to act on with decoder.start = "{config.start}": set '
                 f'decoder.start = "project", or decoder.summary_layer = "none".'
+            )
+
+    def _check_columns(self) -> None:
+        config = self.config
+        asked = config.start, config.summary, config.summary_place, config.summary_layer
+        if asked != ("zero", "every-step", "input", "none"):
+            raise ConfigError(
+                "this encoder gives a column for every step and no vector of the whole sentence: set decoder.start = "
+                '"zero" and decoder.summary = "every-step", and leave decoder.summary_place and decoder.summary_layer '
+                "out."
             )
 
     def _check_copy(self) -> None:
@@ -101,6 +114,11 @@ class Bridge:
             )
 
     @property
+    def columns(self) -> bool:
+        """Whether every step has a summary of its own."""
+        return self._gives.columns
+
+    @property
     def beside_state(self) -> bool:
         """Whether the summary is added to the bottom unit's recurrent product."""
         return self.config.summary_place == "recurrent"
@@ -123,7 +141,7 @@ class Bridge:
         return matrices
 
     def summary(self, encoded: Encoded, weights: Mapping[str, Tensor]) -> Tensor:
-        """What every step sees, B x width."""
+        """What every step sees, B x width; or what the steps see one after the other, B x T x width."""
         return self._summaries(encoded, weights)[-1]["h"]
 
     def first(self, encoded: Encoded, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -8,7 +8,8 @@
                                         context enters the second (the conditional GRU, Sennrich et al. 2017)
 
     attention "none"                       no context, or the summary of the sentence as the context of every step: it
-                                           enters the unit and the readout (Sutskever et al. 2014; Cho et al. 2014)
+                                           enters the unit and the readout (Sutskever et al. 2014; Cho et al. 2014);
+                                           or a column of it for each step (Kalchbrenner and Blunsom 2013)
 
 What the output layer sees is o_t (``readout.py``); what the decoder starts from and, without attention, is told of the
 sentence comes over the bridge (``bridge.py``). With input feeding, o_{t-1} enters the bottom layer beside the embedding
@@ -24,16 +25,16 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
-from anaphora.kernels.constant import Constant
+from anaphora.kernels.clock import Clock
+from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
-from anaphora.kernels.products import linear
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.nn.attention import AnyAttention, NoAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, Gives
 from anaphora.nn.fusion import AnyFusion
-from anaphora.nn.readout import Context, Readout, ReadoutConfig
+from anaphora.nn.readout import Context, Readout, ReadoutConfig, told
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
@@ -86,7 +87,9 @@ class Decoder(nn.Module):
     def _context(self) -> Context:
         if self.attention:
             return "step"
-        return "sentence" if self.config.summary == "every-step" else "none"
+        if self.config.summary == "start":
+            return "none"
+        return "column" if self.bridge.columns else "sentence"
 
     @property
     def readout_weights(self) -> list[Tensor]:
@@ -121,7 +124,7 @@ class Decoder(nn.Module):
 
     def _before_layers(self) -> tuple[list[Part], tuple[str, ...]]:
         """What is known before the layers take their step, and what of it enters the bottom one."""
-        parts: list[Part] = []
+        parts: list[Part] = [Clock()] if self.bridge.columns else []
         beside: list[str] = []
         if self.config.input_feeding:
             parts.append(Project("feed", previous("o"), "fed", False))
@@ -130,7 +133,7 @@ class Decoder(nn.Module):
             if self.attention:
                 parts += [*self.attention.parts(previous(self._top_unit)), self._answer]
             else:
-                parts.append(Constant("context", "x", self._answer.target))
+                parts.append(told(self._context, "context", self._answer.target))
             beside.append(self._answer.target)
         return parts, tuple(beside)
 
@@ -139,21 +142,23 @@ class Decoder(nn.Module):
         weights = self.weights.tensors()
         if self.attention:
             return self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
-        summary_BM = self.bridge.summary(encoded, weights)
-        memory = {"summary.vector": summary_BM}
-        held = {"context": "layer0.told" if self.bridge.beside_state else "context.vector"}
-        for part, name in (held | {"combine_context": "combine_context.vector"}).items():
+        summary, held = self.bridge.summary(encoded, weights), "columns" if self.bridge.columns else "vector"
+        memory = {f"summary.{held}": summary}
+        names = {"context": "layer0.told" if self.bridge.beside_state else f"context.{held}"}
+        for part, name in (names | {"combine_context": f"combine_context.{held}"}).items():
             if f"{part}.weight" in weights:
-                vector_BW = linear(summary_BM, weights[f"{part}.weight"])
+                of_part = linear(summary, weights[f"{part}.weight"])
                 bias = weights.get(f"{part}.bias")
-                memory[name] = vector_BW if bias is None else vector_BW + bias
+                memory[name] = of_part if bias is None else of_part + bias
         return memory
 
     def first(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
         """The state before the first word, B x width by carried signal."""
         state = self.bridge.first(encoded, lengths_B, self.weights.tensors())
+        like = next(iter(state.values()))
+        if self.bridge.columns:
+            state["clock"] = like.new_zeros(len(like), 1)
         if self.config.input_feeding:
-            like = next(iter(state.values()))
             state["o"] = like.new_zeros(len(like), self.config.readout_size)
         return state | (self.attention.first(encoded.annotations_BSM) if self.attention else {})
 

@@ -1,9 +1,10 @@
 """Word vectors: a table, its dropout, and what it starts from."""
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, Self
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from anaphora.config import Config
@@ -12,8 +13,8 @@ from anaphora.nn.randomness import dropout_mask, dropped
 from anaphora.nn.weights import Start
 
 
-class EmbeddingConfig(Config):
-    """A table of word vectors."""
+class TableConfig(Config):
+    """What every table of word vectors has."""
 
     kind: Literal["table"] = "table"
     """The kind's name."""
@@ -23,16 +24,50 @@ class EmbeddingConfig(Config):
     """Multiply looked-up vectors by the square root of their size and start them so much smaller: for tied outputs."""
     dropout: AnyWordDropout = IndependentDropout()
     """Share of the numbers of looked-up vectors that is dropped in training, and how; "variational" drops more."""
+    frozen: bool = False
+    """Whether vectors that come from a file stay as they are in training; all others are trained either way."""
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The files of word vectors that the rows of a side start from."""
+        return {}
+
+    @model_validator(mode="after")
+    def _frozen_are_given(self) -> Self:
+        if self.frozen and not self.files:
+            raise ValueError(
+                "is frozen, but names no file of vectors that could stay as they are: name one, or set "
+                "embedding.frozen = false."
+            )
+        return self
+
+
+class EmbeddingConfig(TableConfig):
+    """The table of word vectors of a text."""
+
+    vectors: str = "none"
+    """A file of word vectors that its rows start from, as far as it has them; "none" draws all rows."""
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """That one."""
+        return {} if self.vectors == "none" else {"text": self.vectors}
 
 
 class Embedding(nn.Embedding):
     """A table of word vectors with dropout behind it."""
 
-    def __init__(self, config: EmbeddingConfig, words: int, name: str) -> None:
+    held: Tensor
+
+    def __init__(self, config: TableConfig, words: int, name: str) -> None:
         """``words`` rows; ``name`` tells its dropout masks apart from those of others."""
         super().__init__(words, config.size, _weight=torch.zeros(words, config.size))
         self._dropout, self._name = config.dropout, name
         self._scale = config.size**0.5 if config.scaled else 1.0
+        self._frozen = config.frozen
+        if config.frozen:
+            self.register_buffer("held", torch.zeros(words, dtype=torch.bool))
+            self.weight.register_hook(self._without_held)  # type: ignore[no-untyped-call]
 
     def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
         """The vectors of ids, with one dimension more.
@@ -44,11 +79,22 @@ class Embedding(nn.Embedding):
             return vectors
         return words_dropped(vectors, ids, self._dropout, f"embedding.{self._name}.{purpose}")
 
+    def _without_held(self, dweight_VE: Tensor) -> Tensor:
+        """The gradient of the table, tied outputs included: 0 for the rows that stay as they are."""
+        return dweight_VE.masked_fill(self.held.unsqueeze(1), 0)
+
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the table with what training starts from."""
         with torch.no_grad():
             start.fill_table(self.weight, generator)
             self.weight /= self._scale
+
+    def take(self, row: int, vector: Sequence[float]) -> None:
+        """Let a row start from where looking it up gives ``vector``; a frozen table will leave it there."""
+        with torch.no_grad():
+            self.weight[row] = torch.tensor(vector) / self._scale
+        if self._frozen:
+            self.held[row] = True
 
 
 def words_dropped(x_TBD: Tensor, ids_TB: Tensor, dropout: AnyWordDropout, purpose: str) -> Tensor:

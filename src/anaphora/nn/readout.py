@@ -16,7 +16,7 @@ from pydantic import Field
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.kernels.constant import Constant
+from anaphora.kernels.constant import Column, Constant
 from anaphora.kernels.gate import Gated
 from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.parts import Activate, Add, Part, Project, previous
@@ -24,8 +24,9 @@ from anaphora.nn.fusion import AnyFusion, DeepFusion
 from anaphora.nn.stack import projection_matrices
 from anaphora.nn.weights import Matrix, Weights
 
-Context = Literal["step", "sentence", "none"]
-"""Whether there is a context of every step, one for a whole sentence, or none."""
+Context = Literal["step", "sentence", "column", "none"]
+"""Whether there is a context that every step makes, one for a whole sentence, one that it has ready for each step, or
+none."""
 
 
 class ReadoutConfig(Config):
@@ -111,8 +112,8 @@ class Readout:
         terms: list[Part] = []
         if self._context == "step":
             terms.append(Project("combine_context", "context", "of_context", self._bias))
-        elif self._context == "sentence":
-            terms.append(Constant("combine_context", "x", "of_context"))
+        elif self._context != "none":
+            terms.append(told(self._context, "combine_context", "of_context"))
         terms.append(Project("combine_state", state, "of_state", self._bias and self._context == "none"))
         if config.readout_word:
             terms.append(Project("combine_word", "x", "of_word", False))
@@ -123,3 +124,8 @@ class Readout:
         sums = tuple(signal for term in terms for signal in term.writes)
         combine = Maxout if config.readout_layer == "maxout" else Activate
         return [*gate, *terms, combine("combine", sums, target)]
+
+
+def told(context: Context, name: str, target: str) -> Part:
+    """What a sentence has ready for its steps as the signal ``target``: a vector, or a column for each."""
+    return Column(name, target) if context == "column" else Constant(name, "x", target)

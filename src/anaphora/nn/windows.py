@@ -19,7 +19,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
-from anaphora.kernels.products import linear
+from anaphora.kernels.linear import linear
 from anaphora.nn.dropout import Rate
 from anaphora.nn.randomness import dropped
 from anaphora.nn.weights import Matrix, Start, Weights

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Literal
 
 from torch import Tensor
-from torch.nn import functional
 
 from anaphora.kernels import compiled
+from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import previous
 from anaphora.kernels.products import PartProducts
 from anaphora.kernels.scores.additive import Additive
@@ -40,7 +40,7 @@ class Concat(Additive):
 
     def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """W_m hs for every position."""
-        return {"keys": functional.linear(memory_BSM, weights["memory"])}
+        return {"keys": linear(memory_BSM, weights["memory"])}
 
     def forward(
         self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from torch import Tensor
-from torch.nn import functional
 
+from anaphora.kernels.linear import linear
 from anaphora.kernels.products import PartProducts
 from anaphora.kernels.scores.score import Score
 
@@ -29,7 +29,7 @@ class General(Score):
 
     def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """W hs for every position."""
-        return {"keys": functional.linear(memory_BSM, weights["memory"]).transpose(1, 2)}
+        return {"keys": linear(memory_BSM, weights["memory"]).transpose(1, 2)}
 
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, None]:
         """e = h' (W hs)."""

@@ -17,6 +17,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
+from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import previous
 from anaphora.kernels.products import PartProducts
 from anaphora.kernels.scores.additive import Additive
@@ -52,7 +53,7 @@ class Hybrid(Additive):
 
     def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """W_m hs for every position."""
-        return {"keys": functional.linear(memory_BSM, weights["memory"])} if self.content else {}
+        return {"keys": linear(memory_BSM, weights["memory"])} if self.content else {}
 
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, Tensor]:
         """Steps 1 to 3."""

@@ -9,6 +9,7 @@ from anaphora.config import by_kind
 from anaphora.nn.encoders.convolution import ConvolutionConfig
 from anaphora.nn.encoders.encoder import Encoded, Encoder
 from anaphora.nn.encoders.gated_convolution import GatedConvolutionConfig, GatedConvolutionEncoder
+from anaphora.nn.encoders.ngram_convolution import NgramConvolutionConfig, NgramConvolutionEncoder
 from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 
 
@@ -17,7 +18,7 @@ def _recurrent_unless_named(value: Any) -> Any:
 
 
 AnyEncoder = Annotated[
-    EncoderConfig | ConvolutionConfig | GatedConvolutionConfig,
+    EncoderConfig | ConvolutionConfig | GatedConvolutionConfig | NgramConvolutionConfig,
     Field(discriminator="kind"),
     BeforeValidator(_recurrent_unless_named),
     by_kind,
@@ -32,5 +33,7 @@ __all__ = [
     "EncoderConfig",
     "GatedConvolutionConfig",
     "GatedConvolutionEncoder",
+    "NgramConvolutionConfig",
+    "NgramConvolutionEncoder",
     "RecurrentEncoder",
 ]

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.convolution import convolution
-from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, one_vector
+from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
 from anaphora.nn.weights import Matrix, Start, Weights
 
 
@@ -37,10 +37,10 @@ class ConvolutionEncoder(Encoder):
         kernels |= {f"close{columns}.kernel": columns for columns in range(1, config.widest + 1)}
         self.weights = Weights({name: Matrix(width, columns, blocks=width) for name, columns in kernels.items()})
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
         """One vector of each sentence."""
         kernels = {name.removesuffix(".kernel"): kernel for name, kernel in self.weights.tensors().items()}
-        return one_vector(convolution(x_BSD.transpose(0, 1), kernels, self.config.widest, lengths_B))
+        return summary_alone(convolution(x_BSD.transpose(0, 1), kernels, self.config.widest, lengths_B))
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the kernels, each of their rows as a matrix of its own."""

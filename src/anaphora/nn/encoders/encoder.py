@@ -18,7 +18,8 @@ class Encoded(NamedTuple):
     annotations_BSM: Tensor
     """One for each position, in the order of the sentence; zero behind its end. S is 0 where there are none."""
     summaries: list[dict[str, Tensor]]
-    """The sentence as a whole, B x width by field: one for each layer, from the bottom up."""
+    """The sentence as a whole, B x width by field: one for each layer, from the bottom up. Of an encoder that gives
+    columns, B x T x width: one for each unit of the translation, and the last one goes on."""
 
 
 class Gives(NamedTuple):
@@ -34,6 +35,8 @@ class Gives(NamedTuple):
     """Of a summary; "h" is among them."""
     annotations: bool
     """Whether every position has an annotation, or the summary is all that is left of a sentence."""
+    columns: bool = False
+    """Whether the summary is one vector for every unit of the translation, or one for the sentence."""
 
 
 class Encoder(nn.Module, ABC):
@@ -47,14 +50,17 @@ class Encoder(nn.Module, ABC):
         return self.gives.width
 
     @abstractmethod
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor) -> Encoded:
-        """Annotations and summaries of word vectors; what lies behind the end of a sentence is never used."""
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+        """Annotations and summaries of word vectors; what lies behind the end of a sentence is never used.
+
+        ``targets_B`` are the units of the translations, which are known in training alone.
+        """
 
     @abstractmethod
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
 
 
-def one_vector(summary_BM: Tensor) -> Encoded:
-    """What an encoder gives that folds every sentence to one vector."""
-    return Encoded(summary_BM.new_zeros(len(summary_BM), 0, summary_BM.shape[1]), [{"h": summary_BM}])
+def summary_alone(summary: Tensor) -> Encoded:
+    """What an encoder gives that leaves no annotations, but a vector (B x M) or columns (B x T x M)."""
+    return Encoded(summary.new_zeros(len(summary), 0, summary.shape[-1]), [{"h": summary}])

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
-from anaphora.kernels.products import linear
-from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, one_vector
+from anaphora.kernels.linear import linear
+from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
 from anaphora.nn.stack import projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
 
@@ -47,7 +47,7 @@ class GatedConvolutionEncoder(Encoder):
             matrices |= {"parent.bias": Matrix(size), "choice.bias": Matrix(CHOICES)}
         self.weights = Weights(matrices)
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
         """One vector of each sentence."""
         weights, x_SBD = self.weights.tensors(), x_BSD.transpose(0, 1)
         closed_SB = torch.arange(len(x_SBD), device=x_SBD.device).unsqueeze(1) >= lengths_B.to(x_SBD.device)
@@ -57,7 +57,7 @@ class GatedConvolutionEncoder(Encoder):
         if self.config.bias:
             h_SBH = h_SBH + weights["input.bias"]
             bias_C = torch.cat([weights["parent.bias"], weights["choice.bias"]])
-        return one_vector(gated_convolution(h_SBH, fold_NH, bias_C, lengths_B))
+        return summary_alone(gated_convolution(h_SBH, fold_NH, bias_C, lengths_B))
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

@@ -79,7 +79,7 @@ class RecurrentEncoder(Encoder):
         assert isinstance(found, Stack)
         return found
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor) -> Encoded:
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
         """Annotations of M = 2 H (or H) numbers for each position."""
         x_SBD, summaries = x_BSD.transpose(0, 1), []
         steps, units_B = x_SBD.shape[0], lengths_B.to(x_SBD.device)

@@ -8,8 +8,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
+from anaphora.kernels.linear import linear
 from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
-from anaphora.kernels.products import linear
 from anaphora.nn.counts import Counts, ranks
 from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
 from anaphora.nn.weights import Matrix, Start, Weights

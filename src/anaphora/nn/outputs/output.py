@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.kernels.products import linear
+from anaphora.kernels.linear import linear
 from anaphora.nn.outputs.shortlist import Shortlist
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, Sequence

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.products import linear
+from anaphora.kernels.linear import linear
 from anaphora.protocols import Sequence
 
 _WIDTH = 16

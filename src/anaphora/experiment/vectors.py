@@ -1,0 +1,73 @@
+"""Tables that start from word vectors in files: what a unit is called there, and how many were found."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Note, Report
+from anaphora.experiment.schema import Experiment
+from anaphora.formats.vectors import read_vectors
+from anaphora.nn.embedding import Embedding, TableConfig
+from anaphora.text.coder import MARKS, TextCoder
+from anaphora.text.words import WordCoder
+
+_TABLES = {"source": "source_embedding", "target": "target_embedding", "text": "embedding"}
+"""Where a model looks up the units of a side."""
+
+
+class WordVectors:
+    """The files of one experiment."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        """A file for every side that has one."""
+        self._files = files
+
+    def give(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], report: Report) -> None:
+        """Let the tables of ``model`` start from the vectors in the files, as far as these have them.
+
+        A unit is looked up as it is written, and a mark never is; its first vector counts, and where sides share a
+        table, that of the first side. Raises DataError as ``read_vectors`` does, and where none of the units is found.
+        """
+        left: dict[torch.nn.Module, dict[str, int]] = {}
+        for side, file in self._files.items():
+            table, units = model.get_submodule(_TABLES[side]), _rows(coders[side])
+            assert isinstance(table, Embedding)
+            rows = left.setdefault(table, dict(units))
+            asked = len(rows)
+            for unit, vector in read_vectors(Path(file), table.embedding_dim, rows):
+                table.take(rows.pop(unit), vector)
+            if rows == units:
+                raise DataError(
+                    f"{file} should have vectors for units of the {side} vocabulary, which are looked up as they are "
+                    f"written ('{next(iter(units))}'), but has none for any of {asked:,}: give others, or set "
+                    f"text.units and text.lowercase as the words of the file are."
+                )
+            report(Note(f"Of {asked:,} {side} units, {asked - len(rows):,} start from their vectors in {file}."))
+
+
+def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVectors | None:
+    """The files of a new experiment, unless there are none, or those of ``parent``, whose weights have their vectors.
+
+    Raises ConfigError for other files than the parent's, or where it alone would keep their vectors as they are.
+    """
+    vectors = getattr(experiment, "embedding", None)
+    if not isinstance(vectors, TableConfig) or not vectors.files:
+        return None
+    if parent is None:
+        return WordVectors(vectors.files)
+    begun = getattr(parent, "embedding", None)
+    if isinstance(begun, TableConfig) and begun.files == vectors.files and begun.frozen >= vectors.frozen:
+        return None
+    raise ConfigError(
+        f"The word vectors of {experiment.start.run} have been trained, and embedding would have those of a file in "
+        f"their place: leave its files and embedding.frozen as they are there, or take over the vocabulary alone "
+        f"(--vocabulary only)."
+    )
+
+
+def _rows(coder: TextCoder) -> dict[str, int]:
+    """The row of every unit that is no mark, by the way it is written."""
+    ids = range(len(MARKS), coder.symbols.size)
+    return dict(zip(coder.vocabulary if isinstance(coder, WordCoder) else coder.pieces(ids), ids, strict=True))

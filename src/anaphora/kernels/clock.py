@@ -1,0 +1,36 @@
+"""The number of a step, for parts that look at places."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from anaphora.kernels.parts import previous
+from anaphora.kernels.products import Products
+
+
+@dataclass(frozen=True)
+class Clock:
+    """t = t_{t-1} + 1: the number of the step, 1 at the first where ``clock`` starts from 0."""
+
+    name: str = "clock"
+
+    by_sentence: ClassVar[bool] = False
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The number of the step before."""
+        return (previous("clock"),)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """That of this step."""
+        return ("clock",)
+
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+        """t + 1."""
+        return (inputs[0] + 1,), None
+
+    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+        """Nobody derives by the number of a step."""
+        return (None,)

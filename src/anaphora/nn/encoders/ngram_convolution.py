@@ -1,0 +1,76 @@
+"""The convolutional n-gram model and its inverse as an encoder (Kalchbrenner and Blunsom 2013, section 4).
+
+It gives no vector of the sentence, but a column for every unit of its translation, so the length of that comes first:
+
+    E = cgm(e, n)                        the columns of the sentence model that stand for n-grams of the source
+    F_j = tanh(T E_j)
+    C = icgm(F, m)                       a column for each of the m units of the target
+
+In training m is known. In search it is expected (``lengths.py``), and so it is in evaluation, which measures what
+search will find; the last column goes on behind it. Where E has more than m columns, the source is folded on until it
+has not, so that all of it is heard.
+"""
+
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from anaphora.config import Config
+from anaphora.kernels.convolution import ngrams, unfolded
+from anaphora.kernels.linear import linear
+from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
+from anaphora.nn.lengths import Lengths
+from anaphora.nn.stack import projection_matrices
+from anaphora.nn.weights import Matrix, Start, Weights
+
+
+class NgramConvolutionConfig(Config):
+    """An encoder that folds a sentence to its n-grams, and unfolds these to as many columns as its translation has."""
+
+    kind: Literal["ngram-convolution"]
+    """The kind of encoder."""
+    folds: int = Field(2, ge=1)
+    """Kernels, of 2 columns, 3, .., that are laid before n-grams are taken: after 1 they are of 2 units, after 2 of 4,
+    after 3 of 7."""
+    widest: int = Field(7, ge=2)
+    """Columns of the widest kernel; it is laid on again where a sentence is longer than all of them reach."""
+    longest: int = Field(100, ge=1)
+    """Sources up to so many units have an expected length of their translation each; longer ones share a ratio."""
+
+    def build(self, width: int) -> Encoder:
+        """The encoder over word vectors of ``width``."""
+        return NgramConvolutionEncoder(self, width)
+
+
+class NgramConvolutionEncoder(Encoder):
+    """K^i, L^i, J^i and H^i are ``fold<i>``, ``close<i>``, ``unfold<i>`` and ``open<i>``; T is ``translation``."""
+
+    def __init__(self, config: NgramConvolutionConfig, width: int) -> None:
+        """``width`` of the embeddings."""
+        super().__init__()
+        self.config, self.gives = config, Gives(width, width, 1, ("h",), False, columns=True)
+        kernels = {
+            f"{name}{columns}.kernel": Matrix(width, columns, blocks=width)
+            for name, least in (("fold", 2), ("close", 1), ("unfold", 2), ("open", 1))
+            for columns in range(least, config.widest + 1)
+        }
+        self.weights = Weights(kernels | projection_matrices("translation", width, width, False))
+        self.lengths = Lengths(config.longest)
+
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+        """A column for every unit of the targets, the last one as often as it takes to make a rectangle."""
+        wanted_B = self.lengths.expected(lengths_B) if targets_B is None else targets_B
+        kernels = {name.removesuffix(".kernel"): weight for name, weight in self.weights.tensors().items()}
+        translation_DD, widest = kernels.pop("translation.weight"), self.config.widest
+        grams = ngrams(x_BSD.transpose(0, 1), kernels, widest, self.config.folds, lengths_B, wanted_B)
+        f_SBD = torch.tanh(linear(grams.x_SBD, translation_DD))
+        columns_BTD = unfolded(f_SBD, kernels, widest, grams.lengths_B, wanted_B).transpose(0, 1)
+        places_T = torch.arange(columns_BTD.shape[1], device=columns_BTD.device)
+        last_B1 = wanted_B.to(places_T.device).unsqueeze(1) - 1
+        return summary_alone(columns_BTD.take_along_dim(places_T.minimum(last_B1).unsqueeze(-1), 1))
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights; of the kernels each row as a matrix of its own."""
+        self.weights.initialise(start, generator)

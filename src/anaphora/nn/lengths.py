@@ -1,0 +1,48 @@
+"""How long a translation is expected to be, from the length of its source alone (Kalchbrenner and Blunsom 2013).
+
+The paper draws the length m of a translation from a Poisson distribution whose mean lambda_k belongs to the length k of
+the source; what is expected of it is that mean. It is the mean of the training pairs whose sources have k units, and
+one pair more that is as long as all of them would have it, r k with r = sum of m / sum of k:
+
+    lambda_k = (sum_{pairs of k} m + r k) / (number of them + 1)
+
+So there is an answer for every length, and few pairs count for little.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class Lengths(nn.Module):
+    """The lengths of training pairs, kept with the weights; ``</s>`` counts as a unit on both sides."""
+
+    observed: Tensor
+
+    def __init__(self, longest: int) -> None:
+        """No pair was seen yet, and translations are as long as their sources; ``longest`` sources are told apart."""
+        super().__init__()
+        self.register_buffer("observed", torch.zeros(2, longest + 1, dtype=torch.int64))
+
+    @property
+    def known(self) -> bool:
+        """Whether any pair was seen."""
+        return bool(self.observed.any())
+
+    def observe(self, sources_N: Tensor, targets_N: Tensor) -> None:
+        """Take the lengths of the training pairs; a source that is longer than the longest is left out."""
+        sources_N, targets_N = sources_N.to(self.observed.device), targets_N.to(self.observed.device)
+        told_N = sources_N < self.observed.shape[1]
+        sources_N, targets_N = sources_N[told_N], targets_N[told_N]
+        self.observed.zero_()
+        self.observed[0].index_add_(0, sources_N, torch.ones_like(sources_N))
+        self.observed[1].index_add_(0, sources_N, targets_N)
+
+    def expected(self, sources_B: Tensor) -> Tensor:
+        """lambda_k of sources of k units, rounded to a whole number of 1 at least."""
+        pairs_L, targets_L = self.observed.double()
+        ratio = (targets_L.sum() + 1) / ((pairs_L * torch.arange(len(pairs_L), device=pairs_L.device)).sum() + 1)
+        k_B = sources_B.to(pairs_L.device)
+        told_B = k_B < len(pairs_L)
+        pairs_B, targets_B = (of_L[k_B.where(told_B, 0)] * told_B for of_L in (pairs_L, targets_L))
+        lambda_B: Tensor = (targets_B + ratio * k_B) / (pairs_B + 1)
+        return lambda_B.round().long().clamp(min=1)

@@ -1,0 +1,191 @@
+"""Word vectors from files in whole experiments: found, told, kept, and never needed again."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from anaphora.cli.app import main
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Event, Note
+from anaphora.experiment.conduct import train
+from anaphora.experiment.schema import Experiment, parse
+from anaphora.run import Run
+from anaphora.run.loading import load_coders
+
+STILL = {"optimizer": {"rate": 1e-30}, "epochs": 1}
+VECTOR = [0.5, -1.0, 2.0, 0.25, 1.5, 3.0, -0.125, 8.0]
+
+
+def line(word: str, *, times: float = 1.0) -> str:
+    return f"{word} {' '.join(str(times * number) for number in VECTOR)}\n"
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> str:
+    path = tmp_path / "letters.vec"
+    path.write_text(f"3 8\n{line('a')}{line('b', times=2)}{line('q')}")
+    return str(path)
+
+
+def with_vectors(experiment: Experiment, training: dict[str, object], **embedding: object) -> Experiment:
+    tables = experiment.tables()
+    changed = {"embedding": tables["embedding"] | embedding, "training": tables["training"] | training}
+    return parse(tables | changed, "changed.toml")
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return dict(Run.open(run).load("latest").model)
+
+
+def rows(run: Path, side: str, units: str) -> list[int]:
+    return load_coders(Run.open(run))[side].encode(units)
+
+
+def told(said: list[Event]) -> list[str]:
+    return [event.text for event in said if isinstance(event, Note) and "vectors" in event.text]
+
+
+def test_units_in_the_file_start_from_their_vectors_and_how_many_is_told(
+    translator: Experiment, vectors: str, tmp_path: Path
+) -> None:
+    said: list[Event] = []
+    train(with_vectors(translator, STILL, source_vectors=vectors), tmp_path / "run", said.append)
+    train(with_vectors(translator, STILL), tmp_path / "drawn")
+    given, drawn = weights(tmp_path / "run"), weights(tmp_path / "drawn")
+    a, b = rows(tmp_path / "run", "source", "ab")
+    table = given["source_embedding.weight"]
+    assert table[a].tolist() == VECTOR
+    assert table[b].tolist() == [2 * number for number in VECTOR]
+    others = [row for row in range(len(table)) if row not in (a, b)]
+    assert torch.equal(table[others], drawn["source_embedding.weight"][others])
+    assert torch.equal(given["target_embedding.weight"], drawn["target_embedding.weight"])
+    assert told(said) == [f"Of {len(table) - 4} source units, 2 start from their vectors in {vectors}."]
+
+
+def test_in_a_shared_table_the_target_gives_what_the_source_leaves(
+    translator: Experiment, vectors: str, tmp_path: Path
+) -> None:
+    (tmp_path / "more.vec").write_text(line("b", times=5) + line("d", times=7))
+    tables = translator.tables() | {"text": {"units": "character", "joint": True}}
+    both = {"source_vectors": vectors, "target_vectors": str(tmp_path / "more.vec"), "shared": True}
+    said: list[Event] = []
+    train(with_vectors(parse(tables, "joint.toml"), STILL, **both), tmp_path / "run", said.append)
+    (table,) = (tensor for name, tensor in weights(tmp_path / "run").items() if name.endswith("embedding.weight"))
+    times = [table[row, 0].item() / VECTOR[0] for row in rows(tmp_path / "run", "source", "dab")]
+    assert times == [7, 1, 2]
+    assert [text.partition("start")[0] for text in told(said)] == [
+        f"Of {len(table) - 4} source units, 2 ",
+        f"Of {len(table) - 6} target units, 1 ",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["translator", "language_model"])
+def test_a_run_goes_on_to_the_same_bits_when_the_file_is_gone_and_frozen_vectors_stay(
+    kind: str, vectors: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    option = "vectors" if kind == "language_model" else "target_vectors"
+    experiment = with_vectors(request.getfixturevalue(kind), {}, frozen=True, **{option: vectors})
+    train(experiment, tmp_path / "whole")
+    train(experiment, tmp_path / "parts", stop=lambda: True)
+    Path(vectors).unlink()
+    train(experiment, tmp_path / "parts", resume=True)
+    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    side, name = ("text", "embedding") if kind == "language_model" else ("target", "target_embedding")
+    (b,) = rows(tmp_path / "whole", side, "b")
+    assert whole[f"{name}.held"][b]
+    assert 0 < whole[f"{name}.held"].sum() < 4
+    assert whole[f"{name}.weight"][b].tolist() == [2 * number for number in VECTOR]
+
+
+def test_a_run_that_starts_from_another_has_its_vectors_and_reads_no_file(
+    translator: Experiment, vectors: str, tmp_path: Path
+) -> None:
+    train(with_vectors(translator, {"epochs": 1}, source_vectors=vectors), tmp_path / "parent")
+    Path(vectors).unlink()
+    child = with_vectors(translator, STILL, source_vectors=vectors)
+    start = {"start": {"run": str(tmp_path / "parent")}}
+    train(parse(child.tables() | start, "child.toml"), tmp_path / "child")
+    before, after = (weights(tmp_path / run)["source_embedding.weight"] for run in ("parent", "child"))
+    assert torch.equal(before, after)
+    for others in {"source_vectors": "other.vec"}, {"source_vectors": vectors, "frozen": True}:
+        with pytest.raises(ConfigError, match=r"parent have been trained, .* leave its files and embedding\.frozen as"):
+            train(parse(with_vectors(translator, STILL, **others).tables() | start, "child.toml"), tmp_path / "other")
+
+
+def test_a_run_may_go_on_to_train_the_vectors_that_its_parent_kept(
+    translator: Experiment, vectors: str, tmp_path: Path
+) -> None:
+    train(with_vectors(translator, {"epochs": 1}, source_vectors=vectors, frozen=True), tmp_path / "parent")
+    child = with_vectors(translator, {"epochs": 1}, source_vectors=vectors)
+    train(parse(child.tables() | {"start": {"run": str(tmp_path / "parent")}}, "child.toml"), tmp_path / "child")
+    (b,) = rows(tmp_path / "child", "source", "b")
+    before, after = (weights(tmp_path / run)["source_embedding.weight"][b] for run in ("parent", "child"))
+    assert before.tolist() == [2 * number for number in VECTOR]
+    assert not torch.equal(before, after)
+
+
+def test_words_are_looked_up_as_they_are_and_subwords_as_they_are_written(
+    translator: Experiment, tmp_path: Path
+) -> None:
+    (tmp_path / "words.vec").write_text(line("adf") + line("\u2581", times=2))
+    for text, unit, times in (({"units": "word"}, "adf", 1), ({"units": "bpe", "size": 300}, "\u2581", 2)):
+        run = tmp_path / str(text["units"])
+        experiment = parse(translator.tables() | {"text": text}, "units.toml")
+        train(with_vectors(experiment, STILL, source_vectors=str(tmp_path / "words.vec")), run)
+        table = weights(run)["source_embedding.weight"]
+        assert sorted(table[:, 7].tolist())[-1] == times * VECTOR[7], unit
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a 1 2 3\n", r"should hold vectors of 8 numbers, but its first line speaks of 3: .* embedding\.size = 3"),
+        (line("a") + "b 1 2\n", r":2 should be a word and 8 finite numbers"),
+        (
+            line("Zebra"),
+            r"units of the source vocabulary, which are looked up as they are written \('.'\), but has none",
+        ),
+        ("", "but has none for any of"),
+    ],
+)
+def test_a_file_that_is_of_no_use_is_refused_and_nothing_is_made(
+    text: str, complaint: str, translator: Experiment, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.vec").write_text(text)
+    with pytest.raises(DataError, match=complaint):
+        train(with_vectors(translator, {}, source_vectors=str(tmp_path / "bad.vec")), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_file_that_is_not_there_is_one_sentence_and_exit_code_2(
+    tiny_language_model: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "missing.vec"
+    told = ["--data", str(toy_book), "--set", f"embedding.vectors={missing}", "--run", str(tmp_path / "run")]
+    assert main(["train", str(tiny_language_model), *told]) == 2
+    complaint = capsys.readouterr().err.splitlines()[-1]
+    assert complaint == f"anaphora: A file of text was expected, but there is no {missing}: check the path."
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"embedding": {"frozen": True}}, r"changed\.toml: embedding is frozen, but names no file of vectors"),
+        (
+            {"embedding": {"frozen": True, "source_vectors": "file"}, "training": {"optimizer": {"weight_decay": 0.1}}},
+            r"changed\.toml: training\.optimizer\.weight_decay would shrink the vectors that embedding\.frozen keeps",
+        ),
+        (
+            {"embedding": {"source_vectors": "file"}, "start": {"encoder": "run"}},
+            r"changed\.toml: start\.encoder gives vectors of source units, and so does a file",
+        ),
+        ({"embedding": {"vectors": "file"}}, r"\.vectors is not an option\. Did you mean '(source|target)_vectors'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    changed: dict[str, object], complaint: str, translator: Experiment
+) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        parse(translator.tables() | changed, "changed.toml")

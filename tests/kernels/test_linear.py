@@ -1,0 +1,53 @@
+"""One product: rows of eight where nothing is recorded, and a gradient in the arithmetic of training where it is."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels.arithmetic import products_in
+from anaphora.kernels.linear import linear
+
+WIDTHS = st.sampled_from([16, 20, 33, 64])
+OUTER = st.sampled_from([1, 3, 9, 16, 33, 64])
+
+
+def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+@settings(max_examples=50, deadline=None)
+@given(rows=st.integers(1, 70), start=st.integers(0, 60), count=st.integers(1, 20), inner=WIDTHS, outer=OUTER)
+def test_a_row_has_the_same_bits_wherever_it_stands(rows: int, start: int, count: int, inner: int, outer: int) -> None:
+    block, weight = normal(rows, inner), normal(outer, inner, seed=1)
+    start = min(start, rows - 1)
+    assert torch.equal(linear(block[start : start + count], weight), linear(block, weight)[start : start + count])
+
+
+def test_it_keeps_the_shape_around_it() -> None:
+    assert_close(linear(normal(3, 2, 5), normal(4, 5)), normal(3, 2, 5) @ normal(4, 5).T)
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_its_gradients_are_those_of_finite_differences(size: int) -> None:
+    a, weight = normal(2, size, size + 1, dtype=torch.float64), normal(size + 2, size + 1, seed=1, dtype=torch.float64)
+    assert torch.autograd.gradcheck(linear, (a.requires_grad_(), weight.requires_grad_()))
+
+
+@pytest.mark.parametrize("wanted", [(True, False), (False, True)])
+def test_only_what_is_wanted_has_a_gradient(wanted: tuple[bool, bool]) -> None:
+    leaves = [normal(3, 5), normal(4, 5, seed=1)]
+    for leaf, wants in zip(leaves, wanted, strict=True):
+        leaf.requires_grad_(wants)
+    linear(*leaves).sum().backward()  # type: ignore[no-untyped-call]
+    assert [leaf.grad is not None for leaf in leaves] == list(wanted)
+
+
+def test_training_rounds_it_as_it_rounds_the_products_of_the_loop() -> None:
+    a, weight = normal(3, 5).requires_grad_(), normal(4, 5, seed=1)
+    with products_in("bf16"):
+        y = linear(a, weight)
+    assert torch.equal(y, y.to(torch.bfloat16).to(torch.float32))
+    assert not torch.equal(y, linear(a, weight))

@@ -1,0 +1,136 @@
+"""N-grams of a sentence and their unfolding: exact gradients, the naive reading, and nothing but the sentence."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.errors import ShapeError
+from anaphora.kernels import naive_convolution as naive
+from anaphora.kernels.convolution import ngrams, unfolded
+
+WIDEST, FOLDS = 3, 2
+LENGTHS = (4, 9, 1, 2, 7, 12)
+WANTED = (5, 4, 3, 1, 9, 9)
+NAMES = [
+    f"{what}{width}"
+    for what, least in (("fold", 2), ("close", 1), ("unfold", 2), ("open", 1))
+    for width in range(least, WIDEST + 1)
+]
+
+
+def drawn(*shapes: tuple[int, ...]) -> list[Tensor]:
+    source = torch.Generator().manual_seed(4)
+    return [(torch.randn(s, generator=source, dtype=torch.float64) / s[-1] ** 0.5).requires_grad_() for s in shapes]
+
+
+def leaves(size: int, lengths: tuple[int, ...] = LENGTHS) -> list[Tensor]:
+    """Sentences (S x B x D) and all kernels."""
+    return drawn((max(lengths) + 1, len(lengths), size), *((size, int(name[-1])) for name in NAMES))
+
+
+def fast(
+    x_SBD: Tensor, *kernels: Tensor, lengths: tuple[int, ...] = LENGTHS, wanted: tuple[int, ...] = WANTED
+) -> Tensor:
+    """Folded to n-grams and unfolded from there, T x B x D."""
+    named, wanted_B = dict(zip(NAMES, kernels, strict=True)), torch.tensor(wanted)
+    grams = ngrams(x_SBD, named, WIDEST, FOLDS, torch.tensor(lengths), wanted_B)
+    return unfolded(grams.x_SBD, named, WIDEST, grams.lengths_B, wanted_B)
+
+
+def slow(
+    x_SBD: Tensor, *kernels: Tensor, lengths: tuple[int, ...] = LENGTHS, wanted: tuple[int, ...] = WANTED
+) -> Tensor:
+    named, columns = dict(zip(NAMES, kernels, strict=True)), []
+    for sentence, (length, target) in enumerate(zip(lengths, wanted, strict=True)):
+        grams_DN = naive.ngrams(x_SBD[:length, sentence].T, named, WIDEST, FOLDS, target)
+        columns.append(naive.unfolded(grams_DN, named, WIDEST, target).T)
+    return torch.nn.utils.rnn.pad_sequence(columns)
+
+
+def gradients(columns_TBD: Tensor, inputs: list[Tensor]) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(columns_TBD.sin().sum(), inputs)
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_the_derived_gradients_are_those_of_finite_differences(size: int) -> None:
+    lengths, wanted = (2, 6), (4, 5)
+    assert torch.autograd.gradcheck(lambda *all: fast(*all, lengths=lengths, wanted=wanted), leaves(size, lengths))
+
+
+def test_the_derived_gradients_are_right_at_a_large_odd_size() -> None:
+    assert torch.autograd.gradcheck(fast, leaves(63), fast_mode=True)
+
+
+@pytest.mark.parametrize("size", [1, 7, 63])
+def test_values_and_gradients_equal_the_naive_reading(size: int) -> None:
+    inputs = leaves(size)
+    columns, expected = fast(*inputs), slow(*inputs)
+    assert_close(columns, expected, rtol=0, atol=1e-12)
+    derived = gradients(columns, inputs)
+    assert_close(derived, gradients(expected, inputs), rtol=0, atol=1e-12)
+    assert all(gradient.abs().sum() > 0 for gradient in derived)
+
+
+@settings(max_examples=30, deadline=None)
+@given(pairs=st.lists(st.tuples(st.integers(1, 14), st.integers(1, 14)), min_size=1, max_size=5))
+def test_sentences_of_all_lengths_unfold_to_translations_of_all_lengths(pairs: list[tuple[int, int]]) -> None:
+    lengths, wanted = (tuple(side) for side in zip(*pairs, strict=True))
+    inputs = leaves(4, lengths)
+    columns = fast(*inputs, lengths=lengths, wanted=wanted)
+    assert columns.shape == (max(wanted), len(wanted), 4)
+    assert_close(columns, slow(*inputs, lengths=lengths, wanted=wanted), rtol=0, atol=1e-12)
+
+
+def test_padding_full_of_nan_changes_nothing() -> None:
+    x_SBD, *kernels = leaves(7)
+    closed_SB = torch.arange(len(x_SBD)).unsqueeze(1) >= torch.tensor(LENGTHS)
+    spoilt = x_SBD.detach().masked_fill(closed_SB.unsqueeze(-1), torch.nan).requires_grad_()
+    clean, again = fast(x_SBD, *kernels), fast(spoilt, *kernels)
+    assert_close(again, clean, rtol=0, atol=0)
+    derived = gradients(again, [spoilt, *kernels])
+    assert_close(derived, gradients(clean, [x_SBD, *kernels]), rtol=0, atol=0)
+    assert not derived[0][closed_SB].any()
+
+
+def test_what_comes_back_behind_the_end_of_a_sentence_goes_nowhere() -> None:
+    inputs = leaves(7)
+    columns_TBD = fast(*inputs)
+    told = torch.ones_like(columns_TBD)
+    closed_TB = torch.arange(len(columns_TBD)).unsqueeze(1) >= torch.tensor(WANTED)
+    clean = torch.autograd.grad(columns_TBD, inputs, told, retain_graph=True)
+    spoilt = torch.autograd.grad(columns_TBD, inputs, told.masked_fill(closed_TB.unsqueeze(-1), 1e9))
+    assert_close(spoilt, clean, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("size", [20, 33])
+def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(size: int) -> None:
+    x_SBD, *kernels = (leaf.detach().float() for leaf in leaves(size))
+    together = fast(x_SBD, *kernels)
+    for rows in ([0], [3], [4, 1], [5, 0, 2]):
+        lengths, wanted = (tuple(side[row] for row in rows) for side in (LENGTHS, WANTED))
+        some = fast(x_SBD[:, rows], *kernels, lengths=lengths, wanted=wanted)
+        assert torch.equal(some, together[: max(wanted), rows])
+
+
+def test_the_way_back_can_be_walked_twice() -> None:
+    inputs = leaves(7)
+    total = fast(*inputs).sum()
+    once, twice = (torch.autograd.grad(total, inputs, retain_graph=True) for _ in range(2))
+    assert_close(once, twice, rtol=0, atol=0)
+
+
+def test_gradients_of_gradients_are_refused() -> None:
+    inputs = leaves(7)
+    with pytest.raises(NotImplementedError, match="derived by hand"):
+        torch.autograd.grad(fast(*inputs).sum(), inputs, create_graph=True)
+
+
+def test_fewer_columns_than_there_are_cannot_be_unfolded() -> None:
+    x_SBD, *kernels = leaves(7)
+    with pytest.raises(ShapeError, match=r"no fewer than there are, but \[4, 2\] are wanted of \[3, 5\]: fold"):
+        unfolded(
+            x_SBD[:, :2], dict(zip(NAMES, kernels, strict=True)), WIDEST, torch.tensor([3, 5]), torch.tensor([4, 2])
+        )
