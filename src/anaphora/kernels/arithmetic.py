@@ -30,7 +30,7 @@ Arithmetic = Literal["plain", "packed", "panels", "mixed", "bf16"]
 FEW_ROWS, LARGE_WEIGHT = 128, 1 << 18
 """Up to how many rows, and from how many numbers, a product is packed in "mixed"."""
 
-_current: ContextVar[Arithmetic] = ContextVar("arithmetic", default="plain")
+_current: ContextVar[Arithmetic | None] = ContextVar("arithmetic", default=None)
 
 
 class Prepared(Protocol):
@@ -68,10 +68,15 @@ def arithmetic_for(precision: Precision, has: Callable[[str], bool] | None = Non
     return "mixed" if has("avx2") and has_packing() else "plain"
 
 
+def is_training() -> bool:
+    """Whether this is within ``products_in``, even if it asks for plain products."""
+    return _current.get() is not None
+
+
 def prepare(weight_NK: Tensor, rows: int) -> Prepared:
     """The weight in the current arithmetic; ``rows``: about how many rows a product will have."""
     arithmetic = _current.get()
-    if arithmetic == "plain" or weight_NK.dtype != torch.float32 or weight_NK.device.type != "cpu":
+    if arithmetic in (None, "plain") or weight_NK.dtype != torch.float32 or weight_NK.device.type != "cpu":
         return _Plain(weight_NK)
     if arithmetic == "bf16":
         return _Rounded(weight_NK)

@@ -3,8 +3,8 @@
     1  y  = W a
     1' da = W' dy,   dW = sum dy a'
 
-Where a gradient is wanted all three are made in the arithmetic of training (``arithmetic.py``), like those of the loop.
-Elsewhere a row has the same bits whatever stands beside it.
+In training all three are made in its arithmetic (``arithmetic.py``), like those of the loop. Elsewhere a row has the
+same bits whatever stands beside it, and the gradient is left to autograd.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.arithmetic import prepare
+from anaphora.kernels.arithmetic import is_training, prepare
 from anaphora.kernels.by_hand import once_differentiable, outside_autocast
 
 ROWS = 8
@@ -25,7 +25,7 @@ _COLUMNS, _RUN = 12, 4
 
 def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
     """y = W a, ... x N, for every row of ... x K."""
-    if torch.is_grad_enabled() and (a_XK.requires_grad or weight_NK.requires_grad):
+    if is_training() and torch.is_grad_enabled() and (a_XK.requires_grad or weight_NK.requires_grad):
         y_XN: Tensor = _Linear.apply(a_XK, weight_NK)  # type: ignore[no-untyped-call]
         return y_XN
     shape = a_XK.shape[:-1]
