@@ -19,6 +19,7 @@ A table is a TOML file in ``tables/``:
 """
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ from pydantic import model_validator
 from anaphora import recipes
 from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
-from anaphora.experiment.overrides import read_table
+from anaphora.experiment.overrides import override, read_table
 from anaphora.experiment.schema import Experiment, read_experiment
 
 FOLDER = Path(__file__).parent / "tables"
@@ -94,11 +95,8 @@ class Job:
     system: str
     seed: int
     experiment: Experiment
-
-    @property
-    def key(self) -> str:
-        """What tells its result apart: a sum of everything that the training depends on."""
-        return hashlib.sha256(self.experiment.to_toml().encode()).hexdigest()[:16]
+    key: str
+    """What tells its result apart: a sum of all that recipe and settings say, whatever options come to exist beside."""
 
 
 def names() -> list[str]:
@@ -119,5 +117,7 @@ def jobs(table: Table) -> Iterator[Job]:
     for seed in table.seeds:
         for system in table.systems:
             settings = [*table.settings, *system.settings, f"training.seed={seed}"]
-            where = f"{system.recipe}.toml of '{system.name}'"
-            yield Job(system.name, seed, read_experiment(recipes.read(system.recipe), where, settings))
+            text, where = recipes.read(system.recipe), f"{system.recipe}.toml of '{system.name}'"
+            said = json.dumps(override(read_table(text, where), settings), sort_keys=True)
+            key = hashlib.sha256(said.encode()).hexdigest()[:16]
+            yield Job(system.name, seed, read_experiment(text, where, settings), key)
