@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from anaphora.kernels import compiled
+from anaphora.kernels.arithmetic import prepare, products_in
 
 pytestmark = pytest.mark.skipif(
     not compiled.has_products() or not torch.cpu.get_capabilities()["avx2"],
@@ -85,3 +86,13 @@ def test_blocks_of_rows_keep_their_shape() -> None:
     a, b = normal(2, 3, 7), normal(5, 7, seed=1)
     panels = compiled.panels_of_rows(b)
     assert torch.equal(compiled.product(a, panels).flatten(0, 1), compiled.product(a.flatten(0, 1), panels))
+
+
+def test_torch_alone_makes_the_products_of_torch() -> None:
+    a, weight = normal(7, 600), normal(9, 600, seed=1)
+    with products_in("plain"):
+        plain = prepare(weight, 7).times(a)
+    with products_in("panels"):
+        assert not torch.equal(prepare(weight, 7).times(a), plain)
+        with compiled.torch_alone():
+            assert torch.equal(prepare(weight, 7).times(a), plain)

@@ -83,7 +83,7 @@ def prepare(weight_NK: Tensor, rows: int) -> Prepared:
     if arithmetic == "packed":
         return _Packed(weight_NK, rows)
     if arithmetic == "panels":
-        return _InPanels(weight_NK)
+        return _InPanels(weight_NK) if compiled.suits(weight_NK) else _Plain(weight_NK)
     suits = rows <= FEW_ROWS and weight_NK.numel() >= LARGE_WEIGHT
     return _PackedWeight(weight_NK, rows) if suits else _Plain(weight_NK)
 
