@@ -18,15 +18,13 @@ from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
-from anaphora.search.beam import beam
-from anaphora.search.scoring import score
 
-from ..batches import pair_batch
-
-SYMBOLS = Symbols(23, 0, 1, 2, 3)
-SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
-TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
+from .four_pairs import (
+    ALL,
+    SYMBOLS,
+    assert_search_steps_through_what_training_computes,
+    assert_the_same_alone_and_in_any_batch,
+)
 
 
 def members(union: Any) -> dict[str, Any]:
@@ -149,13 +147,6 @@ def looking(row: dict[str, Any]) -> dict[str, Any]:
     return {"score": score | small | {"scaled": row["scaled"]}, "span": span, "weights": row["weights"]}
 
 
-def batch(rows: list[int]) -> Batch:
-    return pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows)
-
-
-ALL = batch([0, 1, 2, 3])
-
-
 @pytest.mark.parametrize(("choices", "rows"), [(CHOICES, ROWS), (LOOKING, LOOKING_ROWS)], ids=["all", "attention"])
 def test_every_two_choices_of_different_options_meet(choices: dict[str, list[Any]], rows: list[dict[str, Any]]) -> None:
     for a, b in itertools.combinations(choices, 2):
@@ -199,30 +190,12 @@ def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(row: dict[
 
 @EVERY_ROW
 def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(row: dict[str, Any]) -> None:
-    stepper = make(row).stepper()
-
-    def found(rows: list[int]) -> dict[int, Any]:
-        inputs = batch(rows)
-        search = Batch(inputs.inputs, None, inputs.numbers_B, inputs.continues_B)
-        return dict(zip(rows, beam(stepper, search, size=3, max_length=6), strict=True))
-
-    together = found([0, 1, 2, 3])
-    for rows in ([2], [3, 1]):
-        for number, hypotheses in found(rows).items():
-            assert hypotheses == together[number]
-    for number, (best, *_) in together.items():
-        ids = torch.tensor([[*best.ids, *([SYMBOLS.eos] if best.finished else [])]])
-        one = batch([number])
-        forced = Batch(one.inputs, Sequence(ids, torch.tensor([ids.shape[1]])), one.numbers_B, one.continues_B)
-        assert score(stepper, forced)[0].score == best.score
+    assert_the_same_alone_and_in_any_batch(make(row).stepper())
 
 
 @EVERY_ROW
 def test_what_search_steps_through_is_what_training_computes(row: dict[str, Any]) -> None:
-    model = make(row).eval()
-    with torch.no_grad():
-        loss = model(ALL)[0].sum.item()
-    assert -sum(hypothesis.score for hypothesis in score(model.stepper(), ALL)) == pytest.approx(loss, rel=1e-5)
+    assert_search_steps_through_what_training_computes(make(row))
 
 
 @EVERY_ROW

@@ -14,15 +14,15 @@ from anaphora.kernels.naive_attention import Scored
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
-from anaphora.search.beam import beam
-from anaphora.search.scoring import score
+from anaphora.protocols import Batch, Sequence
 
-from ..batches import pair_batch
-
-SYMBOLS = Symbols(23, 0, 1, 2, 3)
-SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
-TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
+from .four_pairs import (
+    ALL,
+    SYMBOLS,
+    assert_search_steps_through_what_training_computes,
+    assert_the_same_alone_and_in_any_batch,
+    cost_after_its_own_likeliest_words,
+)
 
 BAHDANAU = {
     "decoder": {"cell": "gru", "input_feeding": False, "readout": 10, "readout_layer": "maxout"}
@@ -59,13 +59,6 @@ def make(tables: dict[str, Any]) -> Translator:
     return made
 
 
-def batch(rows: list[int]) -> Batch:
-    return pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows)
-
-
-ALL = batch([0, 1, 2, 3])
-
-
 @EVERY_SYSTEM
 def test_readout_gate_and_output_learn_and_nothing_else_moves(tables: dict[str, Any]) -> None:
     model = make(tables).train()
@@ -87,30 +80,12 @@ def test_readout_gate_and_output_learn_and_nothing_else_moves(tables: dict[str, 
 
 @EVERY_SYSTEM
 def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(tables: dict[str, Any]) -> None:
-    stepper = make(tables).stepper()
-
-    def found(rows: list[int]) -> dict[int, Any]:
-        inputs = batch(rows)
-        search = Batch(inputs.inputs, None, inputs.numbers_B, inputs.continues_B)
-        return dict(zip(rows, beam(stepper, search, size=3, max_length=6), strict=True))
-
-    together = found([0, 1, 2, 3])
-    for rows in ([2], [3, 1]):
-        for number, hypotheses in found(rows).items():
-            assert hypotheses == together[number]
-    for number, (best, *_) in together.items():
-        ids = torch.tensor([[*best.ids, *([SYMBOLS.eos] if best.finished else [])]])
-        one = batch([number])
-        forced = Batch(one.inputs, Sequence(ids, torch.tensor([ids.shape[1]])), one.numbers_B, one.continues_B)
-        assert score(stepper, forced)[0].score == best.score
+    assert_the_same_alone_and_in_any_batch(make(tables).stepper())
 
 
 @EVERY_SYSTEM
 def test_what_search_steps_through_is_what_training_computes(tables: dict[str, Any]) -> None:
-    model = make(tables).eval()
-    with torch.no_grad():
-        loss = model(ALL)[0].sum.item()
-    assert -sum(hypothesis.score for hypothesis in score(model.stepper(), ALL)) == pytest.approx(loss, rel=1e-5)
+    assert_search_steps_through_what_training_computes(make(tables))
 
 
 def test_own_words_in_training_are_read_by_the_language_model_too() -> None:
@@ -118,16 +93,7 @@ def test_own_words_in_training_are_read_by_the_language_model_too() -> None:
     model = make({"decoder": {"scheduled_sampling": sampling}})
     with draws(1, 1):
         loss = model(ALL)[0].sum.item()
-    assert ALL.targets is not None
-    stepper, total = model.stepper(), 0.0
-    memory, state = stepper.start(ALL)
-    ids = torch.full((4,), stepper.bos)
-    for step in range(ALL.targets.ids_BT.shape[1]):
-        log_probs, _, state = stepper.advance(memory, state, ids)
-        there = step < ALL.targets.lengths_B
-        total -= log_probs[there, ALL.targets.ids_BT[there, step]].sum().item()
-        ids = log_probs.argmax(-1)
-    assert loss == pytest.approx(total, rel=1e-5)
+    assert loss == pytest.approx(cost_after_its_own_likeliest_words(model), rel=1e-5)
 
 
 @pytest.mark.parametrize("reads", ["stream", "sentences"])
