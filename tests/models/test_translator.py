@@ -13,10 +13,7 @@ from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Symbols
 
 from ..batches import pair_batch
-
-SYMBOLS = Symbols(23, 0, 1, 2, 3)
-SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
-TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
+from .four_pairs import SOURCES, SYMBOLS, TARGETS, cost_after_its_own_likeliest_words
 
 
 def make(tables: dict[str, Any], source: Symbols = SYMBOLS) -> Translator:
@@ -159,17 +156,7 @@ def test_words_of_its_own_are_a_function_of_the_update_and_teach_every_weight(sa
 
 def test_a_decoder_that_reads_its_own_likeliest_words_reads_what_greedy_search_writes() -> None:
     model, loss = sampled(SAMPLING[1])
-    together = batch([0, 1, 2, 3])
-    assert together.targets is not None
-    stepper, total = model.stepper(), 0.0
-    memory, state = stepper.start(together)
-    ids = torch.full((4,), stepper.bos)
-    for step in range(together.targets.ids_BT.shape[1]):
-        log_probs, _, state = stepper.advance(memory, state, ids)
-        there = step < together.targets.lengths_B
-        total -= log_probs[there, together.targets.ids_BT[there, step]].sum().item()
-        ids = log_probs.argmax(-1)
-    assert loss.item() == pytest.approx(total, rel=1e-5)
+    assert loss.item() == pytest.approx(cost_after_its_own_likeliest_words(model), rel=1e-5)
 
 
 def test_scheduled_sampling_changes_nothing_but_training() -> None:
