@@ -1,14 +1,15 @@
 import json
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 
-from anaphora.training.averaging import IterateAverage
+from anaphora.training.averaging import IterateAverage, MovingAverage, WeightAverage
 from anaphora.training.rules import AveragedSgd
 
 
-def walked(average: IterateAverage, weight: torch.Tensor, epochs: list[int]) -> list[torch.Tensor]:
+def walked(average: WeightAverage, weight: torch.Tensor, epochs: list[int]) -> list[torch.Tensor]:
     """The weights after updates of these epochs."""
     seen = []
     for epoch in epochs:
@@ -57,14 +58,41 @@ def test_averaging_starts_when_validation_is_worse_than_the_best_before_the_inte
     assert started.index(True) + 1 == starts_after if starts_after else not any(started)
 
 
-def test_a_restored_average_goes_on_to_the_same_bits() -> None:
+def test_a_moving_average_forgets_by_its_decay_and_faster_as_long_as_there_is_little_to_average() -> None:
+    weight = torch.zeros(3, dtype=torch.float64)
+    average = MovingAverage(0.5, {"w": weight})
+    seen = walked(average, weight, [1] * 20)
+    shares = [1.0] + [9 / (k + 9) for k in range(2, 10)] + [0.5] * 11  # 9 / 18 is 1 - 0.5
+    expected = torch.zeros(3, dtype=torch.float64)
+    for share, now in zip(shares, seen, strict=True):
+        expected = (1 - share) * expected + share * now
+    with average.swapped():
+        torch.testing.assert_close(weight, expected)
+    assert torch.equal(weight, seen[-1])
+
+
+def test_the_average_of_weights_that_stand_still_is_the_weights() -> None:
+    weight = torch.full((3,), 0.1)
+    average = MovingAverage(0.999, {"w": weight})
+    for _ in range(50):
+        average.stepped(epoch=1)
+    with average.swapped():
+        assert weight.tolist() == torch.full((3,), 0.1).tolist()
+
+
+@pytest.mark.parametrize(
+    "make", [lambda w: IterateAverage(AveragedSgd(from_epoch=1), w), lambda w: MovingAverage(0.6, w)]
+)
+def test_a_restored_average_goes_on_to_the_same_bits(
+    make: Callable[[dict[str, torch.Tensor]], WeightAverage],
+) -> None:
     whole, part = torch.zeros(3), torch.zeros(3)
-    first = IterateAverage(AveragedSgd(from_epoch=1), {"w": whole})
+    first = make({"w": whole})
     walked(first, whole, [1, 1])
     with first.swapped():
         tensors = {name: tensor.clone() for name, tensor in first.tensors().items()}
         part.copy_(whole)
-    second = IterateAverage(AveragedSgd(from_epoch=1), {"w": part})
+    second = make({"w": part})
     assert second.restore(tensors | {"step/w": torch.ones(1)}, json.loads(json.dumps(first.numbers()))) == {
         "step/w": torch.ones(1)
     }

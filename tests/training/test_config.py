@@ -48,6 +48,8 @@ def test_a_dumped_config_parses_to_itself() -> None:
         {"clip_norm": -1.0},
         {"epochs": 0},
         {"better": "best"},
+        {"moving_average": 1.0},
+        {"moving_average": 0.999, "optimizer": "averaged-sgd"},
         {"minutes": float("inf")},
     ],
 )

@@ -72,7 +72,7 @@ def test_a_killed_training_resumes_to_the_same_bits(
         {"optimizer": {"kind": "averaged-sgd", "from_epoch": 2}, "schedule": {"kind": "constant", "warmup": 3}},
         {"optimizer": {"kind": "averaged-sgd", "rate": 9.0, "interval": 1}, "reduction": "sum"},
         {"optimizer": "adadelta", "reduction": "sum_per_sentence", "clip_value": 0.05},
-        {"optimizer": {"kind": "rmsprop", "momentum": 0.5, "centred": True}},
+        {"optimizer": {"kind": "rmsprop", "momentum": 0.5, "centred": True}, "moving_average": 0.8},
     ],
     ids=lambda training: str(training["optimizer"]),
 )

@@ -1,6 +1,6 @@
-"""The mean of a network's weights over the updates, and when it begins to be taken.
+"""The mean of a network's weights over the updates: which updates it takes in, and what each counts.
 
-Within ``swapped`` the network holds the average, and ``state`` what training goes on from; elsewhere it is the other
+Within ``swapped`` the network holds the average, and ``tensors`` what training goes on from; elsewhere it is the other
 way round. So whatever looks at the network then, validation or a checkpoint, sees the average.
 """
 
@@ -18,35 +18,36 @@ from anaphora.training.rules import AveragedSgd
 _ITERATE = "iterate"
 
 
-class IterateAverage:
-    """The running mean of some weights; not begun until an epoch or the validations say so."""
+class WeightAverage:
+    """A mean A of some weights w, which every update from the first that counts moves by a share: A += s (w - A)."""
 
-    def __init__(self, config: AveragedSgd, weights: Mapping[str, Tensor]) -> None:
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
         """``weights`` by name are those that training changes in place."""
-        self._config = config
         self._weights = {name: weight.detach() for name, weight in weights.items()}
         self._other: dict[str, Tensor] = {}
         self._count = 0
-        self._costs: list[float] = []
-        self._triggered = False
+
+    def share(self, number: int) -> float:
+        """What the ``number``-th update to count (from 1) counts beside all before it, above 0 and up to 1."""
+        raise NotImplementedError
+
+    def counts(self, epoch: int) -> bool:
+        """Whether an update of ``epoch`` (from 1) counts."""
+        raise NotImplementedError
 
     def stepped(self, epoch: int) -> None:
-        """Take the weights after an update of ``epoch`` (from 1) into the mean: A += (w - A) / k for the k-th."""
-        if not self._triggered and not 0 < self._config.from_epoch <= epoch:
+        """Take in the weights after an update of ``epoch``."""
+        if not self.counts(epoch):
             return
         self._count += 1
         if self._count == 1:
             self._other = {name: weight.clone() for name, weight in self._weights.items()}
         else:
-            torch._foreach_lerp_(list(self._other.values()), list(self._weights.values()), 1 / self._count)
+            share = self.share(self._count)
+            torch._foreach_lerp_(list(self._other.values()), list(self._weights.values()), share)
 
     def validated(self, cost: float) -> None:
-        """Take note of a validation (less is better), after which averaging may start."""
-        older = self._costs[: -self._config.interval]
-        if not self._config.from_epoch and older and not cost <= min(older):
-            self._triggered = True
-        # JSON has no word for infinity
-        self._costs.append(cost if math.isfinite(cost) else sys.float_info.max)
+        """Take note of a validation, less being better."""
 
     @contextmanager
     def swapped(self) -> Iterator[None]:
@@ -63,12 +64,11 @@ class IterateAverage:
 
     def numbers(self) -> dict[str, Any]:
         """What else the next average depends on."""
-        return {"count": self._count, "costs": self._costs, "triggered": self._triggered}
+        return {"count": self._count}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, Tensor]:
         """Take up a saved state, the network holding the average; returns the ``tensors`` that are not its own."""
-        self._count, self._triggered = int(numbers["count"]), bool(numbers["triggered"])
-        self._costs = [float(cost) for cost in numbers["costs"]]
+        self._count = int(numbers["count"])
         own = {key.removeprefix(f"{_ITERATE}/"): key for key in tensors if key.startswith(f"{_ITERATE}/")}
         self._other = {name: tensors[own[name]].clone() for name in self._weights if name in own}
         self._swap()
@@ -80,3 +80,61 @@ class IterateAverage:
             held = weight.clone()
             weight.copy_(other)
             other.copy_(held)
+
+
+class IterateAverage(WeightAverage):
+    """The plain mean of all weights since an epoch began, or since validations stopped getting better."""
+
+    def __init__(self, config: AveragedSgd, weights: Mapping[str, Tensor]) -> None:
+        """As ``config`` says when."""
+        super().__init__(weights)
+        self._config = config
+        self._costs: list[float] = []
+        self._triggered = False
+
+    def share(self, number: int) -> float:
+        """As much as each of the others."""
+        return 1 / number
+
+    def counts(self, epoch: int) -> bool:
+        """Whether averaging has begun."""
+        return self._triggered or 0 < self._config.from_epoch <= epoch
+
+    def validated(self, cost: float) -> None:
+        """Take note of a validation (less is better), after which averaging may start."""
+        older = self._costs[: -self._config.interval]
+        if not self._config.from_epoch and older and not cost <= min(older):
+            self._triggered = True
+        # JSON has no word for infinity
+        self._costs.append(cost if math.isfinite(cost) else sys.float_info.max)
+
+    def numbers(self) -> dict[str, Any]:
+        """What else the next average depends on."""
+        return super().numbers() | {"costs": self._costs, "triggered": self._triggered}
+
+    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Take up a saved state, the network holding the average; returns the ``tensors`` that are not its own."""
+        self._costs = [float(cost) for cost in numbers["costs"]]
+        self._triggered = bool(numbers["triggered"])
+        return super().restore(tensors, numbers)
+
+
+class MovingAverage(WeightAverage):
+    """An exponential moving average: what is some updates back counts less and less.
+
+    An update counts 1 - d, for a ``decay`` of d, and more at first, when all that is old is no good yet: the k-th
+    counts 9 / (k + 9), so that about the last ninth of the way makes the average, until it is 1 / (1 - d) updates.
+    """
+
+    def __init__(self, decay: float, weights: Mapping[str, Tensor]) -> None:
+        """``decay`` lies between 0 and 1."""
+        super().__init__(weights)
+        self._decay = decay
+
+    def share(self, number: int) -> float:
+        """1 - d, or 9 / (k + 9) while that is more."""
+        return max(1 - self._decay, 9 / (number + 9))
+
+    def counts(self, epoch: int) -> bool:
+        """From the first update on."""
+        return True

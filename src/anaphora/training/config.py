@@ -1,13 +1,13 @@
 """The ``[training]`` table: how weights are updated, when training looks at itself, and when it stops."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from anaphora.config import Config
 from anaphora.kernels.arithmetic import Precision
 from anaphora.training.reduction import Reduction
-from anaphora.training.rules import Adam, AnyRule
+from anaphora.training.rules import Adam, AnyRule, AveragedSgd
 from anaphora.training.schedule import AnySchedule, Plateau
 
 
@@ -18,6 +18,9 @@ class TrainingConfig(Config):
     """What turns gradients into steps."""
     schedule: AnySchedule = Plateau()
     """How the learning rate changes as training goes."""
+    moving_average: float = Field(0.0, ge=0, lt=1)
+    """Decay of an exponential average of the weights, taken at every update, which is then what is validated, saved
+    and used; 0 uses the weights themselves."""
     batch_tokens: int = Field(4000, ge=0)
     """Upper bound of a batch: its rows times its longest row, in tokens; 0 takes 4,000, or what fits into memory."""
     reduction: Reduction = "mean_per_token"
@@ -52,3 +55,12 @@ class TrainingConfig(Config):
     """What products are made in: "bf16" (sums, weights and memory cells stay "fp32"); "auto" where it is faster."""
     threads: int = Field(0, ge=0)
     """Threads of a matrix product; 0 lets torch choose. Another number may round differently."""
+
+    @model_validator(mode="after")
+    def _averaged_once(self) -> Self:
+        if self.moving_average and isinstance(self.optimizer, AveragedSgd):
+            raise ValueError(
+                'optimizer.kind = "averaged-sgd" averages the weights in its own way: set moving_average to 0, or the '
+                'optimizer to "sgd".'
+            )
+        return self

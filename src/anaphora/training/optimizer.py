@@ -9,18 +9,22 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import RunError
-from anaphora.training.averaging import IterateAverage
+from anaphora.training.averaging import IterateAverage, MovingAverage, WeightAverage
 from anaphora.training.rules import AveragedSgd, Rule
 
 
 class NamedOptimizer:
     """An optimizer over the trainable parameters of a module, each known by its name."""
 
-    def __init__(self, config: Rule, model: torch.nn.Module) -> None:
+    def __init__(self, config: Rule, model: torch.nn.Module, moving_average: float = 0.0) -> None:
         """Parameters that need no gradient are left out; a tied one is known by its first name."""
         self.parameters = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
         self._torch = config.build(list(self.parameters.values()))
-        self._average = IterateAverage(config, self.parameters) if isinstance(config, AveragedSgd) else None
+        self._average: WeightAverage | None = None
+        if isinstance(config, AveragedSgd):
+            self._average = IterateAverage(config, self.parameters)
+        elif moving_average:
+            self._average = MovingAverage(moving_average, self.parameters)
 
     def clear(self) -> None:
         """Drop the gradients."""

@@ -34,7 +34,7 @@ class TrainingState:
         self._reset()
 
     def _reset(self) -> None:
-        self.optimizer = NamedOptimizer(self._config.optimizer, self.model)
+        self.optimizer = NamedOptimizer(self._config.optimizer, self.model, self._config.moving_average)
         self.schedule = self._config.schedule.build(self._config.optimizer.rate)
         self.best = BestSoFar(self._config.metric, self._config.better)
         self.cursor = Cursor()
