@@ -1,6 +1,5 @@
 """A column for every step: exact gradients, the plain reading, and the last column behind the last."""
 
-import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
@@ -10,6 +9,8 @@ from anaphora.kernels.constant import Column
 from anaphora.kernels.parts import Activate, Project
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.scan import advance, scan
+
+from .exactness import assert_exact
 
 LENGTHS = torch.tensor([2, 4, 1])
 PROGRAM = Program(
@@ -41,23 +42,8 @@ def test_nothing_but_the_clock_waits_for_the_step_before() -> None:
     assert [stage.parts for stage in stages(PROGRAM) if stage.loops] == [(Clock(),)]
 
 
-@pytest.mark.parametrize("size", [1, 7])
-def test_the_derived_gradients_are_those_of_finite_differences(size: int) -> None:
-    assert torch.autograd.gradcheck(fast, leaves(size))
-
-
-def test_the_derived_gradients_are_right_at_a_large_odd_size() -> None:
-    assert torch.autograd.gradcheck(fast, leaves(63), fast_mode=True)
-
-
-@pytest.mark.parametrize("size", [1, 7, 63])
-def test_values_and_gradients_equal_the_naive_reading(size: int) -> None:
-    given = leaves(size)
-    outputs, expected = fast(*given), slow(*given)
-    assert_close(outputs, expected, rtol=0, atol=1e-12)
-    derived, plain = (torch.autograd.grad(o.sin().sum(), given) for o in (outputs, expected))
-    assert_close(derived, plain, rtol=0, atol=1e-12)
-    assert all(gradient.abs().sum() > 0 for gradient in derived)
+def test_values_and_gradients_are_exact() -> None:
+    assert_exact(fast, slow, leaves)
 
 
 def test_columns_of_steps_that_a_sentence_does_not_have_change_nothing() -> None:

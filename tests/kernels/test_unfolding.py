@@ -11,6 +11,8 @@ from anaphora.errors import ShapeError
 from anaphora.kernels import naive_convolution as naive
 from anaphora.kernels.convolution import ngrams, unfolded
 
+from .exactness import assert_exact
+
 WIDEST, FOLDS = 3, 2
 LENGTHS = (4, 9, 1, 2, 7, 12)
 WANTED = (5, 4, 3, 1, 9, 9)
@@ -54,24 +56,8 @@ def gradients(columns_TBD: Tensor, inputs: list[Tensor]) -> tuple[Tensor, ...]:
     return torch.autograd.grad(columns_TBD.sin().sum(), inputs)
 
 
-@pytest.mark.parametrize("size", [1, 7])
-def test_the_derived_gradients_are_those_of_finite_differences(size: int) -> None:
-    lengths, wanted = (2, 6), (4, 5)
-    assert torch.autograd.gradcheck(lambda *all: fast(*all, lengths=lengths, wanted=wanted), leaves(size, lengths))
-
-
-def test_the_derived_gradients_are_right_at_a_large_odd_size() -> None:
-    assert torch.autograd.gradcheck(fast, leaves(63), fast_mode=True)
-
-
-@pytest.mark.parametrize("size", [1, 7, 63])
-def test_values_and_gradients_equal_the_naive_reading(size: int) -> None:
-    inputs = leaves(size)
-    columns, expected = fast(*inputs), slow(*inputs)
-    assert_close(columns, expected, rtol=0, atol=1e-12)
-    derived = gradients(columns, inputs)
-    assert_close(derived, gradients(expected, inputs), rtol=0, atol=1e-12)
-    assert all(gradient.abs().sum() > 0 for gradient in derived)
+def test_values_and_gradients_are_exact() -> None:
+    assert_exact(fast, slow, leaves)
 
 
 @settings(max_examples=30, deadline=None)
