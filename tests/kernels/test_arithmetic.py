@@ -33,7 +33,9 @@ TOLERANCE: dict[Arithmetic, float] = {
 }
 """Of the norm of what is compared, or of the terms that it is the sum of: these may cancel, their roundings do not."""
 
-HAS_PANELS = arithmetic_for("fp32", {"avx2", "fma3"}.__contains__) == "panels" and torch.cpu.get_capabilities()["avx2"]
+HAS_PANELS = (
+    arithmetic_for("fp32", has={"avx2", "fma3"}.__contains__) == "panels" and torch.cpu.get_capabilities()["avx2"]
+)
 NEEDS_PANELS = pytest.mark.skipif(not HAS_PANELS, reason="the library was not built, or the processor lacks AVX2")
 NEEDS_PACKING = pytest.mark.skipif(not has_packing(), reason="this torch cannot pack weights")
 EACH_ARITHMETIC = pytest.mark.parametrize(
@@ -150,4 +152,4 @@ def test_the_processor_decides(precision: Precision, features: frozenset[str], e
         expected = "mixed"
     if expected in ("packed", "mixed") and not has_packing():
         expected = "plain"
-    assert arithmetic_for(precision, features.__contains__) == expected
+    assert arithmetic_for(precision, has=features.__contains__) == expected

@@ -48,7 +48,7 @@ class Prepared(Protocol):
 
 @contextmanager
 def products_in(arithmetic: Arithmetic) -> Iterator[None]:
-    """Within it, products of single precision on the processor are made in this arithmetic."""
+    """Within it, products of single precision are made in this arithmetic."""
     token = _current.set(arithmetic)
     try:
         yield
@@ -56,8 +56,10 @@ def products_in(arithmetic: Arithmetic) -> Iterator[None]:
         _current.reset(token)
 
 
-def arithmetic_for(precision: Precision, has: Callable[[str], bool] | None = None) -> Arithmetic:
-    """The arithmetic of a ``precision`` on this processor, or on one that ``has`` the named features."""
+def arithmetic_for(precision: Precision, device: str = "cpu", has: Callable[[str], bool] | None = None) -> Arithmetic:
+    """The arithmetic of a ``precision`` on a device; of processors on this one, or one that ``has`` some features."""
+    if device != "cpu":
+        return "bf16" if precision == "bf16" else "plain"
     has = has or _processor_has
     if precision == "bf16" or (precision == "auto" and (has("avx512_bf16") or has("amx_bf16"))):
         return "bf16"
@@ -76,7 +78,7 @@ def is_training() -> bool:
 def prepare(weight_NK: Tensor, rows: int) -> Prepared:
     """The weight in the current arithmetic; ``rows``: about how many rows a product will have."""
     arithmetic = _current.get()
-    if arithmetic in (None, "plain") or weight_NK.dtype != torch.float32 or weight_NK.device.type != "cpu":
+    if arithmetic in (None, "plain") or weight_NK.dtype != torch.float32:
         return _Plain(weight_NK)
     if arithmetic == "bf16":
         return _Rounded(weight_NK)
@@ -180,9 +182,9 @@ class _Rounded:
 
 
 def _round(x: Tensor) -> Tensor:
-    """To bf16; without the instructions for it, to the fp32 number of the same value."""
+    """To bf16; on a processor without the instructions for it, to the fp32 number of the same value."""
     rounded = x.to(torch.bfloat16)
-    return rounded if arithmetic_for("auto") == "bf16" else rounded.to(torch.float32)
+    return rounded if x.device.type != "cpu" or arithmetic_for("auto") == "bf16" else rounded.to(torch.float32)
 
 
 def _widen(y: Tensor) -> Tensor:

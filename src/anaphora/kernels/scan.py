@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels import cudnn
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.by_hand import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_scan
@@ -57,7 +58,10 @@ def scan(
     """
     lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
     steps = check_scan(program, inputs, first, weights, memory, lengths_B)
-    rows = Rows(lengths_B, steps, next(iter(inputs.values())).device)
+    device = next(iter(inputs.values())).device
+    if device.type == "cuda" and cudnn.suits(program):
+        return Scanned(*cudnn.layers(program, inputs, first, weights, memory, lengths_B))
+    rows = Rows(lengths_B, steps, device)
     if not rows.sorted:
         first, memory = (
             {name: block.index_select(0, rows.order_B) for name, block in tensors.items()}

@@ -161,7 +161,7 @@ class Translator(nn.Module):
             return step.log_probs_NV
 
         def drawn(what: str) -> Tensor:
-            return uniform_draws(f"scheduled sampling.{what}", true_TB.numel()).view(true_TB.shape).to(true_TB.device)
+            return uniform_draws(f"scheduled sampling.{what}", true_TB.numel(), true_TB.device).view(true_TB.shape)
 
         kept_TB = drawn("kept") < sampling.chance(present_update())
         read_TB = mixed(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)

@@ -87,7 +87,7 @@ class WindowModel(nn.Module):
         if carry:
             before_BE = torch.where(batch.continues_B.unsqueeze(1), carry["ids"], before_BE)
         ids_BL = torch.cat([before_BE, ids_BT], dim=1)
-        ends_BE = lengths_B.unsqueeze(1) + torch.arange(self.earlier, device=ids_BL.device)
+        ends_BE = lengths_B.to(ids_BL.device).unsqueeze(1) + torch.arange(self.earlier, device=ids_BL.device)
         return self.states(ids_BL).transpose(0, 1), batch.targets, {"ids": ids_BL.gather(1, ends_BE)}
 
     def stepper(self) -> "WindowStepper":

@@ -53,4 +53,4 @@ def by_frequency(masses_V: Tensor) -> Tensor:
 def ranks(masses_V: Tensor) -> Tensor:
     """The rank of every unit, 0 for the most frequent."""
     order_V = by_frequency(masses_V)
-    return torch.empty_like(order_V).index_copy_(0, order_V, torch.arange(len(order_V)))
+    return torch.empty_like(order_V).index_copy_(0, order_V, torch.arange(len(order_V), device=order_V.device))

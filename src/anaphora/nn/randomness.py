@@ -59,13 +59,13 @@ def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor
     return (levels < kept - _LEVELS // 2).to(like.dtype).mul_(_LEVELS / kept).to(like.device)
 
 
-def uniform_draws(purpose: str, count: int) -> Tensor:
-    """So many numbers, float64, drawn evenly from 0 up to but for 1.
+def uniform_draws(purpose: str, count: int, device: torch.device) -> Tensor:
+    """So many numbers on a device, float64, drawn evenly from 0 up to but for 1; the same on every device.
 
     Raises:
         RuntimeError: a model in training mode is run outside ``draws``.
     """
-    return torch.rand(count, dtype=torch.float64, generator=_source(purpose))
+    return torch.rand(count, dtype=torch.float64, generator=_source(purpose)).to(device)
 
 
 def dropped(x: Tensor, purpose: str, rate: float, training: bool) -> Tensor:

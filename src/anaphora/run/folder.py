@@ -166,7 +166,7 @@ class Run:
                     update,
                     checkpoints.contents(model, optimizer, state),
                     self.fingerprints,
-                    manifest.environment(precision),
+                    manifest.environment(precision, next(iter(model.values())).device),
                 )
                 if not average:
                     self._settle()

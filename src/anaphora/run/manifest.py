@@ -111,11 +111,12 @@ def check_format(number: Any, path: Path) -> None:
         )
 
 
-def environment(precision: str) -> Environment:
-    """This process: its threads, processor and torch."""
+def environment(precision: str, device: torch.device) -> Environment:
+    """This process: its threads, torch, and the processor or GPU that ``device`` is."""
+    processor = f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})"
     return Environment(
         threads=torch.get_num_threads(),
-        processor=f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})",
+        processor=torch.cuda.get_device_name(device) if device.type == "cuda" else processor,
         torch=torch.__version__,
         precision=precision,
     )

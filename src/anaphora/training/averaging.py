@@ -70,7 +70,9 @@ class WeightAverage:
         """Take up a saved state, the network holding the average; returns the ``tensors`` that are not its own."""
         self._count = int(numbers["count"])
         own = {key.removeprefix(f"{_ITERATE}/"): key for key in tensors if key.startswith(f"{_ITERATE}/")}
-        self._other = {name: tensors[own[name]].clone() for name in self._weights if name in own}
+        self._other = {
+            name: tensors[own[name]].clone().to(weight.device) for name, weight in self._weights.items() if name in own
+        }
         self._swap()
         return {key: tensor for key, tensor in tensors.items() if key not in own.values()}
 

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from anaphora.config import Config
 from anaphora.kernels.arithmetic import Precision
+from anaphora.training.device import Device
 from anaphora.training.reduction import Reduction
 from anaphora.training.rules import Adam, AnyRule, AveragedSgd
 from anaphora.training.schedule import AnySchedule, Plateau
@@ -53,6 +54,8 @@ class TrainingConfig(Config):
     """Where every random draw starts from."""
     precision: Precision = "auto"
     """What products are made in: "bf16" (sums, weights and memory cells stay "fp32"); "auto" where it is faster."""
+    device: Device = "cpu"
+    """Where updates are made: "cuda" is a GPU. Validation and all that is written stay on the processor."""
     threads: int = Field(0, ge=0)
     """Threads of a matrix product; 0 lets torch choose. Another number may round differently."""
 

@@ -8,6 +8,7 @@ training that was left alone.
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +25,7 @@ from anaphora.training import log
 from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, global_norm
 from anaphora.training.config import TrainingConfig
+from anaphora.training.device import device_for, placed
 from anaphora.training.reduction import per_prediction, reduced, weighted
 from anaphora.training.state import TrainingState
 
@@ -72,15 +74,21 @@ def train(
     An update whose loss or gradient is not finite is skipped; after ``config.skip_limit`` of them in a row training
     goes back to its last checkpoint and on with half the rate, ``config.fallbacks`` times without a new checkpoint.
 
-    Raises RunError when the folder is in use or cannot be written to, DataError for an epoch without batches, and
-    DivergedError when going back did not help; checkpoints are never made of weights that are not finite.
+    Raises ConfigError for a device that is not there, RunError when the folder is in use or cannot be written to,
+    DataError for an epoch without batches, and DivergedError when going back did not help; checkpoints are never made
+    of weights that are not finite.
     """
     if config.threads:
         torch.set_num_threads(config.threads)
     keep_freed_memory()
+    device = device_for(config.device)
     run.kept = config.keep
     with run.lock():
-        return _Training(model, batches, config, run, validate, report, stop).conduct()
+        try:
+            model.to(device)
+            return _Training(model, batches, config, run, validate, report, stop, device).conduct()
+        finally:
+            model.to("cpu")
 
 
 class _NotFinite(Exception):
@@ -97,11 +105,12 @@ class _Training:
         validate: Validate,
         report: Report,
         stop: Stop,
+        device: torch.device,
     ) -> None:
         self._model, self._batches, self._config = model, batches, config
         self._run, self._validate, self._report, self._stop = run, validate, report, stop
         self._state = TrainingState(model, config)
-        self._arithmetic = arithmetic_for(config.precision)
+        self._device, self._arithmetic = device, arithmetic_for(config.precision, device.type)
         self._epoch: Sequence[Batch] = ()
         self._epoch_number = 0
         self._fallbacks = 0  # since the last checkpoint: going on from it falls back as often again
@@ -165,7 +174,7 @@ class _Training:
         rate = state.rate(total) * batch.rate
         state.optimizer.clear()
         with draws(config.seed, cursor.update), products_in(self._arithmetic):
-            loss, carry = self._model(weighted(batch, config.reduction), state.carry or None)
+            loss, carry = self._model(placed(weighted(batch, config.reduction), self._device), state.carry or None)
             value = per_prediction(loss, len(batch.numbers_B), config.reduction)
             norm, fault = self._gradient(loss, len(batch.numbers_B), value)
         if fault:
@@ -252,7 +261,8 @@ class _Training:
         self._check_finite()
         self._model.eval()
         with torch.no_grad(), state.optimizer.result():
-            metrics = self._validate(self._model)
+            model = self._model if self._device.type == "cpu" else deepcopy(self._model).to("cpu")
+            metrics = self._validate(model)
         self._model.train()
         improved = state.best.observe(metrics, cursor.update)
         cost = state.best.cost(metrics)

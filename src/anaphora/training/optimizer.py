@@ -88,4 +88,7 @@ class NamedOptimizer:
         rest = tensors if self._average is None else self._average.restore(tensors, numbers)
         for key, tensor in rest.items():
             field, _, name = key.partition("/")
-            self._torch.state[self.parameters[name]][field] = tensor.clone()
+            weight = self.parameters[name]
+            # rules that are not fused count their steps on the processor
+            counted_there = field == "step" and not self._torch.param_groups[0].get("fused")
+            self._torch.state[weight][field] = tensor.clone() if counted_there else tensor.clone().to(weight.device)

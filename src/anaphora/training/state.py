@@ -72,7 +72,7 @@ class TrainingState:
         if checkpoint is None:
             return
         self._earlier_seconds = float(checkpoint.state["seconds"])
-        here = environment(checkpoint.environment.precision)
+        here = environment(checkpoint.environment.precision, next(self.model.parameters()).device)
         if here != checkpoint.environment:
             report(
                 Note(
@@ -93,7 +93,8 @@ class TrainingState:
         numbers = checkpoint.state.get("optimizer", {})
         tensors = _under(_OPTIMIZER, checkpoint.optimizer)
         self.optimizer.restore(tensors, numbers, checkpoint.path / "optimizer.safetensors")
-        self.carry = _under(_CARRY, checkpoint.optimizer)
+        device = next(self.model.parameters()).device
+        self.carry = {name: tensor.to(device) for name, tensor in _under(_CARRY, checkpoint.optimizer).items()}
         self.cursor = Cursor.restored(checkpoint.state["cursor"])
         self.schedule.restore(checkpoint.state["schedule"])
         self.best.restore(checkpoint.state["best"])

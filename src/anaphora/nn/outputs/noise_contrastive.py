@@ -45,7 +45,8 @@ class NoiseContrastiveOutput(SoftmaxOutput):
         if not self.training:
             return softmax_loss(states_NH, self.weight, self.bias, ids_N, 0.0, weights_N)
         cumulative_V, log_noise_V = self.counts.derive(self._chances)
-        drawn = torch.searchsorted(cumulative_V, uniform_draws("output.nce", self._noise), right=True)
+        draws = uniform_draws("output.nce", self._noise, cumulative_V.device)
+        drawn = torch.searchsorted(cumulative_V, draws, right=True)
         words_C, times_C = torch.unique(drawn, return_counts=True)
         like = states_NH.dtype
         return noise_contrastive_loss(

@@ -101,7 +101,7 @@ class SampledOutput(SoftmaxOutput):
                 raise ValueError("an output trained by partitions needs their words: see data.partitions.Partitions.")
             return of_partition_C, torch.empty(0)
         cumulative_V, log_drawn_V = self.counts.derive(self._chances)
-        drawn = uniform_draws("output.sampled", self._proposal.words)
+        drawn = uniform_draws("output.sampled", self._proposal.words, cumulative_V.device)
         return torch.unique(torch.searchsorted(cumulative_V, drawn, right=True)), log_drawn_V
 
     def _chances(self, masses_V: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,82 @@
+"""Training on another device: with what torch calls "meta", which computes nothing but refuses to mix devices."""
+
+import tomllib
+from importlib import resources
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.kernels import scan
+from anaphora.kernels.arithmetic import arithmetic_for, products_in
+from anaphora.models import registry
+from anaphora.nn.randomness import draws
+from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.recipes import catalogue
+from anaphora.training.config import TrainingConfig
+from anaphora.training.device import device_for, placed
+from anaphora.training.reduction import reduced, weighted
+
+SYMBOLS = Symbols(1000, 0, 1, 2, 3)
+META = torch.device("meta")
+
+
+def recipe(name: str) -> dict[str, Any]:
+    return tomllib.loads((resources.files("anaphora.recipes") / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+# neither networks, nor words that are spelt: how many different ones a batch has hangs on values
+OTHERS = {"aligner", "ptb-ngram", "kim2016-small"}
+NETWORKS = [name for name in catalogue.names() if name not in OTHERS]
+
+
+def batch() -> Batch:
+    def rows(longest: int) -> Sequence:
+        lengths_B = torch.tensor([longest, 2, longest - 1, 1])
+        return Sequence(torch.randint(4, 1000, (4, longest)), lengths_B, words_C=torch.arange(1000))
+
+    return Batch(rows(7), rows(7), torch.arange(4), torch.tensor([True, False, True, True]))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # values are looked at there, and nothing has any
+    monkeypatch.setattr(scan, "check_scan", lambda program, inputs, *rest: next(iter(inputs.values())).shape[0])
+    tables = recipe(name)
+    output = tables.get("output", {})
+    if output.get("proposal", {}).get("kind") != "partition":
+        tables["output"] = {"kind": "full", "tied": output.get("tied", False)}  # in others shapes hang on values
+    symbols = dict.fromkeys(("source", "target", "text"), SYMBOLS)
+    model = registry.build(str(tables["task"]), tables, symbols, name).to(META)
+    given = placed(weighted(batch(), "mean_per_sequence"), META)
+    carry = None
+    for update in (1, 2):
+        with draws(1, update), products_in(arithmetic_for("bf16", META.type)):
+            loss, carry = model(given, carry)
+            assert loss.sum.device == META
+            reduced(loss, 4, "mean_per_sequence").backward()
+    assert all(weight.grad is not None for weight in model.parameters() if weight.requires_grad)
+
+
+def test_lengths_stay_where_they_are_read() -> None:
+    given = placed(batch(), META)
+    assert given.targets is not None
+    assert {t.device.type for t in (given.inputs.lengths_B, given.targets.lengths_B, given.numbers_B)} == {"cpu"}
+    assert {t.device.type for t in (given.inputs.ids_BT, given.targets.ids_BT, given.continues_B)} == {"meta"}
+
+
+def test_the_processor_is_given_the_batch_itself() -> None:
+    one = batch()
+    assert placed(one, device_for("cpu")) is one
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without a GPU")
+def test_a_gpu_that_is_not_there_is_named_with_what_to_do() -> None:
+    with pytest.raises(ConfigError, match=r'training\.device = "cuda" needs a GPU.*set training\.device = "cpu"'):
+        device_for("cuda")
+
+
+def test_an_unknown_device_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"here.*device"):
+        TrainingConfig.parse({"device": "gpu"}, "here")
