@@ -169,6 +169,19 @@ def test_a_file_that_is_not_there_is_one_sentence_and_exit_code_2(
     assert complaint == f"anaphora: A file of text was expected, but there is no {missing}: check the path."
 
 
+@pytest.mark.parametrize("content", [None, "3 9\n"], ids=["missing", "another size"])
+def test_what_is_wrong_with_a_file_is_said_before_the_data_is_read(
+    content: str | None, translator: Experiment, tmp_path: Path
+) -> None:
+    file = tmp_path / "letters.vec"
+    if content is not None:
+        file.write_text(content)
+    said: list[Event] = []
+    with pytest.raises(DataError, match=r"letters\.vec"):
+        train(with_vectors(translator, {}, source_vectors=str(file)), tmp_path / "run", said.append)
+    assert said == []
+
+
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [

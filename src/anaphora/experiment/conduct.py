@@ -37,6 +37,7 @@ from anaphora.run.folder import check_free
 from anaphora.run.identity import BOUNDS
 from anaphora.run.loading import build_model, load_coders
 from anaphora.text.coder import TextCoder
+from anaphora.training.device import device_for
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
 
@@ -50,6 +51,7 @@ def train(
     wrong is found before the folder is made. Raises ConfigError, DataError, RunError (the folder exists; or to resume,
     is none or was begun with something else, which the message lists), and DivergedError.
     """
+    device_for(experiment.training.device)  # refused before the data is read
     if experiment.training.threads:
         torch.set_num_threads(experiment.training.threads)
     return _resume(experiment, path, report, stop) if resume else _begin(experiment, path, report, stop)

@@ -8,7 +8,7 @@ import torch
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report
 from anaphora.experiment.schema import Experiment
-from anaphora.formats.vectors import read_vectors
+from anaphora.formats.vectors import check_vectors, read_vectors
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.text.coder import MARKS, TextCoder
 from anaphora.text.words import WordCoder
@@ -50,12 +50,15 @@ class WordVectors:
 def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVectors | None:
     """The files of a new experiment, unless there are none, or those of ``parent``, whose weights have their vectors.
 
-    Raises ConfigError for other files than the parent's, or where it alone would keep their vectors as they are.
+    Raises ConfigError for other files than the parent's, or where it alone would keep their vectors as they are, and
+    DataError for files that are not there or hold vectors of another size.
     """
     vectors = getattr(experiment, "embedding", None)
     if not isinstance(vectors, TableConfig) or not vectors.files:
         return None
     if parent is None:
+        for file in vectors.files.values():
+            check_vectors(Path(file), vectors.size)  # before a vocabulary is learnt
         return WordVectors(vectors.files)
     begun = getattr(parent, "embedding", None)
     if isinstance(begun, TableConfig) and begun.files == vectors.files and begun.frozen >= vectors.frozen:

@@ -6,10 +6,20 @@ is not looked at, so that a file may be cut short behind any line. A word may ho
 
 import math
 from collections.abc import Container, Iterator
+from itertools import islice
 from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+
+
+def check_vectors(path: Path, size: int) -> None:
+    """Refuse a file that is not there, or whose first line speaks of vectors of another size than ``size``.
+
+    Raises DataError.
+    """
+    for line in islice(read_lines(path, replace_invalid=True), 1):
+        _is_header(line, size, path)
 
 
 def read_vectors(path: Path, size: int, wanted: Container[str]) -> Iterator[tuple[str, list[float]]]:
@@ -19,13 +29,9 @@ def read_vectors(path: Path, size: int, wanted: Container[str]) -> Iterator[tupl
     another ``size``; and for a line that is no word with so many numbers, as far as it has to be read.
     """
     for number, line in enumerate(read_lines(path, replace_invalid=True), 1):
-        word, _, rest = line.rstrip(" \t").partition(" ")
-        numbers = rest.count(" ") + 1 if rest else 0
-        if number == 1 and numbers:
-            is_header = numbers == 1 and word.isdecimal() and rest.isdecimal()
-            _check_size(int(rest) if is_header else numbers, size, path)
-            if is_header:
-                continue
+        if number == 1 and _is_header(line, size, path):
+            continue
+        word, rest, numbers = _fields(line)
         if numbers < size:
             raise _fault(path, number, size, line)
         if numbers == size and word in wanted:
@@ -38,12 +44,23 @@ def read_vectors(path: Path, size: int, wanted: Container[str]) -> Iterator[tupl
             yield word, vector
 
 
-def _check_size(came: int, size: int, path: Path) -> None:
-    if came != size:
+def _fields(line: str) -> tuple[str, str, int]:
+    """A word, its numbers as text, and how many they are."""
+    word, _, rest = line.rstrip(" \t").partition(" ")
+    return word, rest, rest.count(" ") + 1 if rest else 0
+
+
+def _is_header(line: str, size: int, path: Path) -> bool:
+    """Whether the first line is one; DataError where it speaks of another size."""
+    word, rest, numbers = _fields(line)
+    is_header = numbers == 1 and word.isdecimal() and rest.isdecimal()
+    came = int(rest) if is_header else numbers
+    if numbers and came != size:
         raise DataError(
             f"{path} should hold vectors of {size} numbers, but its first line speaks of {came}: give other vectors, "
             f"or set embedding.size = {came}."
         )
+    return is_header
 
 
 def _fault(path: Path, number: int, size: int, line: str) -> DataError:

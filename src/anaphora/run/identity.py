@@ -6,8 +6,15 @@ from typing import Any
 
 from anaphora.run.files import sha256
 
-BOUNDS = ("training.epochs", "training.minutes", "training.patience", "training.threads", "training.keep")
-"""Where training stops, how many threads carry it there, and how many checkpoints stay behind."""
+BOUNDS = (
+    "training.epochs",
+    "training.minutes",
+    "training.patience",
+    "training.threads",
+    "training.device",
+    "training.keep",
+)
+"""Where training stops, what carries it there, and how many checkpoints stay behind."""
 
 
 def identity(experiment: Mapping[str, Any]) -> str:
