@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,7 @@ class Machine:
     extension: str
     memory_gib: float
     load: float
-    """Processes that ran on it in the minute before, ours not yet among them."""
+    """Cores that were at work while ours waited."""
     versions: str
 
     @property
@@ -54,10 +55,30 @@ def this_machine() -> Machine:
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         extension=next((name for name in reversed(_EXTENSIONS) if name in flags), "plain"),
         memory_gib=int(memory[1]) / (1 << 20) if memory else 0.0,
-        load=os.getloadavg()[0],
+        load=_load(),
         versions=f"anaphora {anaphora.__version__} ({_commit()}), torch {torch.__version__}, "
         f"Python {platform.python_version()}",
     )
+
+
+def _load(seconds: float = 1.0) -> float:
+    """Cores at work over so long a wait; where the system does not tell, the mean of the minute before."""
+    before = _work_and_rest()
+    if not before:
+        return os.getloadavg()[0]
+    time.sleep(seconds)
+    work, rest = (now - then for now, then in zip(_work_and_rest(), before, strict=True))
+    return (os.cpu_count() or 1) * work / max(work + rest, 1)
+
+
+def _work_and_rest() -> tuple[int, ...]:
+    """What all cores together have done since the system started, and what they have waited."""
+    line = re.match(r"cpu +([\d ]+)", _read("/proc/stat"))
+    if not line:
+        return ()
+    times = [int(field) for field in line[1].split()[:8]]  # the rest is counted among these
+    rest = times[3] + times[4]
+    return sum(times) - rest, rest
 
 
 def _read(path: str) -> str:
