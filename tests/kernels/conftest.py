@@ -135,8 +135,12 @@ class Network:
 
     def fast(self, **changed: Tensor) -> dict[str, Tensor]:
         """Outputs, and the state as ``last layer0.h``, through ``scan``."""
+        return self.through(scan, **changed)
+
+    def through(self, walk: Callable[..., Any], **changed: Tensor) -> dict[str, Tensor]:
+        """The same through another walk that takes what ``scan`` takes."""
         leaves = self.leaves | changed
-        outputs, state = scan(
+        outputs, state = walk(
             self.program,
             {"x": leaves["x"]} | self.masks,
             self.first(leaves),

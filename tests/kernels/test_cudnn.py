@@ -19,16 +19,7 @@ BETWEEN = [{}, {"masked": True}, {"residual": True}, {"masked": True, "residual"
 
 def by_layers(network: Network) -> dict[str, torch.Tensor]:
     """What ``Network.fast`` gives, in the other reading."""
-    leaves = network.leaves
-    outputs, state = cudnn.layers(
-        network.program,
-        {"x": leaves["x"]} | network.masks,
-        network.first(leaves),
-        network.weights(leaves),
-        network.memory(leaves),
-        network.lengths_B,
-    )
-    return outputs | {f"last {name}": value for name, value in state.items()}
+    return network.through(cudnn.layers)
 
 
 @pytest.mark.parametrize("options", BETWEEN, ids=lambda options: "-".join(options) or "plain")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,17 +20,7 @@ ALL = pytest.mark.parametrize("back", [0, 1, 2, STEPS - 1, STEPS, 10])
 
 
 def windows(network: Any, back: int, **changed: Tensor) -> dict[str, Tensor]:
-    leaves = network.leaves | changed
-    outputs, state = scan_windows(
-        network.program,
-        {"x": leaves["x"]} | network.masks,
-        network.first(leaves),
-        network.weights(leaves),
-        network.memory(leaves),
-        network.lengths_B,
-        back,
-    )
-    return outputs | {f"last {name}": value for name, value in state.items()}
+    return network.through(partial(scan_windows, back=back), **changed)
 
 
 def by_definition(network: Any, back: int, factors: dict[str, Tensor]) -> dict[str, Tensor]:
