@@ -1,35 +1,96 @@
 """The figures of one trained run, by name: what a table's columns and findings are made of."""
 
+import hashlib
+import json
+import shutil
 import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
+from anaphora import recipes
+from anaphora.errors import ConfigError
+from anaphora.evaluation.alignment import agreement
 from anaphora.evaluation.breakdown import by_length
-from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Report
-from anaphora.experiment.assess import assess
+from anaphora.experiment.assess import Results, Search, assess, assess_ensemble
+from anaphora.experiment.conduct import train
+from anaphora.experiment.overrides import read_table
+from anaphora.experiment.schema import Experiment, TranslationExperiment, parse
 from anaphora.experiment.translation_scores import TranslationScores
+from anaphora.formats.pharaoh import Links
+from anaphora.pipeline import Aligner, Translator, load
 from anaphora.run.about import about
+from anaphora.text.units import Word
+from benchmarks.reproduce.table import Job
 
 Figures = dict[str, float]
 
 
-def measure(path: Path, report: Report) -> Figures:
-    """The figures of the run's own first test part, of its validation, and of its size.
+def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
+    """The figures of the job's own first test part, of its validation, and of its size.
 
     ``bleu`` and ``chrf`` are under the conditions that the experiment names, "bleu, source 11-20 words" of those alone.
+    With a folder for ``aligners``, attention's word links are compared with those of an aligner of the same pairs, over
+    all words ("links") and over source words that their sentence has twice or more ("links, repeated words").
     """
-    found = about(path)
+    found = about(job.run)
     figures: Figures = {"parameters": found.total_parameters}
     figures |= {f"validation {name}": value for name, value in found.validation.items()}
+    translates = isinstance(job.experiment, TranslationExperiment)
+    aligner = _aligner(job.experiment, aligners, report) if aligners and translates else None
     began = time.monotonic()
-    results = assess(path, report=report)
+    result = next(iter(_results(job, aligner, report).values()))
     seconds = time.monotonic() - began
-    result = next(iter(results.values()))
-    if isinstance(result, Prediction):
+    if not isinstance(result, TranslationScores):
         return figures | {"perplexity": result.perplexity, "bits per character": result.bits_per_character}
-    count = sum(scores.sentences for scores in results.values() if isinstance(scores, TranslationScores))
     bleu, chrf = list(result.scores.values())[-1]
-    figures |= {"bleu": bleu.value, "chrf": chrf.value, "sentences a second": count / seconds}
+    figures |= {"bleu": bleu.value, "chrf": chrf.value, "sentences a second": result.sentences / seconds}
+    if isinstance(job.experiment.text, Word):
+        figures["unknown words"] = result.unknown
     for group, (_, (of_group, _)) in result.of_groups(dict(by_length(result.sources))).items():
         figures[f"bleu, {group}"] = of_group.value
-    return figures
+    return figures | (_links(job.run, result, aligner, report) if aligner else {})
+
+
+def _results(job: Job, aligner: Aligner | None, report: Report) -> Results:
+    """What comes of the job's search, or of the text as it stands."""
+    search = Search()
+    if job.system.replace_unknown and aligner:
+        likeliest = {entry.source: entry.target for entry in reversed(list(aligner.dictionary()))}
+        search = Search(replace_unknown=likeliest)
+    if job.language_model:
+        return assess_ensemble([job.run], fusion=(job.language_model, job.system.fusion_weight), search=search)
+    return assess(job.run, search=search, report=report)
+
+
+def _aligner(experiment: Experiment, folder: Path, report: Report) -> Aligner:
+    """The aligner that learns from what a translator does, trained once."""
+    data = experiment.data.model_dump(mode="json")
+    run = folder / hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+    if not (run / "latest").exists():
+        shutil.rmtree(run, ignore_errors=True)
+        train(parse(read_table(recipes.read("aligner"), "aligner.toml") | {"data": data}, "aligner.toml"), run, report)
+    return cast(Aligner, load(run))
+
+
+def _links(run: Path, result: TranslationScores, aligner: Aligner, report: Report) -> Figures:
+    """How far attention links the words of the references as the aligner does, 100 being all; nothing without any."""
+    pairs = (result.sources, result.references)
+    try:
+        found = cast(Translator, load(run)).align(*pairs, report=report)
+    except ConfigError:  # no attention, or none that given translations have
+        return {}
+    links = aligner.align(*pairs)
+    repeated = (
+        [_of_repeated(one, source) for one, source in zip(side, pairs[0], strict=True)] for side in (found, links)
+    )
+    return {"links": 100 * agreement(found, links).f1, "links, repeated words": 100 * agreement(*repeated).f1}
+
+
+def _of_repeated(links: Links, source: str) -> Links:
+    """The links of the source words that stand there twice or more."""
+    words: Sequence[str] = source.lower().split()
+    counts = Counter(words)
+    return frozenset((i, j) for i, j in links if counts[words[i]] > 1)

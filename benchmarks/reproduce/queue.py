@@ -9,12 +9,11 @@ from pathlib import Path
 
 from anaphora.events import Report
 from anaphora.experiment.conduct import train
-from anaphora.training.loop import Stop, never
+from anaphora.training.loop import Outcome, Stop, never
 from benchmarks.reproduce.measure import Figures, measure
-from benchmarks.reproduce.table import Job, Table, jobs
+from benchmarks.reproduce.table import RUNS, Job, Table, jobs, text_folder
 
 RESULTS = Path(__file__).parent / "results"
-RUNS = Path("runs") / "reproduce"
 
 
 @dataclass(frozen=True)
@@ -50,27 +49,46 @@ def work_off(
 ) -> Mapping[str, Result]:
     """Train and measure what ``results/NAME.jsonl`` lacks, a line for each; returns all results of the table, by key.
 
-    A training that ``stop`` ends is gone on with the next time. Its run folder goes when its figures are written.
+    A training that ``stop`` ends is gone on with the next time. A run folder goes when nothing needs it any more.
     """
     path = results / f"{name}.jsonl"
-    done, wanted = results_of(path), list(jobs(table))
+    done, wanted = results_of(path), list(jobs(table, runs))
+    if all(job.key in done for job in wanted):
+        return done
+    for text in table.texts:
+        text.make(text_folder(text, runs))
     for number, job in enumerate(wanted, 1):
         if job.key in done:
             continue
-        say(f"{name}, {number} of {len(wanted)}: {job.system}, seed {job.seed} ({job.key})")
-        run = runs / job.key
-        begun = (run / "latest").exists()
-        if not begun:
-            shutil.rmtree(run, ignore_errors=True)  # ended before there was anything to go on with
-        outcome = train(job.experiment, run, report, resume=begun, stop=stop)
-        if outcome.reason == "stopped":
+        say(f"{name}, {number} of {len(wanted)}: {job.system.name}, seed {job.seed} ({job.key})")
+        outcome = _trained(job, report, stop)
+        if outcome is None:
             break
         took: Figures = {"updates": outcome.update, "training seconds": round(outcome.seconds, 1)}
+        figures = took | measure(job, report, runs / "aligners" if table.links or job.system.replace_unknown else None)
         date = datetime.now(UTC).date().isoformat()
-        done[job.key] = Result(job.key, job.system, job.seed, took | measure(run, report), machine, date)
+        done[job.key] = Result(job.key, job.system.name, job.seed, figures, machine, date)
         _append(path, done[job.key])
-        shutil.rmtree(run)
+        still_needed = {run for other in wanted if other.key not in done for run in _runs(other)}
+        for run in _runs(job) - still_needed:
+            shutil.rmtree(run)
     return {job.key: done[job.key] for job in wanted if job.key in done}
+
+
+def _trained(job: Job, report: Report, stop: Stop) -> Outcome | None:
+    """How the training of a job ended, after that of those whose runs it needs; None if ``stop`` did."""
+    if not all(_trained(needed, report, stop) for needed in job.needs):
+        return None
+    begun = (job.run / "latest").exists()
+    if not begun:
+        shutil.rmtree(job.run, ignore_errors=True)  # ended before there was anything to go on with
+    outcome = train(job.experiment, job.run, report, resume=begun, stop=stop)
+    return None if outcome.reason == "stopped" else outcome
+
+
+def _runs(job: Job) -> set[Path]:
+    """The runs that a job makes use of."""
+    return {job.run}.union(*(_runs(needed) for needed in job.needs))
 
 
 def _append(path: Path, result: Result) -> None:
@@ -80,5 +98,5 @@ def _append(path: Path, result: Result) -> None:
 
 
 def left(table: Table, results: Mapping[str, Result]) -> list[Job]:
-    """The trainings that have no result yet."""
+    """What has no result yet."""
     return [job for job in jobs(table) if job.key not in results]

@@ -2,15 +2,19 @@
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
+from anaphora.data.catalogue import CORPORA
+from anaphora.data.grammar import corpus
 from anaphora.errors import ConfigError
 from anaphora.events import silent
+from anaphora.formats.lines import write_lines
 from benchmarks.reproduce import page, queue, table
 from benchmarks.reproduce.queue import Result
 from benchmarks.reproduce.table import Finding, System, Table
+from benchmarks.reproduce.texts import Text
 
 
 def small(folder: Path, **changes: object) -> Table:
@@ -57,6 +61,96 @@ def test_what_has_a_result_is_not_trained_again_and_what_was_stopped_is_gone_on_
     lines = [json.loads(line) for line in (tmp_path / "results" / "units.jsonl").read_text().splitlines()]
     assert [(line["system"], line["seed"]) for line in lines] == [("gru", 1), ("elman", 1), ("gru", 2), ("elman", 2)]
     assert all(line["figures"]["perplexity"] > 1 and line["figures"]["updates"] > 0 for line in lines)
+
+
+WORDS = (
+    'text={units="word",tokenise="none",size=14}',
+    "embedding.size=8",
+    "encoder.size=8",
+    "decoder.size=8",
+    "attention.size=8",
+    'training={batch_tokens=400,epochs=1,optimizer="adam"}',
+    "evaluation.beam=1",
+)
+"""A translator of a few numbers and fewer words than there are."""
+
+
+@pytest.fixture
+def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A corpus of tokens between spaces that lies where Multi30k is fetched to."""
+    monkeypatch.setenv("ANAPHORA_DATA", str(tmp_path / "data"))
+    folder = tmp_path / "data" / "multi30k"
+    folder.mkdir(parents=True)
+    for file in CORPORA["multi30k"].files:
+        (folder / file.name).touch()
+    for name, pairs in zip(("train", "val", "test_2016_flickr"), corpus(2, train=120, valid=20, test=20), strict=True):
+        write_lines(folder / f"{name}.en", (" ".join(pair.source_words) for pair in pairs))
+        write_lines(folder / f"{name}.de", (" ".join(pair.target_words) for pair in pairs))
+    return folder
+
+
+def text(name: str, **options: Any) -> Text:
+    return Text(name=name, corpus="multi30k", source="en", target="de", test="test_2016_flickr", **options)
+
+
+def test_a_system_may_need_another_ones_run_and_one_training_is_measured_in_several_ways(
+    fetched: Path, tmp_path: Path
+) -> None:
+    data = 'data={files=["@text(few)"],source="en",target="de"}'
+    german = 'data={files=["@text(german)"]}'
+    start = 'start={run="@run(words)",vocabulary="only"}'
+    learner = ("training={epochs=1,batch_tokens=400}", "recurrence.size=8", "embedding.size=8", "recurrence.layers=1")
+    one = Table(
+        title="Words",
+        seeds=(1,),
+        links=True,
+        texts=(text("few", pairs=100), text("german", sides="target")),
+        systems=(
+            System(name="words", recipe="bahdanau2015", settings=(data, *WORDS)),
+            System(name="replaced", recipe="bahdanau2015", settings=(data, *WORDS), replace_unknown=True),
+            System(name="german", recipe="sentence-lm", settings=(german, start, *learner)),
+            System(
+                name="fused",
+                recipe="bahdanau2015",
+                settings=(data, *WORDS),
+                language_model="german",
+                fusion_weight=0.5,
+            ),
+        ),
+    )
+    words, replaced, language_model, fused = table.jobs(one, tmp_path / "runs")
+    assert words.run == replaced.run == fused.run and len({words.key, replaced.key, fused.key}) == 3
+    assert language_model.needs == (words,) and fused.needs == (language_model,)
+    found = queue.work_off("words", one, "", lambda _: None, silent, results=tmp_path, runs=tmp_path / "runs")
+    figures = {result.system: result.figures for result in found.values()}
+    assert figures["words"]["unknown words"] == figures["replaced"]["unknown words"] > 0
+    assert figures["words"]["training seconds"] == figures["replaced"]["training seconds"]
+    assert (
+        figures["words"]["bleu"] != figures["replaced"]["bleu"] and figures["words"]["bleu"] != figures["fused"]["bleu"]
+    )
+    assert 0 <= figures["words"]["links"] <= 100 and figures["german"]["perplexity"] > 1
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"texts", "aligners"}
+
+
+@pytest.mark.parametrize("setting", ["start.run=@run(later)", "data.files=['@text(other)']"])
+def test_what_a_setting_names_must_be_there(setting: str, tmp_path: Path) -> None:
+    one = small(tmp_path)
+    systems = (one.systems[0].model_copy(update={"settings": (setting,)}), one.systems[1])
+    with pytest.raises(ConfigError, match=r"'gru': the (system further up|text) '(later|other)' is unknown"):
+        list(table.jobs(one.model_copy(update={"systems": systems})))
+
+
+def test_a_text_has_the_pairs_that_are_asked_for(fetched: Path, tmp_path: Path) -> None:
+    whole = (fetched / "train.en").read_text().splitlines()
+    short = [line for line in whole if len(line.split()) <= 6]
+    assert 5 < len(short) < len(whole)
+    text("short", longest=6, pairs=5).make(tmp_path / "short")
+    assert (tmp_path / "short" / "train.en").read_text().splitlines() == short[:5]
+    longer = [line for line in whole if line not in short]
+    assert (tmp_path / "short" / "test.en").read_text().splitlines() == longer
+    text("german", sides="target").make(tmp_path / "german")
+    assert (tmp_path / "german" / "train.txt").read_bytes() == (fetched / "train.de").read_bytes()
+    assert not (tmp_path / "german" / "train.en").exists()
 
 
 def result(system: str, seed: int, bleu: float) -> Result:

@@ -1,11 +1,13 @@
 """``align``, and what comes out of an aligner: links, a dictionary, and words for what a translator does not know."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from anaphora.cli.app import main
 from anaphora.data.grammar import corpus
+from anaphora.evaluation.bleu import bleu
 from anaphora.formats.lines import write_lines
 
 WORDS = """
@@ -96,11 +98,22 @@ def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(
     }
     outputs = {}
     for name, more in options.items():
-        assert main(["translate", str(folder / "words"), text, "--beam", "1", *more]) == 0
+        assert main(["translate", str(folder / "words"), text, "--no-split", "--beam", "1", *more]) == 0
         outputs[name] = capsys.readouterr().out
     assert "<unk>" in outputs["none"]
     assert "<unk>" not in outputs["copied"] + outputs["translated"]
     assert outputs["copied"] != outputs["translated"]
+    # what is evaluated is what is translated
+    scored, given = {}, ["--source", text, "--reference", str(folder / "test.fr"), "--beam", "1", "--no-keep", "--json"]
+    for name, more in options.items():
+        assert main(["evaluate", str(folder / "words"), *given, *more]) == 0
+        scored[name] = json.loads(capsys.readouterr().out)["parts"]["test.en"]
+    assert {one["unknown_words"] for one in scored.values()} == {outputs["none"].count("<unk>")}
+    assert [one["unknown_replaced"] for one in scored.values()] == [False, True, True]
+    references = (folder / "test.fr").read_text().splitlines()
+    for name, one in scored.items():
+        expected = bleu(outputs[name].splitlines(), references, language="fr", condition="raw")
+        assert one["raw"]["bleu"]["value"] == expected.value
 
 
 def test_a_translation_is_written_with_its_candidates_alone(
@@ -154,6 +167,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
         (["export", "words", "--to", "dictionary", "--output", "d.tsv"], "should be an aligner, but is a translator"),
         (["train", "--from", "links", "--data", ".", "--target", "fr", "--run", "new"], "starts from no other run"),
         (["translate", "words", "test.en", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
+        (["evaluate", "words", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
         (["translate", "words", "test.en", "--each", "3"], "--frequent and --each belong to --candidates"),
         (
             ["translate", "words", "test.en", "--replace-unknown", "--dictionary", "test.en"],

@@ -7,7 +7,7 @@ import pytest
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Event
-from anaphora.experiment.assess import assess, assess_both
+from anaphora.experiment.assess import Search, assess, assess_both
 from anaphora.experiment.conduct import train
 from anaphora.experiment.details import groups_of
 from anaphora.experiment.schema import Experiment
@@ -47,6 +47,8 @@ def test_a_language_model_is_scored_on_given_text(language_model: Experiment, to
     assert figures.tokens == len(toy_book.read_text())
     with pytest.raises(ConfigError, match="is a language model"):
         assess(run, pairs=(toy_book, toy_book))
+    with pytest.raises(ConfigError, match="a beam, a length penalty and unknown words to be replaced are for transl"):
+        assess(run, text=toy_book, search=Search(beam=2))
     with pytest.raises(DataError, match="no test part"):
         assess(run)
 
@@ -73,7 +75,7 @@ def test_two_runs_are_compared_on_the_test_parts_of_the_first(translator: Experi
     first, second = tmp_path / "first", tmp_path / "second"
     train(translator, first)
     shutil.copytree(first, second)
-    results, others, compared = assess_both(first, second, beam=1)
+    results, others, compared = assess_both(first, second, search=Search(beam=1))
     assert results == others and results.keys() == compared.keys() == {"test"}
     assert [(one.name, one.p_value) for one in compared["test"]] == [("BLEU", 1.0), ("chrF2", 1.0)]
 
@@ -92,7 +94,7 @@ def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_
 ) -> None:
     run = tmp_path / "run"
     train(translator, run)
-    results = assess(run, beam=1)
+    results = assess(run, search=Search(beam=1))
     scores = results["test"]
     assert isinstance(scores, TranslationScores)
     groups = groups_of(run, results)["test"]
@@ -106,7 +108,7 @@ def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_
 
 def test_a_line_a_sentence_holds_text_and_figures(translator: Experiment, tmp_path: Path) -> None:
     train(translator, tmp_path / "run")
-    scores = assess(tmp_path / "run", beam=1)["test"]
+    scores = assess(tmp_path / "run", search=Search(beam=1))["test"]
     assert isinstance(scores, TranslationScores)
     lines = [json.loads(line) for line in scores.sentence_lines(part="test")]
     assert [line["number"] for line in lines] == [1, 2, 3]

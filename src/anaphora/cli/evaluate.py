@@ -10,6 +10,7 @@ import typer
 from anaphora.cli.opening import check_writable
 from anaphora.cli.options import (
     Beam,
+    Dictionary,
     DynamicOption,
     FusionWeight,
     Json,
@@ -17,10 +18,12 @@ from anaphora.cli.options import (
     LengthPenalty,
     Mean,
     NeuralCacheOption,
+    ReplaceUnknown,
     Threads,
     adaptation_of,
     fusion_of,
     known_mean,
+    replacements_of,
     use_threads,
 )
 from anaphora.cli.progress import listening
@@ -37,6 +40,7 @@ EXAMPLES = (
     "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
     "anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl",
     "anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble",
+    "anaphora evaluate runs/words --replace-unknown --dictionary en-de.tsv",
     "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
     "anaphora evaluate runs/book --text other.txt",
     "anaphora evaluate runs/ptb-lstm --neural-cache 2000",
@@ -62,6 +66,8 @@ def run(
     dynamic: DynamicOption = "",
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
+    replace_unknown: ReplaceUnknown = False,
+    dictionary: Dictionary = None,
     details: Annotated[
         bool, typer.Option("--details", help="Also by the source's length, and by words that training never showed.")
     ] = False,
@@ -82,12 +88,14 @@ def run(
     together = ensemble or fusion is not None
     check_writable(output)
     use_threads(threads)
+    words = replacements_of(replace_unknown, dictionary)
 
+    from anaphora.experiment.assess import Search
     from anaphora.experiment.details import groups_of
 
     if (details or output) and _predicts_text(runs[0]):
         raise ConfigError(f"--details and --output are for translations, but {runs[0]} is a language model.")
-    options: dict[str, Any] = {"beam": beam, "length_penalty": length_penalty}
+    options: dict[str, Any] = {"search": Search(beam, length_penalty, words)}
     options["pairs"] = (source, reference) if source is not None and reference is not None else None
     if together:
         options |= {"mean": known_mean(mean, len(runs)), "fusion": fusion}

@@ -54,6 +54,16 @@ FusionWeight = Annotated[
     float | None,
     typer.Option("--fusion-weight", help="With --language-model: how much its logarithms count. [default: 0.2]"),
 ]
+ReplaceUnknown = Annotated[
+    bool,
+    typer.Option("--replace-unknown", help="Put the source word that was looked at most in place of every <unk>."),
+]
+Dictionary = Annotated[
+    Path | None,
+    typer.Option(
+        "--dictionary", help="With --replace-unknown: word, tab, translation; words that are in it are translated."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads of a product; 0 lets torch choose.")]
 
@@ -88,6 +98,20 @@ def fusion_of(language_model: Path | None, weight: float | None) -> tuple[Path, 
             raise ConfigError("--fusion-weight belongs to --language-model, which is missing.")
         return None
     return language_model, 0.2 if weight is None else weight
+
+
+def replacements_of(wanted: bool, dictionary: Path | None) -> dict[str, str] | None:
+    """The likeliest translation of every word of a dictionary, perhaps none; None where nothing is to be replaced.
+
+    Raises ConfigError for a dictionary that is not asked for, and as ``read_dictionary`` does.
+    """
+    if dictionary is None:
+        return {} if wanted else None
+    if not wanted:
+        raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
+    from anaphora.formats.dictionary import read_dictionary
+
+    return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
 
 
 def adaptation_of(neural_cache: str, dynamic: str) -> "Adaptation":

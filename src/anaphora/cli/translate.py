@@ -8,12 +8,15 @@ import typer
 from anaphora.cli.opening import check_writable, given_lines, open_translators
 from anaphora.cli.options import (
     Beam,
+    Dictionary,
     FusionWeight,
     LanguageModelRun,
     LengthPenalty,
     Mean,
+    ReplaceUnknown,
     Threads,
     fusion_of,
+    replacements_of,
     use_threads,
 )
 from anaphora.cli.progress import listening
@@ -48,14 +51,8 @@ def run(
     no_split: Annotated[
         bool, typer.Option("--no-split", help="Take every line as one sentence; else lines are split into sentences.")
     ] = False,
-    replace_unknown: Annotated[
-        bool,
-        typer.Option("--replace-unknown", help="Put the source word that was looked at most in place of every <unk>."),
-    ] = False,
-    dictionary: Annotated[
-        Path | None,
-        typer.Option(help="With --replace-unknown: word, tab, translation; words that are in it are translated."),
-    ] = None,
+    replace_unknown: ReplaceUnknown = False,
+    dictionary: Dictionary = None,
     candidates: Annotated[
         Path | None,
         typer.Option(help="Write with frequent words and with the translations in this dictionary alone."),
@@ -76,7 +73,7 @@ def run(
     fusion = fusion_of(language_model, fusion_weight)
     check_writable(output, alignments)
     use_threads(threads)
-    words = _words(dictionary, replace_unknown)
+    words = replacements_of(replace_unknown, dictionary)
     chosen = _candidates(candidates, frequent, each)
     with listening() as report:
         translator = open_translators(runs, mean, fusion, report)
@@ -102,17 +99,6 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
             f"give one text a time."
         )
     return runs, files[0] if files else "-"
-
-
-def _words(dictionary: Path | None, wanted: bool) -> dict[str, str] | None:
-    """The likeliest translation of every word of a dictionary, perhaps none; None where nothing is to be replaced."""
-    from anaphora.formats.dictionary import read_dictionary
-
-    if dictionary is None:
-        return {} if wanted else None
-    if not wanted:
-        raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
-    return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
 
 
 def _candidates(dictionary: Path | None, frequent: int | None, each: int | None) -> "Candidates | None":

@@ -38,10 +38,17 @@ _STATIC = Static()
 
 
 class Search(NamedTuple):
-    """What is asked of the search; None where the run's own counts."""
+    """What is asked of the search, as ``Translator.translate`` takes it."""
 
     beam: int | None = None
+    """None takes the run's own."""
     length_penalty: float | None = None
+    """The same."""
+    replace_unknown: Mapping[str, str] | None = None
+    """A dictionary, perhaps empty, by which unknown words are put in; None leaves them."""
+
+
+_USUAL = Search()
 
 
 def assess(
@@ -49,27 +56,27 @@ def assess(
     *,
     pairs: tuple[Path, Path] | None = None,
     text: Path | None = None,
-    beam: int | None = None,
-    length_penalty: float | None = None,
+    search: Search = _USUAL,
     adaptation: Adaptation = _STATIC,
     keep: bool = False,
     report: Report = silent,
 ) -> Results:
     """Figures by part: of ``pairs`` (a source and its reference), of a ``text``, or of the run's own test parts.
 
-    ``beam`` and ``length_penalty`` are the run's own where they are None. What an ``adaptation`` leaves open is fitted
-    to the validation part. With ``keep`` the figures are added to the run folder, which training may be using
-    meanwhile; an ARPA file in its place keeps none. Raises ConfigError for pairs given to a language model and the
-    other way round, and for an adaptation that the model cannot have, DataError for files that are not what they
-    should be, RunError for the folder.
+    What an ``adaptation`` leaves open is fitted to the validation part. With ``keep`` the figures are added to the run
+    folder, which training may be using meanwhile; an ARPA file in its place keeps none. Raises ConfigError for pairs
+    given to a language model and the other way round, and for a search or an adaptation that the model cannot have,
+    DataError for files that are not what they should be, RunError for the folder.
     """
     if is_arpa(path):
+        _refuse_search(path, search)
         return _assess_file(path, pairs, text, adaptation, report)
     experiment = experiment_of(path)
     texts = _texts(path, experiment, pairs, text, report)
     if isinstance(experiment, TranslationExperiment):
         refuse_adaptation(path, adaptation)
-        return _assess(path, experiment, texts, Search(beam, length_penalty), keep, report)
+        return _assess(path, experiment, texts, search, keep, report)
+    _refuse_search(path, search)
     assert isinstance(experiment, LanguageModelExperiment)  # an aligner has no texts
     return _assess_text(path, experiment, texts, adaptation, keep, report)
 
@@ -80,8 +87,7 @@ def assess_ensemble(
     mean: Mean = "arithmetic",
     fusion: tuple[Path, float] | None = None,
     pairs: tuple[Path, Path] | None = None,
-    beam: int | None = None,
-    length_penalty: float | None = None,
+    search: Search = _USUAL,
     report: Report = silent,
 ) -> Results:
     """Figures of one or several translators as one, on ``pairs`` or the test parts of the first; they are kept nowhere.
@@ -98,9 +104,18 @@ def assess_ensemble(
             raise ConfigError(f"Fusion needs a language model, but {fusion[0]} is none: name another run.")
         translator = translator.fused(model, fusion[1])
     return {
-        part: score_translations(translator, text, experiment, beam=beam, length_penalty=length_penalty, report=report)
+        part: score_translations(translator, text, experiment, search, report)
         for part, text in _texts(paths[0], experiment, pairs, None, report).items()
     }
+
+
+def _refuse_search(path: Path, search: Search) -> None:
+    """ConfigError where the language model in ``path`` is to search."""
+    if search != _USUAL:
+        raise ConfigError(
+            f"{path} is a language model, which predicts the text as it stands: a beam, a length penalty and unknown "
+            f"words to be replaced are for translators."
+        )
 
 
 def _translators(paths: Sequence[Path]) -> list[TranslationExperiment]:
@@ -127,8 +142,7 @@ def assess_both(
     second: Path,
     *,
     pairs: tuple[Path, Path] | None = None,
-    beam: int | None = None,
-    length_penalty: float | None = None,
+    search: Search = _USUAL,
     keep: bool = False,
     report: Report = silent,
 ) -> tuple[Results, Results, dict[str, list[Comparison]]]:
@@ -138,7 +152,7 @@ def assess_both(
     translator.
     """
     experiment, _ = _translators((first, second))
-    texts, search = _texts(first, experiment, pairs, None, report), Search(beam, length_penalty)
+    texts = _texts(first, experiment, pairs, None, report)
     results = [_assess(path, experiment, texts, search, keep, report) for path in (first, second)]
     compared = {part: _compare(results[0][part], results[1][part]) for part in texts}
     return results[0], results[1], compared
@@ -148,25 +162,23 @@ def score_translations(
     translator: Translator,
     pairs: Iterable[Pair],
     experiment: TranslationExperiment,
-    *,
-    beam: int | None = None,
-    length_penalty: float | None = None,
+    search: Search = _USUAL,
     report: Report = silent,
 ) -> TranslationScores:
-    """BLEU and chrF of a translator on pairs, raw and as the experiment says; defaults as for ``assess``."""
+    """BLEU and chrF of a translator on pairs, raw and as the experiment says."""
     sources, references = [], []
     for source, reference in pairs:
         sources.append(source)
         references.append(reference)
-    size = translator.evaluation.beam if beam is None else beam
-    penalty = translator.evaluation.length_penalty if length_penalty is None else length_penalty
+    own = translator.evaluation
     conditions: tuple[Condition, ...] = tuple(dict.fromkeys(("raw", experiment.evaluation.conditions)))
     return TranslationScores.of(
         sources,
         references,
-        translator.translate(sources, beam=size, length_penalty=penalty, report=report),
-        beam=size,
-        length_penalty=penalty,
+        translator.translate(sources, **search._asdict(), report=report),
+        beam=own.beam if search.beam is None else search.beam,
+        length_penalty=own.length_penalty if search.length_penalty is None else search.length_penalty,
+        replaced=search.replace_unknown is not None,
         language=experiment.data.target,
         conditions=conditions,
     )
@@ -184,7 +196,7 @@ def _assess(
     which = run.load("best", report).which
     translator = cast(Translator, load(path, which))
     results: Results = {
-        part: score_translations(translator, text, experiment, **search._asdict(), report=report)
+        part: score_translations(translator, text, experiment, search, report)
         for part, text in texts.items()
     }
     if keep:

@@ -8,6 +8,7 @@ from typing import Any, Self
 from anaphora.evaluation.bleu import Condition, Score, bleu, chrf, sentence_scores
 from anaphora.evaluation.breakdown import Groups
 from anaphora.pipeline import Translation
+from anaphora.text.coder import MARKS, UNK
 
 Scores = Mapping[Condition, tuple[Score, Score]]
 
@@ -19,6 +20,8 @@ class TranslationScores:
     sentences: int
     beam: int
     length_penalty: float
+    replaced: bool
+    """Whether unknown words were put in from the source."""
     language: str
     """Of the translations."""
     scores: Scores
@@ -36,13 +39,19 @@ class TranslationScores:
         *,
         beam: int,
         length_penalty: float,
+        replaced: bool,
         language: str,
         conditions: Sequence[Condition],
     ) -> Self:
-        """Score ``outputs``, which were searched with ``beam`` and ``length_penalty``, under every condition."""
+        """Score ``outputs``, which were searched as the next three say, under every condition."""
         texts = [output.text for output in outputs]
         scores = {condition: _both(texts, references, language, condition) for condition in conditions}
-        return cls(len(outputs), beam, length_penalty, language, scores, sources, references, outputs)
+        return cls(len(outputs), beam, length_penalty, replaced, language, scores, sources, references, outputs)
+
+    @property
+    def unknown(self) -> int:
+        """Words of the outputs that the vocabulary lacks, whether they were replaced or not."""
+        return sum(piece.strip("\u2581") == MARKS[UNK] for output in self.outputs for piece in output.target_pieces)
 
     def of_groups(self, groups: Groups) -> dict[str, tuple[int, tuple[Score, Score]]]:
         """Sentences, BLEU and chrF of each group, under the last condition: that which the experiment names."""
@@ -73,13 +82,16 @@ class TranslationScores:
             "sentences": self.sentences,
             "beam": self.beam,
             "length_penalty": self.length_penalty,
+            "unknown_words": self.unknown,
+            "unknown_replaced": self.replaced,
             **conditions,
         }
 
     def search(self) -> str:
         """How the translations were searched, in words."""
         penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
-        return f"{self.sentences:,} sentences, beam {self.beam}{penalty}"
+        unknown = f", {self.unknown:,} unknown words {'replaced' if self.replaced else 'left'}" if self.unknown else ""
+        return f"{self.sentences:,} sentences, beam {self.beam}{penalty}{unknown}"
 
     def __str__(self) -> str:
         return "\n".join([str(score) for both in self.scores.values() for score in both] + [self.search()])
