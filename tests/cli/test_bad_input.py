@@ -2,12 +2,17 @@
 
 import gzip
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from anaphora.cli.app import main
+from anaphora.errors import ConfigError
+from anaphora.experiment.schema import TranslationExperiment
 
 Spoil = Callable[[Path], object]
 
@@ -44,6 +49,61 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     complaint = shown.err.splitlines()[-1]
     assert complaint.startswith("anaphora: ")
     return complaint
+
+
+def test_a_full_disk_behind_standard_output_is_one_sentence(toy_pairs: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no device that is always full")
+    for arguments in (
+        ["recipes"],
+        ["check", "--data", str(toy_pairs), "--source", "en", "--target", "fr", "--trial", "0"],
+    ):
+        command = [sys.executable, "-m", "anaphora", *arguments]
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == (
+            "anaphora: Standard output cannot be used: No space left on device; make room, or give another place."
+        )
+
+
+def test_an_output_that_is_a_folder_is_refused_before_any_work(
+    toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in (["translate", tmp_path / "none", toy_pairs / "test.en"], ["evaluate", tmp_path / "none"]):
+        assert "it is a folder; name a file in it" in refused(capsys, *verb, "--output", tmp_path)
+
+
+def test_what_memory_cannot_hold_is_one_sentence(
+    toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def too_much(*arguments: object, **options: object) -> None:
+        torch.empty(2**60)
+
+    monkeypatch.setattr("anaphora.experiment.conduct.train", too_much)
+    arguments = ["train", "multi30k-en-de", "--data", toy_pairs, "--source", "en", "--target", "fr"]
+    assert "The memory of this machine is not enough" in refused(capsys, *arguments)
+
+
+def test_a_persons_own_text_keeps_its_case_under_any_recipe(
+    toy_pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken: list[TranslationExperiment] = []
+
+    def stop(experiment: TranslationExperiment, *arguments: object, **options: object) -> None:
+        taken.append(experiment)
+        raise ConfigError("that is all.")
+
+    monkeypatch.setattr("anaphora.experiment.conduct.train", stop)
+    data = ["--data", toy_pairs, "--source", "en", "--target", "fr"]
+    lower = ["--set", "text.lowercase=true", "--set", "evaluation.conditions=moses-lowercase"]
+    for options in (data, [*data, *lower], []):
+        refused(capsys, "train", "multi30k-en-de", *options)
+    assert [(one.text.lowercase, one.evaluation.conditions) for one in taken] == [
+        (False, "raw"),
+        (True, "moses-lowercase"),
+        (True, "moses-lowercase"),
+    ]
 
 
 @pytest.mark.parametrize(

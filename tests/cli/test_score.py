@@ -132,3 +132,34 @@ def test_an_unknown_format_is_answered_with_the_known_ones(
     assert "Did you mean 'moses'?" in capsys.readouterr().err
     assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "srilm"]) == 2
     assert "nbest:1 should begin with the acoustic score" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "said"),
+    [
+        ("0 ||| line ||| f= 1 ||| 1", ["--name", ""], "--name should be a word"),
+        ("0 ||| line ||| f= 1 ||| 1", ["--name", "x ||| y"], "--name should be a word"),
+        ("0 ||| line ||| f= 1 ||| 1", ["--name", "f"], "nbest:1 should have no feature f yet"),
+        ("0 ||| line ||| LM0= 1 ||| 1", [], "another name with --name"),
+        ("u-1 line", ["--format", "kaldi", "--name", "LM0"], "the scores of kaldi have no names"),
+        ("1 2 1 line", ["--format", "srilm", "--name", "LM1"], "the scores of srilm have no names"),
+    ],
+)
+def test_a_name_that_a_list_cannot_take_is_refused(
+    counted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, options: list[str], said: str
+) -> None:
+    nbest = tmp_path / "nbest"
+    nbest.write_text(f"{before}\n")
+    assert main(["rescore", str(counted), str(nbest), *options]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and said in shown.err
+
+
+def test_a_rescored_list_is_rescored_under_another_name(counted: Path, tmp_path: Path) -> None:
+    lists = [tmp_path / f"nbest{number}" for number in range(3)]
+    lists[0].write_bytes(b"7 ||| ||| ||| -3\r\n")
+    assert main(["rescore", str(counted), str(lists[0]), "--output", str(lists[1])]) == 0
+    assert main(["rescore", str(counted), str(lists[1]), "--output", str(lists[2]), "--name", "LM1"]) == 0
+    fields = lists[2].read_bytes().decode().split("|||")
+    assert fields[0] == "7 " and fields[1] == " " and fields[3] == " -3\n"
+    assert fields[2].split()[::2] == ["LM0=", "LM1="]

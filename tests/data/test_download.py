@@ -24,6 +24,8 @@ class Server(ThreadingHTTPServer):
 
     body = BODY
     version: dict[str, str]
+    chunked = False
+    """Whether answers come in chunks, their size untold."""
     cut = 0
     """Bytes after which an answer breaks off; 0 for never."""
     ranges = True
@@ -52,6 +54,12 @@ class Answers(BaseHTTPRequestHandler):
             self.send_response(200)
         for name, value in server.version.items():
             self.send_header(name, value)
+        if server.chunked and not found:
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"%x\r\n" % len(body) + body[: server.cut])
+            self.close_connection = True
+            return
         self.send_header("Content-Length", str(len(body) - start))
         self.end_headers()
         end = min(len(body), start + server.cut) if server.cut else len(body)
@@ -112,6 +120,15 @@ def test_a_connection_that_breaks_is_opened_again(server: Server, part: PartFile
     assert part.path.read_bytes() == BODY
     assert server.asked == ["whole", *(f"bytes={70_000 * times}-" for times in (1, 2, 3, 4))]
     assert sum(isinstance(event, Note) for event in events) == 4
+
+
+def test_an_answer_in_chunks_that_breaks_off_is_gone_on_with(server: Server, part: PartFile) -> None:
+    server.chunked, server.cut = True, 100_000
+    events: list[Event] = []
+    assert download(wanted(server), part, events.append)
+    assert part.path.read_bytes() == BODY
+    [told] = [event.text for event in events if isinstance(event, Note)][:1]
+    assert "broke off after" in told and "of 300,000" not in told
 
 
 def test_a_whole_answer_is_whole(server: Server, part: PartFile) -> None:

@@ -54,6 +54,12 @@ def test_chinese_is_cut_by_its_own_tokeniser(language: str) -> None:
     assert "tok:zh" in score.signature and score.value == pytest.approx(100)
 
 
+@pytest.mark.parametrize("language", ["th", "my", "km-KH", "lo", "bo"])
+def test_a_script_without_spaces_is_cut_into_its_characters(language: str) -> None:
+    score = bleu(["สวัสดีชาวโลก"], ["สวัสดีชาวไทย"], language=language)
+    assert "tok:char" in score.signature and 0 < score.value < 100
+
+
 @pytest.mark.parametrize("language", ["ja", "ko"])
 def test_a_missing_tokeniser_is_named_with_what_installs_it(language: str) -> None:
     try:

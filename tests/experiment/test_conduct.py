@@ -4,11 +4,12 @@ from pathlib import Path
 import pytest
 
 import anaphora
-from anaphora.errors import AnaphoraError, ConfigError, DataError, RunError
-from anaphora.events import Event, Note, Update, Validated
+from anaphora.errors import AnaphoraError, ConfigError, DataError, MissingExtraError, RunError
+from anaphora.events import Event, Note, Skipped, Update, Validated
 from anaphora.experiment.conduct import experiment_of, train
 from anaphora.experiment.schema import Experiment, parse
 from anaphora.run import Run
+from anaphora.run.about import about
 
 
 def changed(experiment: Experiment, table: str, **options: object) -> Experiment:
@@ -161,6 +162,76 @@ def test_changed_data_is_not_resumed(translator: Experiment, toy_pairs: Path, tm
         target.write("cba\n")
     with pytest.raises(RunError, match=r"data/train has changed"):
         train(translator, tmp_path / "run", resume=True)
+
+
+def test_the_same_data_may_lie_elsewhere(translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:
+    train(translator, tmp_path / "run")
+    moved = toy_pairs.rename(tmp_path / "moved")
+    elsewhere = changed(
+        changed(translator, "data", files=(str(moved),)), "training", epochs=translator.training.epochs + 1
+    )
+    said: list[Event] = []
+    assert train(elsewhere, tmp_path / "run", said.append, resume=True).reason == "epochs"
+    assert any("The data is the same, and is read from" in str(event) and str(moved) in str(event) for event in said)
+    (moved / "train.en").write_text((moved / "train.en").read_text().replace("a", "b", 1))
+    with pytest.raises(RunError, match=r"data/train has changed"):
+        train(elsewhere, tmp_path / "run", resume=True)
+
+
+def test_what_others_leave_in_a_folder_is_no_part_of_the_run(translator: Experiment, tmp_path: Path) -> None:
+    train(translator, tmp_path / "run")
+    (tmp_path / "run" / "vocabulary" / ".DS_Store").write_bytes(b"a desktop was here")
+    (tmp_path / "run" / "vocabulary" / "thumbnails").mkdir()
+    assert not about(tmp_path / "run").faults
+    assert train(translator, tmp_path / "run", resume=True).reason == "epochs"
+
+
+def test_a_damaged_log_is_named_and_nothing_of_the_rest_is_lost(translator: Experiment, tmp_path: Path) -> None:
+    train(translator, tmp_path / "run")
+    log = tmp_path / "run" / "metrics.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join([lines[0], lines[1].replace(b'"', b"\0", 1), *lines[2:]]))
+    [fault] = about(tmp_path / "run").faults
+    assert f"{log} is damaged in line 2" in fault
+    said: list[Event] = []
+    train(
+        changed(translator, "training", epochs=translator.training.epochs + 1),
+        tmp_path / "run",
+        said.append,
+        resume=True,
+    )
+    assert any(f"{log} is damaged in line 2" in str(event) for event in said)
+    assert log.read_bytes().splitlines(keepends=True)[2 : len(lines)] == lines[2:]
+
+
+@pytest.mark.parametrize("metric", ["loss", "bleu"])
+def test_validation_leaves_out_what_training_would(
+    metric: str, translator: Experiment, toy_pairs: Path, tmp_path: Path
+) -> None:
+    measured = changed(translator, "training", metric=metric, better="higher" if metric == "bleu" else "lower")
+    train(measured, tmp_path / "short")
+    for side in ("en", "fr"):
+        with (toy_pairs / f"val.{side}").open("a") as file:
+            file.write("a" * 20_000 + "\n")
+    said: list[Event] = []
+    train(measured, tmp_path / "long", said.append)
+    assert Skipped("pairs with more than 100 units on a side were left out of val", 1) in said
+    figures = [
+        Run.open(tmp_path / name).metrics.validation(Run.open(tmp_path / name).best()) for name in ("short", "long")
+    ]
+    assert figures[0] == figures[1]
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_a_tokeniser_that_is_missing_is_told_before_anything_is_made(
+    language: str, translator: Experiment, toy_pairs: Path, tmp_path: Path
+) -> None:
+    for file in toy_pairs.glob("*.fr"):
+        file.rename(file.with_suffix(f".{language}"))
+    measured = changed(changed(translator, "training", metric="bleu", better="higher"), "data", target=language)
+    with pytest.raises(MissingExtraError, match=f"'{language}'"):
+        train(measured, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_changed_vocabulary_is_not_resumed(translator: Experiment, tmp_path: Path) -> None:

@@ -115,6 +115,10 @@ def test_an_encoder_unlike_the_language_model_is_refused_and_nothing_is_made(
         for side in ("en", "fr"):
             (tmp_path / "other" / f"{part}.{side}").write_text("42\n17\n" if part == "train" else "3\n")
     for settings, sentence in (
+        (
+            ["encoder.bidirectional=false", "encoder.reversed=true"],
+            r"encoder\.reversed = true reads from right to left",
+        ),
         (["encoder.size=9"], r"encoder\.size is 9 here and 8 there: change"),
         (["embedding.size=9", "embedding.scaled=true"], r"size is 9 here and 8 there; embedding\.scaled is True here"),
         (

@@ -42,3 +42,11 @@ def test_options_that_have_an_effect_are_taken() -> None:
     settings = ["attention.span=local-p", "attention.size=7"]
     assert read_experiment('task = "translate"\n', "mine.toml", settings).task == "translate"
     assert read_experiment('task = "translate"\nattention = "none"\n', "mine.toml").task == "translate"
+
+
+@pytest.mark.parametrize("start", ["mean", "zero"])
+def test_the_state_that_a_decoder_starts_from_is_not_chosen_where_it_starts_from_none(start: str) -> None:
+    settings = ["encoder.bidirectional=true", "encoder.summary_from=backward", f"decoder.start={start}"]
+    with pytest.raises(ConfigError, match=r'encoder\.summary_from .* set encoder\.summary_from = "both"'):
+        read_experiment('task = "translate"\n', "mine.toml", settings)
+    assert read_experiment('task = "translate"\n', "mine.toml", settings[:2])

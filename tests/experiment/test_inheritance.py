@@ -100,10 +100,32 @@ def test_sizes_that_do_not_fit_are_listed_and_nothing_is_made(parent: Path, new_
     assert not (tmp_path / "child").exists()
 
 
+def test_options_of_text_that_leave_the_vocabulary_alone_may_change(
+    parent: Path, new_pairs: Path, tmp_path: Path
+) -> None:
+    train(child(parent, [new_pairs], "keep", EPOCHS, "text.sentences=whole"), tmp_path / "child")
+    assert load_coders(Run.open(tmp_path / "child"))["source"].fingerprint == _fingerprint(parent)
+
+
+def _fingerprint(run: Path) -> str:
+    return load_coders(Run.open(run))["source"].fingerprint
+
+
+def test_words_that_are_annotated_are_lent_to_no_other_text(
+    translator: Experiment, language_model: Experiment, toy_book: Path, tmp_path: Path
+) -> None:
+    rare = translator.tables() | {"text": {"units": "word", "tokenise": "none", "rare": "posunk"}}
+    train(parse(rare, "rare"), tmp_path / "parent")
+    start = {"start": {"run": str(tmp_path / "parent"), "vocabulary": "only"}}
+    with pytest.raises(ConfigError, match=r"annotates rare words \(text.rare = 'posunk'\)"):
+        train(parse(language_model.tables() | start, "test"), tmp_path / "child")
+    assert not (tmp_path / "child").exists()
+
+
 def test_another_text_table_or_task_or_no_run_is_refused(
     parent: Path, new_pairs: Path, language_model: Experiment, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigError, match=r"takes over its vocabulary, but \[text\] was"):
+    with pytest.raises(ConfigError, match=r"cut text otherwise: text.lowercase was False and is True\."):
         train(child(parent, [new_pairs], "keep", "text.lowercase=true"), tmp_path / "child")
     start = {"start": {"run": str(parent), "vocabulary": "keep"}}
     with pytest.raises(ConfigError, match="same task"):

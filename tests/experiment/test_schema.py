@@ -76,6 +76,16 @@ def test_the_task_decides_which_tables_there_are() -> None:
             TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 0}',
             "mine.toml: attention.span.window should be at least 1, but is 0.",
         ),
+        (
+            TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 101}',
+            "mine.toml: attention.span.window = 101 is larger than any sentence (data.longest = 100): make it smaller, "
+            "or set attention.span = 'global'.",
+        ),
+        (
+            TRANSLATE + '[data]\ntarget = "zh_Hans"\n[evaluation]\nconditions = "moses-lowercase"',
+            "mine.toml: evaluation.conditions = 'moses-lowercase' counts what stands between spaces, which 'zh_Hans' "
+            "is written without: set it to 'raw'.",
+        ),
         (TRANSLATE + "format = 2", "mine.toml: format should be 1, but is 2."),
         (
             TRANSLATE + '[training]\nmetric = "blue"\nbetter = "higher"',

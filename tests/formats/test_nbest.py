@@ -1,4 +1,4 @@
-"""N-best lists: what is not the new score stays as it was, byte for byte."""
+"""N-best lists: what is not the new score stays as it was in its line, byte for byte."""
 
 import math
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.errors import DataError
-from anaphora.formats.nbest import FORMATS, parse_list
+from anaphora.errors import ConfigError, DataError
+from anaphora.formats.nbest import FORMATS, check_name, check_new, parse_list
 
 LETTERS = st.characters(codec="utf-8", exclude_characters="| \n\r\t\0", exclude_categories=["Z", "Cc"])
 WORDS = st.lists(st.text(LETTERS, min_size=1), max_size=5)
@@ -32,6 +32,77 @@ def test_an_empty_moses_hypothesis_without_features_has_its_place() -> None:
     assert MOSES.parse("0 ||| ||| a= 1 ||| -1", "list:1").text == ""
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("7 ||| ||| ||| -3", "7 ||| ||| LM= -2.302585 ||| -3"),
+        ("7 ||| ||| ||| -3 ||| ||| ", "7 ||| ||| LM= -2.302585 ||| -3 ||| ||| "),
+        ("7 ||| |||", "7 ||| ||| LM= -2.302585"),
+        ("7\t|||\ta  b\t|||\tf= 1\t||| -3", "7\t|||\ta  b\t|||\tf= 1 LM= -2.302585\t||| -3"),
+        ("7 |||  a |||  f= 1   2  |||  -3 ", "7 |||  a |||  f= 1   2 LM= -2.302585  |||  -3 "),
+        ("7 ||| a|||b ||| f= 1 ||| -3", "7 ||| a|||b ||| f= 1 LM= -2.302585 ||| -3"),
+    ],
+)
+def test_the_spaces_of_a_moses_line_stay_whatever_is_empty_in_it(before: str, after: str) -> None:
+    assert MOSES.scored(MOSES.parse(before, "list:1"), -1.0, "LM") == after
+
+
+@pytest.mark.parametrize(
+    "features", ["", "-3", "lm: -36 -1.5e-05 tm= 4", "lm=-3 tm_0=.5", "dlm_a:b= 1 x= -inf", "a=b= 1."]
+)
+def test_features_of_every_kind_are_known_as_such(features: str) -> None:
+    assert MOSES.parse(f"0 ||| a ||| {features} ||| -1", "list:1").text == "a"
+
+
+def test_a_hypothesis_with_a_border_in_it_is_refused() -> None:
+    good = "0 ||| a ||| f= 1 ||| 2"
+    with pytest.raises(DataError, match=r"list\.txt:2 should have features .* but has 'b': does the hypothesis hold"):
+        parse_list([good, "0 ||| a ||| b ||| f= 1 ||| 2"], MOSES, "list.txt")
+
+
+def test_a_feature_has_a_name_that_a_list_can_have_and_has_not() -> None:
+    for name in "LM0", "a:b", "\u00fc":
+        check_name(name)
+    for name in "", "a b", "x ||| y", "|||", "a\tb", "a\u00a0b", "LM0=", "\udcff":
+        with pytest.raises(ConfigError, match="--name should be a word"):
+            check_name(name)
+    entries = parse_list(["0 ||| a ||| f= 1 ||| 2", "0 ||| a ||| LM0= 1 g: 2 h=3 ||| 2"], MOSES, "list.txt")
+    check_new("LM", entries, "list.txt")
+    for name in "LM0", "g", "h":
+        with pytest.raises(ConfigError, match=rf"list\.txt:2 should have no feature {name} yet.*--name"):
+            check_new(name, entries, "list.txt")
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "after"),
+    [
+        ("u-1\tthe man", "the man", "u-1\t2.302585"),
+        ("u-1  the\tman ", "the\tman", "u-1  2.302585"),
+        ("u-1\t", "", "u-1\t2.302585"),
+        ("u-1", "", "u-1 2.302585"),
+    ],
+)
+def test_a_kaldi_name_ends_at_any_white_space(line: str, text: str, after: str) -> None:
+    entry = KALDI.parse(line, "list:1")
+    assert entry.text == text
+    assert KALDI.scored(entry, -1.0, "unused") == after
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "after"),
+    [
+        ("-5\t-6\t2\tthe man", "the man", "-5\t-1.000000\t2\tthe man"),
+        ("  -5   -6  2 the  man ", "the  man", "  -5   -1.000000  2 the  man "),
+        ("-5 -6 0", "", "-5 -1.000000 0"),
+        ("-5 -6 0 ", "", "-5 -1.000000 0 "),
+    ],
+)
+def test_the_numbers_of_an_srilm_line_stand_between_any_white_space(line: str, text: str, after: str) -> None:
+    entry = SRILM.parse(line, "list:1")
+    assert entry.text == text
+    assert SRILM.scored(entry, -1.0, "unused") == after
+
+
 @given(WORDS, st.integers(1, 99), st.floats(-1e3, 0))
 def test_a_kaldi_line_becomes_a_cost_to_base_e(words: list[str], rank: int, log10: float) -> None:
     entry = KALDI.parse(" ".join([f"a-b-c-{rank}", *words]), "list:1")
@@ -50,6 +121,7 @@ def test_an_srilm_line_has_its_language_score_replaced(words: list[str], log10: 
 @pytest.mark.parametrize(
     ("name", "line"),
     [("moses", "the man walks"), ("moses", "0 ||| the man"), ("kaldi", "utterance the man"), ("kaldi", "-3 the"),
+     ("kaldi", "u-\u00b2 the"),
      ("srilm", "-1.0 the man"), ("srilm", ""), ("moses", "")],
 )  # fmt: skip
 def test_a_line_of_another_format_is_named(name: str, line: str) -> None:

@@ -156,6 +156,12 @@ def test_an_order_larger_than_the_text_counts_what_there_is() -> None:
             seen[place].append(value)
     assert all(a == pytest.approx(b) for a, b in seen.values())
     assert [len(order.keys_N) for order in many.orders[4:]] == [0] * 5
+    read_T = torch.tensor([END, 4, 5, END, 4, 7])
+    few_T, many_T = (
+        table.log_probs_of(table.contexts_along(table.nothing(1), read_T[None])[0, :-1], read_T[1:])
+        for table in (few.table, many.table)
+    )
+    assert torch.allclose(few_T, many_T) and torch.isfinite(many_T).all()
 
 
 def test_an_order_without_enough_counts_takes_fixed_discounts_and_says_so() -> None:

@@ -2,16 +2,19 @@
 
 import json
 import random
+import unicodedata
 from pathlib import Path
 
 import pytest
 
 from anaphora.cli.app import main
-from anaphora.errors import DataError
+from anaphora.errors import DataError, RunError
 from anaphora.export.arpa import save_arpa
-from anaphora.formats.arpa import read_arpa
+from anaphora.formats.arpa import ArpaGram, read_arpa, write_arpa
+from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.pipeline import LanguageModel, load
-from anaphora.pipeline.arpa import load_arpa
+from anaphora.pipeline.arpa import is_arpa, load_arpa
+from anaphora.text.characters import CharacterCoder
 
 WORDS = ["the", "man", "walks", "sees", "na\u00efve", "no\u00a0break", "a"]
 
@@ -70,11 +73,14 @@ def by_the_book(text: str, sentence: list[str]) -> float:
 def test_a_written_file_says_by_the_book_what_the_model_says(run: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.arpa"
     assert main(["export", str(run), "--to", "arpa", "--output", str(path)]) == 0
-    model, draw = load(run), random.Random(9)
-    assert isinstance(model, LanguageModel)
+    model, again, draw, text = load(run), load(path), random.Random(9), path.read_text()
+    assert isinstance(model, LanguageModel) and isinstance(again, LanguageModel)
     for _ in range(50):
-        words = [word for word in draw.choices([*WORDS, "zebra"], k=draw.randint(0, 8)) if "\u00a0" not in word]
-        assert model.score(" ".join(words)) == pytest.approx(by_the_book(path.read_text(), words), abs=1e-4)
+        words = draw.choices([*WORDS, "zebra"], k=draw.randint(0, 8))
+        line = " ".join(words)
+        # text without tokens is split at every white space, a file of words at that of ASCII
+        assert model.score(line) == pytest.approx(by_the_book(text, line.split()), abs=1e-4)
+        assert again.score(line) == pytest.approx(by_the_book(text, words), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz"])
@@ -134,7 +140,19 @@ def test_a_file_is_evaluated_on_a_text_that_is_given(
         ("ngram 1=4", "ngram 1=5", "should have 5 n-grams of order 1, .* has 4"),
         ("\\2-grams:", "\\3-grams:", r":11 should read \\2-grams:"),
         ("-0.6\t</s>", "nought\t</s>", r":7 should read LOG10 WORD \[BACKOFF\]"),
-        ("-0.6\t</s>", "0.6\t</s>", r":7 should read"),
+        ("-0.6\t</s>", "0.6\t</s>", r":7 should read .* the first at most 0"),
+        ("-0.6\t</s>", "nan\t</s>", r":7 should read"),
+        ("-0.6\t</s>", "-inf\t</s>", r":7 should read"),
+        ("-0.6\t</s>", "-1e400\t</s>", r":7 should read"),
+        ("-0.6\t</s>", "-1e39\t</s>", r":7 should read"),
+        ("a\t-0.25", "a\tnan", r":8 should read .* between -200 and 200"),
+        ("a\t-0.25", "a\t-1e400", r":8 should read"),
+        ("ngram 1=4", "ngram 1=\u00b2", r":2 should read ngram 1=COUNT"),
+        ("ngram 1=4", "ngram 1=\u0664", r":2 should read ngram 1=COUNT"),
+        ("ngram 1=4", f"ngram 1={'9' * 5000}", r":2 should read ngram 1=COUNT"),
+        ("-0.9\tb", "-0.9\ta", r":9 should list an n-gram that stands in no line before, but lists 'a' again"),
+        ("-0.2\ta </s>", "-0.2\t<s>  a", r":13 should list .* '<s> a' again"),
+        ("-0.6\t</s>", "-0.6\tc", "should have </s>, the end of a line, among its 4 n-grams of order 1"),
         ("-0.1\t<s> a", "-0.1\t<s>", r":12 should read LOG10 WORD WORD"),
         ("-0.1\t<s> a", "-0.1\t<s> a b 1", r":12 should read"),
         ("-0.1\t<s> a", "-0.1\t<s> c", "the word 'c' in an n-gram of order 2, but not alone"),
@@ -148,6 +166,91 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path: Path, old: str, new: st
     path.write_text(SMALL.replace(old, new))
     with pytest.raises(DataError, match=said):
         load(path)
+
+
+def test_a_file_without_a_word_is_no_model(tmp_path: Path) -> None:
+    path = tmp_path / "empty.arpa"
+    path.write_text("\\data\\\nngram 1=0\n\n\\1-grams:\n\n\\end\\\n")
+    with pytest.raises(DataError, match="should have </s>, the end of a line, among its 0 n-grams"):
+        load(path)
+
+
+def scores(path: Path, *grams: tuple[float, str], line: str) -> list[tuple[float, bool]]:
+    """log10 p of every word of a line, and whether it is unknown, by a model of single words."""
+    words = [ArpaGram(-99.0, ("<s>",), 0.0), ArpaGram(-0.5, ("</s>",), 0.0)]
+    write_arpa(path, [[*words, *(ArpaGram(log10, (word,), 0.0) for log10, word in grams)]])
+    model = load(path)
+    assert isinstance(model, LanguageModel)
+    return [(round(word.log_prob, 4), word.oov) for word in model.full_scores(line)][:-1]
+
+
+def test_the_unknown_word_may_be_written_in_capitals(tmp_path: Path) -> None:
+    path = tmp_path / "capitals.arpa"
+    assert scores(path, (-0.7, "<UNK>"), (-0.2, "a"), line="a b <UNK>") == [(-0.2, False), (-0.7, True), (-0.7, True)]
+    path.write_text(SMALL.replace("\tb", "\t<UNK>").replace("a </s>", "<UNK> a"))
+    model = load(path)
+    assert isinstance(model, LanguageModel)
+    assert [word.log_prob for word in model.full_scores("x a")][:2] == pytest.approx([-0.5 - 0.9, -0.2])
+    both = [(-0.7, "<UNK>"), (-0.3, "<unk>")]
+    assert scores(path, *both, line="b <UNK>") == [(-0.3, True), (-0.7, False)]
+
+
+@pytest.mark.parametrize("sign", ["\u00a0", "\u3000", "\u2003", "\x1c", "\x85", "\u2028"])
+def test_a_word_of_a_file_ends_at_ascii_white_space_alone(tmp_path: Path, sign: str) -> None:
+    path, word = tmp_path / "spaces.arpa", f"a{sign}b"
+    known = [(-0.2, False), (-0.4, False)]
+    for between in " ", "\t", "\n", "\r", "\x0b", "\x0c", "  ":
+        assert scores(path, (-0.2, word), (-0.4, "a"), line=f" {word}{between}a ") == known
+    # alone, it is a word
+    assert scores(path, (-0.2, sign), (-0.4, "a"), line=f"{sign} a") == known
+
+
+def test_a_word_is_found_however_its_letters_are_composed(tmp_path: Path) -> None:
+    composed, path = "na\u00efve", tmp_path / "forms.arpa"
+    apart = unicodedata.normalize("NFD", composed)
+    for written in composed, apart:
+        assert scores(path, (-0.2, written), line=f"{composed} {apart}") == [(-0.2, False)] * 2
+    both = [(-0.2, apart), (-0.4, composed)]
+    assert scores(path, *both, line=f"{composed} {apart}") == [(-0.4, False), (-0.2, False)]
+    model = load(path)
+    assert isinstance(model, LanguageModel) and apart in model
+    with pytest.raises(DataError, match="lone surrogate U\\+D800"):
+        model.score("a \ud800")
+
+
+def test_what_stands_in_front_of_a_begin_or_behind_an_end_is_in_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "marks.arpa"
+    path.write_text(
+        SMALL.replace("ngram 2=2", "ngram 2=4").replace("-0.2\ta </s>", "-0.2\ta </s>\n-9\t</s> a\n-9\ta <s>")
+    )
+    model = load(path)
+    assert isinstance(model, LanguageModel)
+    assert [word.log_prob for word in model.full_scores("a")] == pytest.approx([-0.1, -0.2], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "said"),
+    [("a\tb", r"hold no white space, but the unit '\\t' does"), ("a \u2581", "two units are written '\u2581'")],
+)
+def test_a_model_whose_units_are_no_words_of_a_file_is_refused(tmp_path: Path, alphabet: str, said: str) -> None:
+    coder, path = CharacterCoder(list(alphabet), lowercase=False), tmp_path / "units.arpa"
+    with pytest.raises(DataError, match=said):
+        save_arpa(NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), coder.symbols), coder, path)
+    assert not path.exists()
+
+
+def test_a_file_of_counts_is_known_by_its_name_in_any_case(run: Path, tmp_path: Path) -> None:
+    assert all(map(is_arpa, map(Path, ["a.arpa", "a.arpa.gz", "A.ARPA", "a.Arpa.GZ"])))
+    assert not any(map(is_arpa, map(Path, ["arpa", "a.arpa.txt", "a.lm"])))
+    for name in "MODEL.ARPA", "MODEL.ARPA.GZ":
+        path = tmp_path / name
+        assert main(["export", str(run), "--output", str(path)]) == 0
+        assert path.read_bytes()[:2] == (b"\x1f\x8b" if name.endswith(".GZ") else b"\\d")
+        assert isinstance(load(path), LanguageModel)
+    other = tmp_path / "model.lm"
+    other.write_text(SMALL)
+    with pytest.raises(RunError, match=r"is a file: name a folder, or call a count file \.arpa or \.arpa\.gz\."):
+        load(other)
 
 
 def test_an_ngram_whose_context_is_missing_is_no_model(tmp_path: Path) -> None:

@@ -45,9 +45,15 @@ def test_units_that_spell_every_word_are_refused() -> None:
             UnknownWords(*sides, {})
 
 
-def test_a_translator_without_attention_is_refused() -> None:
+@pytest.mark.parametrize("ids", [(LE, UNK), (LE, VOIT)])
+def test_a_translator_without_attention_is_refused_whatever_it_writes(ids: tuple[int, ...]) -> None:
     with pytest.raises(ConfigError, match="has no attention"):
-        UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", IDS, hypothesis(LE, UNK, weights=None))
+        UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", IDS, hypothesis(*ids, weights=None))
+
+
+def test_a_word_that_looked_nowhere_stays_unknown() -> None:
+    nowhere = hypothesis(LE, UNK, VOIT, weights=WEIGHTS * torch.tensor([[1.0], [0.0], [1.0]]))
+    assert UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", IDS, nowhere)[0] == "le <unk> voit"
 
 
 def annotated(rare: Rare) -> AnnotatedCoder:

@@ -3,8 +3,10 @@ from itertools import pairwise
 from math import log
 
 import pytest
+from typer.main import get_command
 
 from anaphora import recipes
+from anaphora.cli.app import app
 from anaphora.data.catalogue import CORPORA
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import TextStore
@@ -23,6 +25,64 @@ def test_every_recipe_says_what_it_is_where_it_comes_from_and_how_to_run_it(name
     assert recipes.describe(name).endswith(".")
     for word in ("# Paper:", "# Data:", "# Run:"):
         assert word in head[0]
+
+
+FOUNDING = [
+    *("kalchbrenner2013", "kalchbrenner2013-rctm2", "sutskever2014", "cho2014", "cho2014-grconv", "bahdanau2015"),
+    *("rnnencdec", "jean2015", "luong2015-rare", "luong2015", "luong-tutorial", "gulcehre2015", "graves2013-window"),
+    *("chorowski2015", "bilstm-attention"),
+]
+"""The recipes of founding translation papers."""
+
+
+def paragraphs(name: str) -> list[tuple[str, str]]:
+    """The comments at the head of a recipe, by the word each begins with; lines joined."""
+    (head,) = re.findall(r"\A(?:#.*\n)+", recipes.read(name))
+    parts = re.split(r"^# ([A-Z][a-z' ]+):", head, flags=re.MULTILINE)[1:]
+    joined = [re.sub(r"\n# +", " ", text).strip() for text in parts[1::2]]
+    return list(zip(parts[::2], joined, strict=True))
+
+
+def settings(text: str) -> list[str]:
+    """The options that a text sets, signs behind them left out."""
+    return [part.strip("'").rstrip(".,;:") for part in re.findall(r"--set ('[^']*'|[^ ]+)", text)]
+
+
+ALL_SETTINGS = [
+    (name, word, settings(text)) for name in recipes.names() for word, text in paragraphs(name) if settings(text)
+]
+ALONE = ("Paper", "Others")
+"""The words behind which every option is given by itself; behind the others, all at once."""
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
+COMMAND_LINES = [
+    (name, verb, sorted({*re.findall(r"(?<!\S)--[a-z-]+", rest)}))
+    for name in recipes.names()
+    for _, text in paragraphs(name)
+    for verb, rest in re.findall(r"anaphora ([a-z]+)((?:(?!anaphora |  ).)*)", text)
+]
+
+
+@pytest.mark.parametrize("name", FOUNDING)
+def test_the_recipe_of_a_paper_has_its_equations_its_size_and_what_differs(name: str) -> None:
+    found = dict(paragraphs(name))
+    assert found.keys() >= {"Paper", "Paper's size", "Differs", "Data", "Run", "Yours"}
+    assert " = " in found["Paper"]
+    assert settings(found["Paper's size"])
+
+
+@pytest.mark.parametrize(("name", "word", "given"), ALL_SETTINGS)
+def test_options_that_the_head_of_a_recipe_names_are_taken_by_it(name: str, word: str, given: list[str]) -> None:
+    for together in [[one] for one in given] if word in ALONE else [given]:
+        read_experiment(recipes.read(name), name, together)
+
+
+@pytest.mark.parametrize(("name", "verb", "given"), COMMAND_LINES)
+def test_commands_that_the_head_of_a_recipe_names_have_the_options_it_gives(
+    name: str, verb: str, given: list[str]
+) -> None:
+    # tests/test_documents.py reads whole commands where they stand apart; these stand in a sentence as well
+    assert verb in COMMANDS
+    assert {*given} <= {option for one in COMMANDS[verb].params for option in one.opts}
 
 
 COUNTED = [name for name in recipes.names() if name.endswith("ngram")]

@@ -1,3 +1,4 @@
+import errno
 import os
 from pathlib import Path
 
@@ -27,3 +28,12 @@ def test_a_lock_is_free_after_its_holder_left_by_an_error(tmp_path: Path) -> Non
         raise ZeroDivisionError
     with FolderLock(tmp_path).held(), pytest.raises(RunError), lock.held():
         pass
+
+
+def test_a_file_system_without_locks_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(RunError, match="cannot be locked against other trainers"):
+        FolderLock(tmp_path).held().__enter__()

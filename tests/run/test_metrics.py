@@ -42,3 +42,15 @@ def test_truncation_keeps_exactly_the_whole_lines_up_to_an_update(
     assert [line["update"] for line in log.lines()] == [update for update in updates if update <= last]
     log.append({"update": 10})
     assert log.lines()[-1] == {"update": 10}
+
+
+@pytest.mark.parametrize("broken", [b"\0\0", b"{", b"7", b"\xff"])
+def test_a_damaged_line_is_passed_over_and_named_and_those_behind_it_stay(tmp_path: Path, broken: bytes) -> None:
+    log = MetricsLog(tmp_path / "metrics.jsonl")
+    for update in range(1, 6):
+        log.append({"update": update})
+    lines = log.path.read_bytes().splitlines()
+    log.path.write_bytes(b"\n".join([lines[0], broken, *lines[2:]]) + b"\n")
+    assert log.damaged() == [2]
+    log.truncate(4)
+    assert [line["update"] for line in log.lines()] == [1, 3, 4] and log.damaged() == [2]

@@ -95,7 +95,9 @@ def test_a_sample_is_cut_at_its_greatest_length(automaton: Make, batch: MakeBatc
     [
         {"temperature": 0.0},
         {"temperature": math.nan},
+        {"temperature": math.inf},
         {"seed": -1},
+        {"seed": 2**64},
         {"max_length": 0},
         {"top_k": -1},
         {"top_p": 0.0},

@@ -6,19 +6,22 @@ from anaphora.text.coder import TextCoder
 from anaphora.text.extending import extended
 from anaphora.text.subwords import SubwordCoder
 from anaphora.text.units import AnyUnits, Bpe, Character, Unigram, Word
+from anaphora.text.words import WordCoder
 
 OLD = ["the old man walks and walks", "a man talks to the dog"]
-CONFIG: dict[str, AnyUnits] = {"bpe": Bpe(), "character": Character()}
+CONFIG: dict[str, AnyUnits] = {"bpe": Bpe(), "character": Character(), "word": Word(tokenise="none")}
 NEW = ["Гарри the wizard wands walks", "the wizard dog 中文"]
 
 
 def learnt(kind: str, lines: list[str]) -> TextCoder:
     if kind == "character":
         return CharacterCoder.learn(lines, lowercase=False, least=1)
+    if kind == "word":
+        return WordCoder.learn(lines, size=100, least=1, lowercase=False, tokenise="none", language="en")
     return SubwordCoder.learn(lines * 20, size=340, lowercase=False, byte_fallback=True)
 
 
-@pytest.mark.parametrize("kind", ["character", "bpe"])
+@pytest.mark.parametrize("kind", CONFIG)
 def test_old_units_keep_their_ids_and_every_new_unit_is_appended_once(kind: str) -> None:
     old, new = learnt(kind, OLD), learnt(kind, NEW)
     both = extended(CONFIG[kind], old, new)
@@ -28,7 +31,7 @@ def test_old_units_keep_their_ids_and_every_new_unit_is_appended_once(kind: str)
     assert len(set(pieces)) == len(pieces) > old.symbols.size
 
 
-@pytest.mark.parametrize("kind", ["character", "bpe"])
+@pytest.mark.parametrize("kind", CONFIG)
 def test_new_text_takes_new_units_and_comes_back_as_it_was(kind: str) -> None:
     old, both = learnt(kind, OLD), extended(CONFIG[kind], learnt(kind, OLD), learnt(kind, NEW))
     for line in NEW:
@@ -37,24 +40,25 @@ def test_new_text_takes_new_units_and_comes_back_as_it_was(kind: str) -> None:
         assert max(ids) >= old.symbols.size and len(ids) <= len(old.encode(line))
 
 
-@pytest.mark.parametrize("kind", ["character", "bpe"])
+@pytest.mark.parametrize("kind", CONFIG)
 def test_an_extended_vocabulary_survives_being_written_and_read(kind: str) -> None:
     both = extended(CONFIG[kind], learnt(kind, OLD), learnt(kind, NEW))
-    reread: TextCoder = (
-        CharacterCoder.deserialise(both.serialise(), lowercase=False)
-        if kind == "character"
-        else SubwordCoder(both.serialise(), lowercase=False)
-    )
+    written = both.serialise()
+    reread: TextCoder = {
+        "character": lambda: CharacterCoder.deserialise(written, lowercase=False),
+        "bpe": lambda: SubwordCoder(written, lowercase=False),
+        "word": lambda: WordCoder.deserialise(written, lowercase=False, tokenise="none"),
+    }[kind]()
     assert [reread.encode(line) for line in OLD + NEW] == [both.encode(line) for line in OLD + NEW]
 
 
-@pytest.mark.parametrize("kind", ["character", "bpe"])
+@pytest.mark.parametrize("kind", CONFIG)
 def test_a_text_without_new_units_changes_nothing(kind: str) -> None:
     old = learnt(kind, OLD)
     assert extended(CONFIG[kind], old, old) is old
 
 
-@pytest.mark.parametrize("config", [Unigram(), Word()], ids=lambda config: config.units)
+@pytest.mark.parametrize("config", [Unigram(), Word(rare="posall")], ids=lambda config: config.units)
 def test_units_that_cannot_be_appended_are_refused(config: AnyUnits) -> None:
-    with pytest.raises(ConfigError, match=f"needs units 'bpe' or 'character', but they are '{config.units}'"):
+    with pytest.raises(ConfigError, match=f"'word' without text.rare, but they are '{config.units}'"):
         extended(config, learnt("bpe", OLD), learnt("bpe", NEW))

@@ -92,6 +92,15 @@ def test_a_line_of_any_signs_is_split_in_linear_time(signs: str) -> None:
     assert time.process_time() - started < 5.0
 
 
+@pytest.mark.parametrize("body", ["word " * 3000, "x" * 9000, "a. b " * 3000])
+def test_what_is_longer_than_any_sentence_is_cut_at_spaces_and_comes_back(body: str) -> None:
+    passage = Splitter("en", "en").split(body)
+    assert passage.with_sentences(passage.sentences, passage.gaps) == body
+    assert max(map(len, passage.sentences)) <= 2000 and len(passage.sentences) <= len(body) // 1000
+    if " " in body:
+        assert {word for sentence in passage.sentences for word in sentence.split()} == set(body.split())
+
+
 def test_abbreviations_can_be_met() -> None:
     for language, words in BEFORE_NAMES.items():
         for word in words:

@@ -14,7 +14,7 @@ from anaphora.events import Event, Note, Skipped, Update
 from anaphora.protocols import Batch, Loss
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import Outcome, train
+from anaphora.training.loop import Outcome, Stop, never, train
 
 
 class Patient:
@@ -24,6 +24,7 @@ class Patient:
         self.toy, self.model, self.run = toy, toy.ToyModel(), Run.create(path, toy.EXPERIMENT, {})
         self.marked: set[int] = set()
         self.events: list[Event] = []
+        self.stop: Stop = never
 
     def epoch(self, number: int) -> Sequence[Batch]:
         batches: list[Batch] = list(self.toy.ToyBatches().epoch(number))
@@ -51,7 +52,7 @@ class Patient:
 
     def train(self, **training: Any) -> Outcome:
         config = TrainingConfig.parse(self.toy.TRAINING | {"save_every": 0} | training, "test")
-        return train(self.model, self, config, self.run, lambda model: {"loss": 1.0}, self.events.append)
+        return train(self.model, self, config, self.run, lambda model: {"loss": 1.0}, self.events.append, self.stop)
 
     def updates(self) -> list[tuple[int, float]]:
         return [(event.update, event.rate) for event in self.events if isinstance(event, Update)]
@@ -83,6 +84,15 @@ def test_an_update_that_is_not_finite_is_skipped_and_leaves_the_weights_alone(pa
 
 
 @pytest.mark.parametrize("validate_every", [4, 100])
+def test_a_training_that_is_told_to_stop_by_a_skipped_update_is_saved(patient: Patient) -> None:
+    patient.spoil({3})
+    asked: list[int] = []
+    patient.stop = lambda: asked.append(1) or len(asked) == 4  # type: ignore[func-returns-value]
+    outcome = patient.train(epochs=2, validate_every=100)
+    assert (outcome.reason, outcome.update, outcome.skipped) == ("stopped", 3, 1)
+    assert patient.run.checkpoints() == [3]
+
+
 def test_skips_in_a_row_lead_back_to_the_last_checkpoint_or_the_start_with_half_the_rate(
     patient: Patient, validate_every: int
 ) -> None:

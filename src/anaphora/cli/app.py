@@ -34,6 +34,8 @@ from anaphora.errors import AnaphoraError
 
 ENDED_BY = {130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
+_NO_MEMORY = "can't allocate memory"
+"""What torch says where Python has a MemoryError."""
 
 # typer keeps the parser that it is built on to itself; this is what that parser raises for a wrong command line
 _UsageError: Any = typer.BadParameter.__base__
@@ -85,6 +87,11 @@ def _options(
     pass
 
 
+def _close_output() -> None:
+    """Let nothing be written to standard output any more, not even by the interpreter's exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (by default this process's own) and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -102,9 +109,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"{error.format_message().rstrip('.')} (see {verb} --help)")
         return AnaphoraError.exit_code
     except (BrokenPipeError, SystemExit):  # typer turns the one into the other
-        # whoever read our output has gone; nothing may be written any more, not even by the interpreter's exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_output()  # whoever read it has gone
         return BROKEN_PIPE
+    except OSError as error:
+        _close_output()
+        what = error.filename or "Standard output"
+        complain(f"{what} cannot be used: {error.strerror or error}; make room, or give another place.")
+        return AnaphoraError.exit_code
+    except (MemoryError, RuntimeError) as error:
+        if not (isinstance(error, MemoryError) or _NO_MEMORY in str(error)):
+            raise
+        complain(
+            "The memory of this machine is not enough for that: give shorter lines, or for training a smaller "
+            "training.batch_tokens or data.longest."
+        )
+        return AnaphoraError.exit_code
     if code in ENDED_BY:
         complain(ENDED_BY[code])
     return code if isinstance(code, int) else 0

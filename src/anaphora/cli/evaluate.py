@@ -88,28 +88,25 @@ def run(
     together = ensemble or fusion is not None
     check_writable(output)
     use_threads(threads)
-    words = replacements_of(replace_unknown, dictionary)
 
     from anaphora.experiment.assess import Search
     from anaphora.experiment.details import groups_of
 
     if (details or output) and _predicts_text(runs[0]):
         raise ConfigError(f"--details and --output are for translations, but {runs[0]} is a language model.")
-    options: dict[str, Any] = {"search": Search(beam, length_penalty, words)}
-    options["pairs"] = (source, reference) if source is not None and reference is not None else None
+    search = Search(beam, length_penalty, replacements_of(replace_unknown, dictionary))
+    pairs = (source, reference) if source is not None and reference is not None else None
+    options: dict[str, Any] = {"search": search, "pairs": pairs}
     if together:
         options |= {"mean": known_mean(mean, len(runs)), "fusion": fusion}
     else:
         options |= {"keep": keep} | ({"text": text, "adaptation": adaptation} if len(runs) == 1 else {})
+    name = " + ".join(map(str, [*runs, *(fusion or ())[:1]])) if together else ""
     with listening() as report:
         found, compared = _assessed(runs, together, options | {"report": report})
-        name = " + ".join(map(str, [*runs, *(fusion or ())[:1]])) if together else ""
-        scored = [
-            _Scored(name or str(path), result, groups_of(path, result, report) if details else {})
-            for path, result in found
-        ]
-    if output is not None:
-        _write(output, scored)
+        groups = [groups_of(path, result, report) if details else {} for path, result in found]
+    scored = [_Scored(name or str(path), result, of) for (path, result), of in zip(found, groups, strict=True)]
+    _write(output, scored)
     (_print_json if as_json else _print)(scored, compared)
 
 
@@ -200,8 +197,10 @@ def _print(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") ->
             typer.echo(comparison)
 
 
-def _write(output: Path, scored: list[_Scored]) -> None:
-    """Every sentence of every part and run, a JSON object a line."""
+def _write(output: Path | None, scored: list[_Scored]) -> None:
+    """Every sentence of every part and run, a JSON object a line, where there is a file for it."""
+    if output is None:
+        return
     from anaphora.experiment.translation_scores import TranslationScores
     from anaphora.formats.lines import write_lines
 

@@ -1,13 +1,16 @@
 """What the verbs are given, opened: a translator, a language model, a recipe."""
 
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import tomli_w
+
 from anaphora.cli.options import known_mean
 from anaphora.errors import ConfigError, DataError, RunError
-from anaphora.events import Report
+from anaphora.events import Note, Report
 
 if TYPE_CHECKING:
     from anaphora.pipeline import Aligner, LanguageModel, Translator
@@ -81,14 +84,35 @@ def experiment_text(recipe: str, data: list[Path], source: str, target: str, rep
 
         return automatic(data, source, target, report), f"{AUTO}.toml"
     if not recipe.endswith(".toml"):
-        from anaphora import recipes
-
-        return recipes.read(recipe), f"{recipe}.toml"
+        return _recipe(recipe, bool(data), report), f"{recipe}.toml"
     try:
         return Path(recipe).read_text(encoding="utf-8"), recipe
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise ConfigError(f"The experiment {recipe} cannot be read: {reason}.") from None
+
+
+def _recipe(name: str, own_text: bool, report: Report) -> str:
+    """The TOML of a recipe; a translator's without the lower case and the scores of its corpus, for text of one's own.
+
+    These are the conditions that others published their figures under. People want their letters back.
+    """
+    from anaphora import recipes
+
+    text = recipes.read(name)
+    table = tomllib.loads(text)
+    lowercase = table.get("text", {}).get("lowercase", False)
+    if not own_text or table["task"] != "translate" or not lowercase:
+        return text
+    table["text"]["lowercase"] = False
+    table.get("evaluation", {}).pop("conditions", None)
+    report(
+        Note(
+            f"Your own text keeps its capitals and is scored with them, though {name} lower-cases its corpus; "
+            f"--set text.lowercase=true --set evaluation.conditions=moses-lowercase does so here too."
+        )
+    )
+    return tomli_w.dumps(table)
 
 
 def given_lines(file: str) -> list[str]:
@@ -111,7 +135,9 @@ def split_pairs(lines: list[str]) -> tuple[list[str], list[str]]:
 
 
 def check_writable(*files: Path | None) -> None:
-    """Refuse an output whose folder is missing before any work is done for it."""
-    for file in files:
-        if file is not None and not file.absolute().parent.is_dir():
+    """Refuse an output whose folder is missing, or that is one, before any work is done for it."""
+    for file in filter(None, files):
+        if not file.absolute().parent.is_dir():
             raise DataError(f"{file} cannot be written: there is no folder {file.absolute().parent}; make it first.")
+        if file.is_dir():
+            raise DataError(f"{file} cannot be written: it is a folder; name a file in it.")

@@ -11,6 +11,8 @@ from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
+_NAME = "LM0"
+
 EXAMPLES = (
     "anaphora rescore runs/ptb nbest.txt --output rescored.txt",
     "anaphora rescore runs/ptb nbest.txt --format kaldi",
@@ -23,24 +25,32 @@ def run(
     kind: Annotated[
         str, typer.Option("--format", metavar="moses|kaldi|srilm", help="moses and kaldi: base e; srilm: base 10.")
     ] = "moses",
-    name: Annotated[str, typer.Option(help="What the new feature of a moses list is called.")] = "LM0",
+    name: Annotated[
+        str | None, typer.Option(help=f"What the new feature of a moses list is called; {_NAME} unless given.")
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Write the list here instead of printing it.")] = None,
     threads: Threads = 0,
 ) -> None:
-    """Add what a language model says to every hypothesis of a list; everything else in it stays as it is."""
+    """Add what a language model says to every hypothesis of a list; all else in it stays, but CRLF becomes LF."""
     from anaphora.config import unknown
     from anaphora.formats.lines import write_lines
-    from anaphora.formats.nbest import FORMATS, parse_list
+    from anaphora.formats.nbest import FORMATS, check_name, check_new, parse_list
 
     if kind not in FORMATS:
         raise ConfigError(unknown("--format", kind, FORMATS))
+    written = FORMATS[kind]
+    if name is not None and not written.names_features:
+        raise ConfigError(f"--name calls the new feature of a moses list, but the scores of {kind} have no names.")
+    feature = _NAME if name is None else name
+    check_name(feature)
     check_writable(output)
     use_threads(threads)
-    written = FORMATS[kind]
-    entries = parse_list(given_lines(file), written, "standard input" if file == "-" else file)
+    shown = "standard input" if file == "-" else file
+    entries = parse_list(given_lines(file), written, shown)
+    check_new(feature, entries, shown)
     with listening() as report:
         scores = open_language_model(run_folder, report).score_lines([entry.text for entry in entries], report=report)
-    lines = [written.scored(entry, score.log10, name) for entry, score in zip(entries, scores, strict=True)]
+    lines = [written.scored(entry, score.log10, feature) for entry, score in zip(entries, scores, strict=True)]
     if output is None:
         for line in lines:
             typer.echo(line)

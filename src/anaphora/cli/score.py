@@ -50,6 +50,7 @@ def run(
     check_writable(output)
     use_threads(threads)
 
+    from anaphora.evaluation.perplexity import perplexity_of_log10
     from anaphora.experiment.adaptation import adapted_to_data, refuse_adaptation
     from anaphora.formats.lines import write_lines
     from anaphora.pipeline import Aligner, LanguageModel, load
@@ -74,7 +75,7 @@ def run(
     units, total = sum(one["units"] for one in found), sum(one["log10"] for one in found)
     if units:
         say(
-            f"{len(found):,} lines, log10 p {total:.4f} in all, perplexity {10 ** (-total / units):.3f} "
+            f"{len(found):,} lines, log10 p {total:.4f} in all, perplexity {perplexity_of_log10(total, units):.3f} "
             f"of {units:,} predictions, {sum(one['unknown'] for one in found):,} unknown"
             f"{'; ' + str(adaptation) if str(adaptation) else ''}."
         )

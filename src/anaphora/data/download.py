@@ -76,10 +76,10 @@ def download(wanted: Download, part: PartFile, report: Report) -> bool:
     try:
         while True:
             before = part.size
-            total = _attempt(wanted, part, report)
-            if part.size == total:
+            total, ended = _attempt(wanted, part, report)
+            if part.size == total if total else ended:  # an answer without its size can be judged by its sum alone
                 return pieces
-            here = f"{wanted.address} broke off after {part.size:,} of {total:,} bytes"
+            here = f"{wanted.address} broke off after {part.size:,}{f' of {total:,}' if total else ''} bytes"
             if part.size <= before:
                 raise DataError(
                     f"{here}: run the same again to go on, or get the files elsewhere and pass --from FOLDER."
@@ -92,8 +92,8 @@ def download(wanted: Download, part: PartFile, report: Report) -> bool:
         raise
 
 
-def _attempt(wanted: Download, part: PartFile, report: Report) -> int:
-    """Take what one answer gives; the size that the whole should have."""
+def _attempt(wanted: Download, part: PartFile, report: Report) -> tuple[int, bool]:
+    """Take what one answer gives; the size that the whole should have, 0 if unknown, and whether the answer ended."""
     version = part.version(wanted.address)
     if not version:
         part.remove()
@@ -108,8 +108,8 @@ def _attempt(wanted: Download, part: PartFile, report: Report) -> int:
                 part.remove()
                 part.begin(wanted.address, _version(answer))
             with part.path.open("ab") as out:
-                _take(wanted, answer, out, total, report)
-            return total or part.size  # an answer without its size can be judged by its sum alone
+                ended = _take(wanted, answer, out, total, report)
+            return total, ended
     except urllib.error.HTTPError as error:
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and part.size:
             part.remove()
@@ -120,15 +120,16 @@ def _attempt(wanted: Download, part: PartFile, report: Report) -> int:
         raise DataError(f"{wanted.address} cannot be fetched ({reason}): {_ADVICE}.") from None
 
 
-def _take(wanted: Download, answer: Any, out: BinaryIO, total: int, report: Report) -> None:
+def _take(wanted: Download, answer: Any, out: BinaryIO, total: int, report: Report) -> bool:
+    """Whether the answer was taken to its end, and did not break off."""
     done = out.tell()
     while True:
         try:
             chunk = answer.read(_CHUNK)
         except (OSError, http.client.HTTPException):
-            return  # broken off: what came is kept
+            return False  # what came is kept
         if not chunk:
-            return
+            return True
         done += len(chunk)
         if done > wanted.most:
             out.truncate(0)

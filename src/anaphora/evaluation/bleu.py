@@ -1,8 +1,9 @@
 """BLEU and chrF by sacreBLEU, under conditions that are named in the result.
 
 ``raw``: the text as people read it; sacreBLEU tokenises both sides (13a, or its own way for Chinese, Japanese and
-Korean), case counts. ``moses-lowercase``: both sides lower-cased, punctuation normalised and tokenised as Moses does
-it, then no further tokenisation: the conditions of the published Multi30k figures.
+Korean; characters for Burmese, Khmer, Lao, Thai and Tibetan), case counts. ``moses-lowercase``: both sides lower-cased,
+punctuation normalised and tokenised as Moses does it, then no further tokenisation: the conditions of the published
+Multi30k figures.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,11 @@ Condition = Literal["raw", "moses-lowercase"]
 Metric = Literal["BLEU", "chrF2"]
 METRICS: tuple[Metric, ...] = ("BLEU", "chrF2")
 
-_TOKENISERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
-"""sacreBLEU's tokenisers for languages that 13a does not cut into words; the latter two need a package each."""
+_TOKENISERS = {
+    **{"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mecab"},
+    **dict.fromkeys(("bo", "km", "lo", "my", "th"), "char"),
+}
+"""sacreBLEU's tokenisers for languages that 13a does not cut into words; those of mecab need a package each."""
 
 
 @dataclass(frozen=True)

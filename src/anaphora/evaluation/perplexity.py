@@ -22,6 +22,11 @@ def perplexity(nats: float, tokens: int) -> float:
         return math.inf
 
 
+def perplexity_of_log10(total: float, predictions: int) -> float:
+    """The same of a sum of log10 p, which is what n-gram toolkits print."""
+    return perplexity(-total * math.log(10), predictions)
+
+
 class TextSize(NamedTuple):
     """How long a text is, its line ends included."""
 

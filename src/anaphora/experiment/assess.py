@@ -9,7 +9,7 @@ import anaphora
 from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.evaluation.adaptation import Adaptation, Static
-from anaphora.evaluation.bleu import METRICS, Condition
+from anaphora.evaluation.bleu import METRICS, Condition, metric_of
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
@@ -165,13 +165,15 @@ def score_translations(
     search: Search = _USUAL,
     report: Report = silent,
 ) -> TranslationScores:
-    """BLEU and chrF of a translator on pairs, raw and as the experiment says."""
+    """BLEU and chrF of a translator on pairs, raw and as the experiment says; MissingExtraError for no tokeniser."""
+    conditions: tuple[Condition, ...] = tuple(dict.fromkeys(("raw", experiment.evaluation.conditions)))
+    for condition in conditions:
+        metric_of("BLEU", experiment.data.target, condition)  # a missing tokeniser is told before the work
     sources, references = [], []
     for source, reference in pairs:
         sources.append(source)
         references.append(reference)
     own = translator.evaluation
-    conditions: tuple[Condition, ...] = tuple(dict.fromkeys(("raw", experiment.evaluation.conditions)))
     return TranslationScores.of(
         sources,
         references,
@@ -196,8 +198,7 @@ def _assess(
     which = run.load("best", report).which
     translator = cast(Translator, load(path, which))
     results: Results = {
-        part: score_translations(translator, text, experiment, search, report)
-        for part, text in texts.items()
+        part: score_translations(translator, text, experiment, search, report) for part, text in texts.items()
     }
     if keep:
         _keep(run, which, results, report)

@@ -41,6 +41,9 @@ from anaphora.training.device import device_for
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
 
+_PLACES = "data.files"
+"""Where the data lies, which may be elsewhere now: what it is, its fingerprints say."""
+
 
 def train(
     experiment: Experiment, path: Path, report: Report = silent, *, resume: bool = False, stop: Stop = never
@@ -187,7 +190,7 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
     differences = [
         f"{key} was {before.get(key, 'absent')} and is {after.get(key, 'absent')}"
         for key in sorted(changed)
-        if key not in BOUNDS
+        if key not in (*BOUNDS, _PLACES)
     ]
     latest = run.load("latest", report) if run.checkpoints() else None
     if latest:
@@ -197,8 +200,13 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
             f"{run.path} cannot go on, since it was begun otherwise: {'; '.join(differences)}. "
             f"Resume it as it was, or train into a folder of its own."
         )
-    for key in sorted(changed):
+    if _PLACES in changed:
+        report(Note(f"The data is the same, and is read from {', '.join(after[_PLACES])} this time."))
+    for key in sorted(changed - {_PLACES}):
         report(Note(f"{key} is {after[key]} from here on; it was {before[key]} before."))
+    if damaged := run.metrics.damaged():
+        lines = ", ".join(map(str, damaged))
+        report(Note(f"{run.metrics.path} is damaged in line {lines}, which is passed over.", warning=True))
     if changed:
         set_bounds(run, now.tables(), latest)
 

@@ -33,6 +33,11 @@ class EncoderStart:
                 f"start.encoder gives layers of recurrence, but encoder.kind is '{encoder.kind}': leave it out, or set "
                 f"encoder.kind = 'recurrent'."
             )
+        if encoder.reversed:
+            raise ConfigError(
+                "start.encoder gives what reads from left to right, but encoder.reversed = true reads from right to "
+                "left: set it to false, or leave start.encoder out."
+            )
         if encoder.bidirectional and encoder.layers > 1:
             raise ConfigError(
                 f"start.encoder fits the bottom layer of an encoder of two directions, since those above read both "

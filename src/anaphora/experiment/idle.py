@@ -11,8 +11,11 @@ from anaphora.nn.attention import AttentionConfig
 from anaphora.nn.stack import RecurrentConfig
 
 
-def refuse_idle(config: TranslatorConfig, where: str) -> None:
-    """Raise ConfigError for the first option of an experiment from ``where`` that nothing would come of."""
+def refuse_idle(config: TranslatorConfig, longest: int, where: str) -> None:
+    """Raise ConfigError for the first option of an experiment from ``where`` that nothing would come of.
+
+    Sentences have at most ``longest`` units, or any number where it is 0.
+    """
     decoder, attention = config.decoder, config.attention
     for table, layers in ("encoder", config.encoder), ("decoder", decoder):
         if isinstance(layers, RecurrentConfig) and layers.residual and layers.layers == 1:
@@ -25,7 +28,21 @@ def refuse_idle(config: TranslatorConfig, where: str) -> None:
             f'{where}: decoder.start_activation acts on a projected start, but decoder.start is "zero": leave it out, '
             f'or set decoder.start = "project".'
         )
-    if not isinstance(attention, AttentionConfig) or not attention.size:
+    if not isinstance(attention, AttentionConfig):
+        return
+    if decoder.start in ("mean", "zero") and getattr(config.encoder, "summary_from", "both") != "both":
+        raise ConfigError(
+            f"{where}: encoder.summary_from says which last state the decoder starts from, but decoder.start is "
+            f'"{decoder.start}" and there is attention: set encoder.summary_from = "both", or '
+            f'decoder.start = "project".'
+        )
+    window = getattr(getattr(attention, "span", None), "window", 0)
+    if longest and window > longest:
+        raise ConfigError(
+            f"{where}: attention.span.window = {window} is larger than any sentence (data.longest = {longest}): make "
+            f"it smaller, or set attention.span = 'global'."
+        )
+    if not attention.size:
         return
     if not isinstance(attention.score, Additive) and not isinstance(attention.span, LocalPredictive):
         raise ConfigError(

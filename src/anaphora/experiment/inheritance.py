@@ -14,8 +14,12 @@ from anaphora.run.loading import load_coders
 from anaphora.run.weights import tensors_of
 from anaphora.text.coder import TextCoder
 from anaphora.text.extending import extended
+from anaphora.text.units import Word
 
 Coders = Mapping[str, TextCoder]
+
+_FREE = ("sentences", "dropout", "alpha")
+"""Options of [text] that leave the vocabulary as it is."""
 
 
 class Parent:
@@ -34,6 +38,11 @@ class Parent:
         """What the parent was begun as."""
         self._old = load_coders(self._run)
         if self._mode == "only":
+            if isinstance(begun.text, Word) and begun.text.rare != "none":
+                raise ConfigError(
+                    f"The vocabulary of {self._path} annotates rare words (text.rare = '{begun.text.rare}'), which no "
+                    f"other text can have: take that of a translator without text.rare."
+                )
             self._old = _of_task(self._old, experiment.task, self._path)
             return
         if begun.task != experiment.task:
@@ -41,10 +50,14 @@ class Parent:
                 f"A run starts from one of the same task, but {self._path} is '{begun.task}' and this is "
                 f"'{experiment.task}': name another run, or leave out the recipe."
             )
-        if begun.text != experiment.text:
+        old, new = ({**text.model_dump(), **dict.fromkeys(_FREE)} for text in (begun.text, experiment.text))
+        unlike = [
+            f"text.{key} was {old.get(key)} and is {new.get(key)}" for key in old | new if old.get(key) != new.get(key)
+        ]
+        if unlike:
             raise ConfigError(
-                f"A run that starts from {self._path} takes over its vocabulary, but [text] was {begun.text!r} there "
-                f"and is {experiment.text!r}: leave out the recipe, or give it the same [text]."
+                f"A run that starts from {self._path} takes over its vocabulary, but was to cut text otherwise: "
+                f"{'; '.join(unlike)}. Leave out the recipe, or give it the same [text]."
             )
 
     @property

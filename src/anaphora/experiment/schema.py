@@ -22,6 +22,7 @@ from anaphora.models.mixture import MixtureModelConfig
 from anaphora.models.ngram import NgramModelConfig
 from anaphora.models.translator import TranslatorConfig
 from anaphora.models.window_model import WindowModelConfig
+from anaphora.text.sentences import is_unspaced
 from anaphora.text.units import Bpe, Character, TextConfig, Unigram, Word
 from anaphora.training.config import TrainingConfig
 
@@ -134,6 +135,15 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
     @model_validator(mode="after")
     def _known_metric(self) -> Self:
         return _decided_by(self, {"loss": "lower", "perplexity": "lower", "bleu": "higher"})
+
+    @model_validator(mode="after")
+    def _words_between_spaces(self) -> Self:
+        if self.evaluation.conditions == "moses-lowercase" and is_unspaced(self.data.target):
+            raise ValueError(
+                f"evaluation.conditions = 'moses-lowercase' counts what stands between spaces, which "
+                f"'{self.data.target}' is written without: set it to 'raw'."
+            )
+        return self
 
     @model_validator(mode="after")
     def _fused_once_it_has_learnt(self) -> Self:
@@ -339,7 +349,7 @@ def read_experiment(
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
     experiment = parse(override(table, [*languages, *settings]), where)
     if isinstance(experiment, TranslationExperiment):
-        refuse_idle(experiment, where)
+        refuse_idle(experiment, experiment.data.longest, where)
     return experiment
 
 

@@ -11,7 +11,7 @@ from anaphora.data.pairs import PairBatches, search_batches
 from anaphora.data.ragged import Integers, Ragged, unit_counts
 from anaphora.data.sources import translation_parts
 from anaphora.data.store import PairStore, pair_store
-from anaphora.evaluation.bleu import bleu
+from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.experiment.guidance import GivenLinks, learnt_links
@@ -33,8 +33,13 @@ class TranslationWork(Work):
     """A translator's experiment, its data found: see ``work.Work``."""
 
     def __init__(self, experiment: PairExperiment, report: Report) -> None:
-        """Find and check the data; errors as for ``data.sources.translation_parts``."""
+        """Find and check the data; errors as for ``data.sources.translation_parts``.
+
+        Raises MissingExtraError where BLEU decides and its tokeniser is missing.
+        """
         self._experiment = experiment
+        if isinstance(experiment, TranslationExperiment) and experiment.training.metric == "bleu":
+            metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
         self._parts = pair_parts(experiment, report)
         guide = experiment.guide if isinstance(experiment, TranslationExperiment) else NoGuide()
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
@@ -114,7 +119,7 @@ class TranslationWork(Work):
         self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """The loss of the validation part, and BLEU where it decides."""
-        valid = self._encoded(self._parts.valid, coders, run.path / "encoded" / "valid", 0, report)
+        valid = self._encoded(self._parts.valid, coders, run.path / "encoded" / "valid", self.longest, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,
@@ -128,19 +133,20 @@ class TranslationWork(Work):
             loss = mean_loss(model, batches)
             figures = {"loss": loss, "perplexity": perplexity(loss, 1)}
             if self._experiment.training.metric == "bleu":
-                figures["bleu"] = self._bleu(model, coders)
+                figures["bleu"] = self._bleu(model, coders, valid.numbers)
             return figures
 
         return validate
 
-    def _bleu(self, model: torch.nn.Module, coders: Mapping[str, TextCoder]) -> float:
+    def _bleu(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], numbers: Integers) -> float:
+        """BLEU of greedy search, or as [evaluation] says, over the validation pairs of these numbers."""
         assert isinstance(self._experiment, TranslationExperiment)
-        evaluation, valid = self._experiment.evaluation, self._parts.valid
+        evaluation, pairs = self._experiment.evaluation, list(self._parts.valid)
+        sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
         translator = Translator(cast(Network, model), coders["source"], coders["target"], evaluation)
-        outputs = translator.translate(list(valid.sources()), beam=evaluation.validation_beam)
-        texts = [output.text for output in outputs]
+        texts = [output.text for output in translator.translate(sources, beam=evaluation.validation_beam)]
         language = self._experiment.data.target
-        return bleu(texts, list(valid.targets()), language=language, condition=evaluation.conditions).value
+        return bleu(texts, references, language=language, condition=evaluation.conditions).value
 
 
 def pair_parts(experiment: PairExperiment, report: Report) -> Parts[PairCorpus]:

@@ -1,8 +1,10 @@
 """Count models as ARPA files; ``pipeline/arpa.py`` reads them."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
+from anaphora.errors import DataError
 from anaphora.formats.arpa import NEVER, ArpaGram, write_arpa
 from anaphora.models.ngram import NgramModel
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, TextCoder
@@ -13,7 +15,9 @@ _BEGIN, _END, _UNKNOWN = MARKS[BOS], MARKS[EOS], MARKS[UNK]
 
 
 def save_arpa(model: NgramModel, coder: TextCoder, path: Path) -> None:
-    """Write a count model as an ARPA file; its units are the words. DataError when it cannot be written.
+    """Write a count model as an ARPA file; its units are the words.
+
+    Raises DataError when it cannot be written, or when a unit cannot be a word of such a file.
 
     Running text has one mark between lines, a file two: ``</s>`` as it is predicted, ``<s>`` as a context.
     """
@@ -22,6 +26,7 @@ def save_arpa(model: NgramModel, coder: TextCoder, path: Path) -> None:
         names = [name.removeprefix("\u2581") for name in names]
     names[PAD] = names[BOS] = ""
     names[EOS], names[UNK] = _END, _UNKNOWN
+    _check(name for unit, name in enumerate(names) if unit not in (PAD, BOS))
     sections: list[list[ArpaGram]] = []
     for order, (units, log_probs, log_gammas) in enumerate(model.ngrams(), 1):
         section = []
@@ -38,3 +43,20 @@ def save_arpa(model: NgramModel, coder: TextCoder, path: Path) -> None:
             section.append(ArpaGram(log10, (first, *(names[unit] for unit in row[1:])), backoff))
         sections.append(section)
     write_arpa(path, sections)
+
+
+def _check(names: Iterable[str]) -> None:
+    """DataError for the first unit that is no word between white space, or that reads as another."""
+    seen = {_BEGIN}
+    for name in names:
+        if name.encode().split() != [name.encode()]:
+            raise DataError(
+                f"A word of an ARPA file should hold no white space, but the unit {name!r} does: count other units, or "
+                f"a text without it."
+            )
+        if name in seen:
+            raise DataError(
+                f"Every word of an ARPA file should be another, but two units are written {name!r}: count other units, "
+                f"or a text without one of them."
+            )
+        seen.add(name)

@@ -33,6 +33,8 @@ NEVER = -99.0
 
 
 _SPACES = re.compile("[ \t]+")  # a word may hold any other
+_COUNT = re.compile("[0-9]{1,15}")
+_LEAST = -1e37  # what is less is -inf as a float32
 
 
 class ArpaGram(NamedTuple):
@@ -48,7 +50,7 @@ class ArpaGram(NamedTuple):
 def read_arpa(path: Path) -> list[list[ArpaGram]]:
     """The n-grams of every order, from 1 up, in the order of the file, which may be gzipped.
 
-    Raises DataError, with the line, for a file that is not one or not whole.
+    Raises DataError, with the line, for a file that is not one or not whole, or that lists an n-gram twice.
     """
     lines = enumerate(read_lines(path), 1)
     counts = _header(lines, path)
@@ -64,7 +66,7 @@ def read_arpa(path: Path) -> list[list[ArpaGram]]:
 def write_arpa(path: Path, orders: Sequence[Sequence[ArpaGram]]) -> None:
     """Write a model whole or not at all, gzipped where the name ends in ``.gz``; DataError when that fails."""
     with replacing(path) as stream:
-        if path.suffix == ".gz":
+        if path.suffix.lower() == ".gz":
             with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
                 _write(cast(BinaryIO, packed), orders)
         else:
@@ -103,7 +105,7 @@ def _header(lines: Iterator[tuple[int, str]], path: Path) -> list[int]:
                 return counts
             continue
         name, _, count = line.partition("=")
-        if name.split() != ["ngram", str(len(counts) + 1)] or not count.strip().isdigit():
+        if name.split() != ["ngram", str(len(counts) + 1)] or not _COUNT.fullmatch(count.strip()):
             raise _fault(path, number, f"ngram {len(counts) + 1}=COUNT", line)
         counts.append(int(count))
     raise DataError(f"{path} breaks off in its header: it is not whole; make or fetch it again.")
@@ -115,15 +117,21 @@ def _section(lines: Iterator[tuple[int, str]], order: int, count: int, path: Pat
             break
         if line.strip():
             raise _fault(path, number, f"\\{order}-grams:", line)
-    found = 0
+    seen = set[tuple[str, ...]]()
     for number, line in lines:
         if not line.strip():
             break
-        found += 1
-        yield _gram(line, order, f"{path}:{number}")
-    if found != count:
+        gram = _gram(line, order, f"{path}:{number}")
+        if gram.words in seen:
+            raise DataError(
+                f"{path}:{number} should list an n-gram that stands in no line before, but lists "
+                f"'{' '.join(gram.words)[:60]}' again: the file is damaged; make or fetch it again."
+            )
+        seen.add(gram.words)
+        yield gram
+    if len(seen) != count:
         raise DataError(
-            f"{path} should have {count:,} n-grams of order {order}, as its header says, but has {found:,}: it is "
+            f"{path} should have {count:,} n-grams of order {order}, as its header says, but has {len(seen):,}: it is "
             f"damaged; make or fetch it again."
         )
 
@@ -135,10 +143,11 @@ def _gram(line: str, order: int, where: str) -> ArpaGram:
         backoff = float(fields[order + 1]) if len(fields) == order + 2 else 0.0
     except (ValueError, IndexError):
         log10 = backoff = 1.0
-    if log10 > 0 or len(fields) - order not in (1, 2) or not -200 < backoff < 200:
+    # nan is in no range
+    if not _LEAST < log10 <= 0 or len(fields) - order not in (1, 2) or not -200 < backoff < 200:
         raise DataError(
-            f"{where} should read LOG10 {'WORD ' * order}[BACKOFF], but is '{line[:60]}': the file is damaged; make or "
-            f"fetch it again."
+            f"{where} should read LOG10 {'WORD ' * order}[BACKOFF], finite numbers, the first at most 0 and the last "
+            f"between -200 and 200, but is '{line[:60]}': the file is damaged; make or fetch it again."
         )
     return ArpaGram(log10, tuple(fields[1 : order + 1]), backoff)
 

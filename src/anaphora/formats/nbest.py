@@ -4,17 +4,24 @@
     kaldi    utterance-7-2 the man walks                                 becomes  utterance-7-2 COST, COST = -ln p
     srilm    -120.5 -36.2 3 the man walks                                the second number is replaced; log10 p
 
-Whatever else stands in a line stays as it is, byte for byte.
+Whatever else stands in a line stays as it is, byte for byte. Lines come without their ends: ``formats.lines`` takes LF
+and CRLF off and writes LF.
 """
 
 import math
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from anaphora.errors import DataError
+from anaphora.errors import ConfigError, DataError
 
-_FIELD = " ||| "
+_BLANKS = " \t"
+_BORDER = re.compile(r"(?<![^ \t])\|\|\|(?![^ \t])")
+_NUMBER = r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf|infinity|nan))"
+_FEATURE = re.compile(rf"(\S+)[=:](?:{_NUMBER})?|{_NUMBER}")
+_KALDI = re.compile(r"([^ \t]+-[0-9]+)(?:([ \t]+)(.*))?", re.DOTALL)
+_SRILM = re.compile(r"([ \t]*([^ \t]+)[ \t]+)([^ \t]+)([ \t]+([^ \t]+)(?:[ \t]+(.*))?)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,8 @@ class Entry:
     """The hypothesis."""
     line: str
     """The line as it was read."""
+    features: frozenset[str] = frozenset()
+    """The names of its scores, where they have some."""
 
 
 class NbestFormat(ABC):
@@ -33,6 +42,8 @@ class NbestFormat(ABC):
     name: str
     base: str
     """The base of its logarithms, for people."""
+    names_features = False
+    """Whether its scores have names."""
 
     @abstractmethod
     def parse(self, line: str, where: str) -> Entry:
@@ -48,27 +59,31 @@ class Moses(NbestFormat):
 
     name = "moses"
     base = "e"
+    names_features = True
 
     def parse(self, line: str, where: str) -> Entry:
-        """At least three fields; the hypothesis may be empty."""
-        fields = self._fields(line)
+        """At least three fields; the hypothesis and the features may be empty."""
+        fields = _BORDER.split(line)
         if len(fields) < 3:
             raise DataError(
                 f"{where} should read NUMBER ||| HYPOTHESIS ||| FEATURES ||| TOTAL, but has {len(fields)} field(s): "
                 f"is the list in another format?"
             )
-        return Entry(fields[1].strip(), line)
+        features = [_FEATURE.fullmatch(one) for one in fields[2].split()]
+        if None in features:
+            raise DataError(
+                f"{where} should have features behind the hypothesis, numbers and names that end in =, but has "
+                f"'{fields[2].strip()[:40]}': does the hypothesis hold |||, or is the list in another format?"
+            )
+        return Entry(fields[1].strip(_BLANKS), line, frozenset(one[1] for one in features if one and one[1]))
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """``FEATURE= value`` behind the last feature."""
-        fields = self._fields(entry.line)
-        fields[2] = f"{fields[2]} {feature}= {log10 * math.log(10):.6f}".lstrip()
-        return _FIELD.join(fields)
-
-    @staticmethod
-    def _fields(line: str) -> list[str]:
-        # an empty field at either side of ||| leaves one space only
-        return line.replace("||| |||", "|||  |||").split(_FIELD)
+        fields = _BORDER.split(entry.line)
+        features = fields[2].rstrip(_BLANKS)
+        behind = fields[2][len(features) :] if features else " " * (len(fields) > 3)
+        fields[2] = f"{features} {feature}= {log10 * math.log(10):.6f}{behind}"
+        return "|||".join(fields)
 
 
 class Kaldi(NbestFormat):
@@ -79,18 +94,17 @@ class Kaldi(NbestFormat):
 
     def parse(self, line: str, where: str) -> Entry:
         """A name with a rank behind its last dash."""
-        name, _, text = line.partition(" ")
-        group, dash, rank = name.rpartition("-")
-        if not (dash and group and rank.isdigit()):
+        found = _KALDI.fullmatch(line)
+        if found is None:
             raise DataError(
                 f"{where} should begin with the name of an utterance, a dash and the rank of the hypothesis, but "
-                f"begins with '{name[:40]}': is the list in another format?"
+                f"begins with '{''.join(line.split()[:1])[:40]}': is the list in another format?"
             )
-        return Entry(text.strip(), line)
+        return Entry((found[3] or "").strip(_BLANKS), line)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """The name and -ln p."""
-        return f"{entry.line.partition(' ')[0]} {-log10 * math.log(10):.6f}"
+        return _KALDI.sub(lambda found: f"{found[1]}{found[2] or ' '}{-log10 * math.log(10):.6f}", entry.line, count=1)
 
 
 class Srilm(NbestFormat):
@@ -101,20 +115,21 @@ class Srilm(NbestFormat):
 
     def parse(self, line: str, where: str) -> Entry:
         """Two numbers and a count."""
-        fields = line.split(" ", 3)
+        found = _SRILM.fullmatch(line)
         try:
-            float(fields[0]), float(fields[1]), int(fields[2])
-        except (ValueError, IndexError):
+            if found is None:
+                raise ValueError
+            float(found[2]), float(found[3]), int(found[5])
+        except ValueError:
             raise DataError(
                 f"{where} should begin with the acoustic score, the language score and the number of words, but "
                 f"begins with '{line[:40]}': is the list in another format?"
             ) from None
-        return Entry(fields[3].strip() if len(fields) > 3 else "", line)
+        return Entry((found[6] or "").strip(_BLANKS), line)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """log10 p in the place of the old language score."""
-        first, _, rest = entry.line.split(" ", 2)
-        return f"{first} {log10:.6f} {rest}"
+        return _SRILM.sub(lambda found: f"{found[1]}{log10:.6f}{found[4]}", entry.line, count=1)
 
 
 FORMATS: dict[str, NbestFormat] = {one.name: one for one in (Moses(), Kaldi(), Srilm())}
@@ -124,3 +139,19 @@ FORMATS: dict[str, NbestFormat] = {one.name: one for one in (Moses(), Kaldi(), S
 def parse_list(lines: list[str], kind: NbestFormat, path: Path | str) -> list[Entry]:
     """A whole list; DataError for the first line that is none of it."""
     return [kind.parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
+
+
+def check_name(feature: str) -> None:
+    """ConfigError for a name of a feature that a list cannot have."""
+    if not feature or not feature.isprintable() or set(feature) & set(" =|"):
+        raise ConfigError(f"--name should be a word without white space, = and |, but is {feature!r}: give another.")
+
+
+def check_new(feature: str, entries: list[Entry], path: Path | str) -> None:
+    """ConfigError for the first line of a list that has the feature already."""
+    for number, entry in enumerate(entries, 1):
+        if feature in entry.features:
+            raise ConfigError(
+                f"{path}:{number} should have no feature {feature} yet, but has one: give the new one another name "
+                f"with --name."
+            )

@@ -110,7 +110,10 @@ class BackoffTable:
         log_probs_R = self._orders[0].log_probs_N[grams_RN[:, 0]].double()
         for order in range(2, len(self._orders) + 1):
             gram_R, context_R = grams_RN[:, order - 1], context_RC[:, order - 2]
-            gamma_R = self._orders[order - 2].log_gammas_N[context_R.clamp(min=0)].double()
+            gammas_N = self._orders[order - 2].log_gammas_N
+            if not len(gammas_N):
+                break  # the text has no n-grams so long, nor longer ones
+            gamma_R = gammas_N[context_R.clamp(min=0)].double()
             log_probs_R = torch.where(context_R >= 0, log_probs_R + gamma_R, log_probs_R)
             found = self._orders[order - 1].log_probs_N
             if len(found):

@@ -1,6 +1,7 @@
 """ARPA files as count models; ``export/arpa.py`` writes them."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,24 +11,57 @@ from anaphora.errors import DataError
 from anaphora.formats.arpa import NEVER, ArpaGram, read_arpa
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.text.coder import BOS, EOS, MARKS, UNK, TextCoder
+from anaphora.text.normalise import normalise
 from anaphora.text.words import WordCoder
 
 _LN_10 = math.log(10)
-_BEGIN, _END, _UNKNOWN = MARKS[BOS], MARKS[EOS], MARKS[UNK]
+_END, _UNKNOWN = MARKS[EOS], MARKS[UNK]
+_CAPITAL_UNKNOWN = "<UNK>"
+"""What some toolkits call the unknown word."""
+
+
+class ArpaCoder(WordCoder):
+    """The words of an ARPA file, between ASCII white space as KenLM has it: any other white space is part of a word.
+
+    A word is found as it is spelt, or else by its Unicode normal form C, whichever of its forms the file has.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        """``words`` in the order of their ids, marks left out."""
+        super().__init__(words, lowercase=False, tokenise="none", language="en")
+        composed = ((normalise(word), word) for word in reversed(words))
+        self._decomposed = {form: word for form, word in composed if form not in self._ids}
+
+    def words(self, text: str) -> list[str]:
+        """The words of one line, the known ones as the file spells them."""
+        normalise(text)  # refuses what cannot be encoded
+        return [self._spelt(word.decode()) for word in text.encode().split()]
+
+    def _spelt(self, word: str) -> str:
+        if word in self._ids:
+            return word
+        form = normalise(word)
+        return self._decomposed.get(form, form)
 
 
 def is_arpa(path: Path) -> bool:
-    """Whether a path is called as ARPA files are."""
-    return path.name.endswith((".arpa", ".arpa.gz"))
+    """Whether a path is called as ARPA files are, in capitals or not."""
+    return path.name.lower().endswith((".arpa", ".arpa.gz"))
 
 
 def load_arpa(path: Path) -> tuple[NgramModel, TextCoder]:
     """The model in an ARPA file and the coder of its words; DataError for a file that is none or damaged."""
     orders = read_arpa(path)
-    known = dict.fromkeys(gram.words[0] for gram in orders[0])
-    words = [word for word in known if word not in MARKS]
-    coder = WordCoder(words, lowercase=False, tokenise="none", language="en")
-    ids = {word: place for place, word in enumerate((*MARKS, *words))}
+    known = [gram.words[0] for gram in orders[0]]
+    if _END not in known:
+        raise DataError(
+            f"{path} should have {_END}, the end of a line, among its {len(known):,} n-grams of order 1, but has not: "
+            f"it is no model of lines; make it again with the marks of a line."
+        )
+    unknown = {} if _UNKNOWN in known else {_CAPITAL_UNKNOWN: UNK}
+    words = [word for word in known if word not in MARKS and word not in unknown]
+    coder = ArpaCoder(words)
+    ids = {word: place for place, word in enumerate((*MARKS, *words))} | unknown
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=len(orders))), coder.symbols)
     for order, grams in enumerate(orders, 1):
         units, log_probs, log_gammas = _numbers(grams, order, ids, path)
@@ -54,11 +88,13 @@ def _numbers(
     log_gammas = np.array([gram.backoff for gram in grams]) * _LN_10
     if order == 1:
         # the marks meet in </s>: what predicts it is from </s>, what backs off behind it from <s>
-        size = len(ids)
+        size = max(ids.values()) + 1
         p, gamma = np.full(size, NEVER * _LN_10), np.zeros(size)
         p[units[:, 0]], gamma[units[:, 0]] = log_probs, log_gammas
         gamma[EOS], p[BOS], gamma[BOS] = gamma[BOS], NEVER * _LN_10, 0.0
         units, log_probs, log_gammas = np.arange(size)[:, None], p, gamma
     else:
-        units = np.where(units == BOS, EOS, units)
+        # no line has anything in front of <s> or behind </s>
+        read = (units[:, 1:] != BOS).all(axis=1) & (units[:, :-1] != EOS).all(axis=1)
+        units, log_probs, log_gammas = np.where(units == BOS, EOS, units)[read], log_probs[read], log_gammas[read]
     return torch.from_numpy(units), torch.from_numpy(log_probs), torch.from_numpy(log_gammas)

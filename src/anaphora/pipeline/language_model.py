@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, fitted_adaptation, network_of
-from anaphora.evaluation.perplexity import Prediction
+from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.pipeline.generation import Aloud, Generation
@@ -42,7 +42,7 @@ class LineScore:
     @property
     def perplexity(self) -> float:
         """10 to the mean -log10 p of a unit."""
-        return float(10 ** (-self.log10 / self.units))
+        return perplexity_of_log10(self.log10, self.units)
 
 
 class LanguageModel(WordScores):

@@ -58,17 +58,20 @@ class UnknownWords:
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
         """See ``Filler``; ConfigError for a translator without attention."""
-        places = [step for step, unit in enumerate(hypothesis.ids) if unit == UNK]
-        if not places:
-            return self._target.decode(hypothesis.ids), hypothesis
         if hypothesis.weights is None:
             raise ConfigError(
                 "Unknown words are replaced by the source word that attention points to, but this translator has no "
                 "attention: translate without --replace-unknown."
             )
+        places = [step for step, unit in enumerate(hypothesis.ids) if unit == UNK]
+        if not places:
+            return self._target.decode(hypothesis.ids), hypothesis
         words = self._source.words(text)
-        looked = hypothesis.weights[places, : len(words)].argmax(dim=1).tolist()  # not at </s>
-        given = [translated(words[place], self._dictionary) for place in looked]
+        most, looked = hypothesis.weights[places, : len(words)].max(dim=1)  # not at </s>
+        given = [
+            translated(words[place], self._dictionary) if weight > 0 else MARKS[UNK]  # a window may see nothing
+            for weight, place in zip(most.tolist(), looked.tolist(), strict=True)
+        ]
         return self._target.filled(hypothesis.ids, given), hypothesis
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 
+from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
 from anaphora.pipeline.lines import one_row
@@ -59,7 +60,7 @@ class WordScores:
     def perplexity(self, sentence: str) -> float:
         """10 to the mean -log10 p of a word, ``</s>`` among the words."""
         scores = [word.log_prob for word in self.full_scores(sentence)]
-        return float(10 ** (-sum(scores) / len(scores)))
+        return perplexity_of_log10(sum(scores), len(scores))
 
     @property
     def order(self) -> int:

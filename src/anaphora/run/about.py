@@ -1,7 +1,7 @@
 """What a run folder holds, read from the folder alone: for ``anaphora info``, and for people's own scripts."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,7 @@ def about(path: Path) -> RunInfo:
         evaluations=tuple(run.evaluations.lines()),
         checkpoints=checkpoints,
         environment=used.environment.describe() if used else "",
-        faults=tuple(filter(None, [vocabulary_fault, *(checkpoint.fault for checkpoint in checkpoints)])),
+        faults=tuple(filter(None, [vocabulary_fault, *(checkpoint.fault for checkpoint in checkpoints), *_logs(run)])),
     )
 
 
@@ -106,6 +106,12 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
             continue
         found.append(CheckpointInfo(name_of(which), _size(folder), which == best, fault))
     return tuple(found), used
+
+
+def _logs(run: Run) -> Iterator[str]:
+    for log in (run.metrics, run.evaluations):
+        if lines := log.damaged():
+            yield f"{log.path} is damaged in line {', '.join(map(str, lines))}, which is passed over."
 
 
 def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:

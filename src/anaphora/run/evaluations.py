@@ -5,6 +5,7 @@ Adding a line takes no lock and touches no other file, so that a run can be scor
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -65,15 +66,18 @@ class EvaluationLog:
 
     def lines(self) -> list[Evaluation]:
         """Every whole line, the oldest first."""
-        if not self.path.is_file():
-            return []
-        found = []
-        for content in self.path.read_bytes().splitlines():
+        return [line for line in self._contents() if line is not None]
+
+    def damaged(self) -> list[int]:
+        """The numbers, from 1, of lines that are no evaluations; half a line of a killed process is one too."""
+        return [number for number, line in enumerate(self._contents(), 1) if line is None]
+
+    def _contents(self) -> Iterator[Evaluation | None]:
+        for content in self.path.read_bytes().splitlines() if self.path.is_file() else ():
             try:
-                found.append(_LINE.validate_json(content))
+                yield _LINE.validate_json(content)
             except ValidationError:
-                continue
-        return found
+                yield None
 
     def _ends_whole(self) -> bool:
         if not self.path.is_file() or not self.path.stat().st_size:

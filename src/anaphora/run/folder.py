@@ -110,7 +110,7 @@ class Run:
         vocabulary = path / "vocabulary"
         if not vocabulary.is_dir():
             raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
-        for file in sorted(vocabulary.iterdir()):
+        for file in _own_files(vocabulary):
             fingerprints[f"vocabulary/{file.name}"] = files.sha256(files.read(file))
         fingerprints |= {f"data/{part}": digest for part, digest in (data or {}).items()}
         return cls(path, experiment, number, fingerprints, files.sha256(content))
@@ -297,6 +297,11 @@ class Run:
             raise RunError(f"{self.path / name} cannot be written: {error.strerror}.") from None
 
 
+def _own_files(folder: Path) -> list[Path]:
+    """What was put into a folder by this package, and not by a desktop or an editor."""
+    return [file for file in sorted(folder.iterdir()) if not file.is_dir() and not file.name.startswith(".")]
+
+
 def check_free(path: Path) -> None:
     """Raise RunError when a new run cannot be made at ``path``, since something is there."""
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
@@ -310,7 +315,9 @@ def _check_is_run(path: Path) -> None:
     if not path.exists():
         raise RunError(f"A run folder should be at {path}, but nothing is there.")
     if not path.is_dir():
-        raise RunError(f"A run should be a folder, but {path} is a file.")
+        raise RunError(
+            f"A run should be a folder, but {path} is a file: name a folder, or call a count file .arpa or .arpa.gz."
+        )
     if not any(path.iterdir()):
         raise RunError(f"{path} should be a run folder, but is empty.")
     if not (path / EXPERIMENT).exists():

@@ -1,5 +1,6 @@
 """One writer a run folder: a lock that the system takes back when the process that holds it dies."""
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -46,7 +47,13 @@ class FolderLock:
             ) from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                os.close(descriptor)
+                raise RunError(
+                    f"{self._folder} cannot be locked against other trainers: {error.strerror} ({path}); choose a "
+                    f"folder on a disk whose file system can lock files."
+                ) from None
             holder = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
             os.close(descriptor)
             raise RunError(

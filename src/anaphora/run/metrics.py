@@ -1,4 +1,7 @@
-"""``metrics.jsonl``: one line an update or a validation, appended as training goes, cut back when it resumes."""
+"""``metrics.jsonl``: one line an update or a validation, appended as training goes, cut back when it resumes.
+
+A line that is damaged is passed over: those behind it are as good as ever.
+"""
 
 import json
 import os
@@ -32,13 +35,26 @@ class MetricsLog:
 
     def truncate(self, update: int) -> None:
         """Drop every line after ``update``, and whatever a killed process left of its last line."""
-        end = sum(size for _, size in self._until(update))
+        end = place = 0
+        for content, line in self._contents():
+            if line is not None and line["update"] > update:
+                break
+            place += len(content)
+            end = end if line is None else place
         if self.path.exists() and self.path.stat().st_size > end:
             os.truncate(self.path, end)
 
     def lines(self) -> list[dict[str, Any]]:
         """Every whole line."""
-        return [line for line, _ in self._until(None)]
+        return [line for _, line in self._contents() if line is not None]
+
+    def damaged(self) -> list[int]:
+        """The numbers, from 1, of lines that are no JSON objects; a last one that was never finished is none."""
+        return [
+            number
+            for number, (content, line) in enumerate(self._contents(), 1)
+            if line is None and content.endswith(b"\n")
+        ]
 
     def validation(self, update: int) -> dict[str, float]:
         """The finite figures of the validation after ``update``; nothing when there was none."""
@@ -49,16 +65,13 @@ class MetricsLog:
                 found = {name: value for name, value in figures.items() if isinstance(value, float | int)}
         return found
 
-    def _until(self, update: int | None) -> Iterator[tuple[dict[str, Any], int]]:
-        """Lines with their sizes in bytes, up to the first that is broken or belongs to a later update."""
+    def _contents(self) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
+        """The bytes of each line, and the line; None for one that is damaged or was never finished."""
         if not self.path.exists():
             return
         with self.path.open("rb") as file:
             for content in file:
-                line = _parsed(content)
-                if line is None or (update is not None and line["update"] > update):
-                    return
-                yield line, len(content)
+                yield content, _parsed(content)
 
 
 def _parsed(content: bytes) -> dict[str, Any] | None:

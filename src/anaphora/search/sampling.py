@@ -5,6 +5,7 @@ sentence number, step), from a counter-based generator (Philox: Salmon et al. 20
 neither on its neighbours nor on how many of them there are.
 """
 
+import math
 from collections import abc
 from collections.abc import Callable
 
@@ -44,12 +45,13 @@ def sample(
         heard: told of every symbol as it is drawn, with the number of its sentence; forced ones are no news.
 
     Scores are those of the model itself, at temperature 1 and with every symbol. Raises ConfigError for a temperature
-    that is not above 0, a negative seed or ``top_k``, a ``top_p`` not within 0 and 1, or a length below 1.
+    that is not above 0 and finite, a seed below 0 or of more than 64 bits, a negative ``top_k``, a ``top_p`` not within
+    0 and 1, or a length below 1.
     """
-    if not temperature > 0 or seed < 0:
+    if not 0 < temperature < math.inf or not 0 <= seed < 2**64:
         raise ConfigError(
-            f"Sampling needs a temperature above 0 and a seed of at least 0, but they are {temperature} and {seed}: "
-            f"change them, or use a beam of one for the likeliest symbols."
+            f"Sampling needs a finite temperature above 0 and a seed from 0 to 2^64 - 1, but they are {temperature} "
+            f"and {seed}: change them, or use a beam of one for the likeliest symbols."
         )
     if top_k < 0 or not 0 < top_p <= 1:
         raise ConfigError(

@@ -8,15 +8,19 @@ from anaphora.errors import ConfigError
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import MARKS, TextCoder
 from anaphora.text.subwords import SubwordCoder
-from anaphora.text.units import AnyUnits, Bpe
+from anaphora.text.units import AnyUnits, Bpe, Word
+from anaphora.text.words import WordCoder
 
 
 def extended(config: AnyUnits, old: TextCoder, new: TextCoder) -> TextCoder:
     """``old`` with the units that only ``new`` has, in the order that they have there; old ids stay as they are.
 
     Subwords are cut as before first; the new units then put together what the old ones leave apart. Raises ConfigError
-    for units of a kind that cannot be extended: the scores of a unigram model are chances that sum to one.
+    for units of a kind that cannot be extended: the scores of a unigram model are chances that sum to one, and
+    annotations of rare words have their places.
     """
+    if isinstance(config, Word) and isinstance(old, WordCoder) and isinstance(new, WordCoder) and config.rare == "none":
+        return old.extended(new.vocabulary)
     known = set(old.pieces(range(old.symbols.size)))
     units = [piece for piece in new.pieces(range(len(MARKS), new.symbols.size)) if piece not in known]
     if not units:
@@ -30,8 +34,8 @@ def extended(config: AnyUnits, old: TextCoder, new: TextCoder) -> TextCoder:
         appended = b"".join(_entry(unit, -float(old.symbols.size + place)) for place, unit in enumerate(units))
         return SubwordCoder(old.serialise() + appended, lowercase=config.lowercase)
     raise ConfigError(
-        f"start.vocabulary = 'extend' needs units 'bpe' or 'character', but they are '{config.units}': "
-        f"keep the vocabulary."
+        f"start.vocabulary = 'extend' needs units 'bpe', 'character' or 'word' without text.rare, but they are "
+        f"'{config.units}': keep the vocabulary."
     )
 
 

@@ -4,7 +4,8 @@ A sentence ends at a full stop, question or exclamation mark, with the quotes an
 space and a beginning follow: a capital, a figure, an opening quote, or a letter of a script without cases. Chinese and
 Japanese need no white space. What stands inside round or corner brackets is not broken, nor is a full stop after an
 abbreviation, an initial or an ordinal. A line end always ends a sentence. What no rule covers stays whole: a text that
-is not split is translated as one sentence, while one that is split wrongly is translated wrongly.
+is not split is translated as one sentence, while one that is split wrongly is translated wrongly. Only what is longer
+than any sentence is cut nevertheless, since a network reads all of a sentence before it writes a word.
 """
 
 import re
@@ -15,8 +16,8 @@ from typing import Self
 
 from anaphora.text.abbreviations import BEFORE_NAMES, BEFORE_NUMBERS, ORDINALS
 
-_UNSPACED = frozenset(("ja", "km", "lo", "my", "th", "yue", "zh"))
-"""Languages that set no space between sentences."""
+_UNSPACED = frozenset(("bo", "ja", "km", "lo", "my", "th", "yue", "zh"))
+"""Languages that set no space between words; nor, mostly, between sentences."""
 
 _CLOSING = "\"'”’“‘»›«‹)\\]}」』）"
 _CLOSED = rf"(?P<closing>[ \u00a0\u202f]»|[{_CLOSING}]*+)(?P<space>\s++)(?=\S)"
@@ -28,10 +29,14 @@ _BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|「[^「」]*」|『[^『�
 _WIDE_SIGNS = frozenset("。！？")
 _OPENING = "\"'“„‘‚«‹»([{¿¡「『（—–-*"
 _WORD_BREAK = re.compile(r"[\s\"'“„‘«‹(\[{—–/]")
+_SPACES = re.compile(r"(?<=\S)\s+")
 _ROMAN = re.compile(r"[IVXLC]+")
 _NUMBERING = re.compile(r"\W*(\d+|\w)")
 _FIGURES = 3
 """An ordinal has fewer figures than a year."""
+
+_LONGEST = 2000
+"""Characters of what may be one sentence."""
 
 _NEAR = 64
 """Characters around a mark that are looked at, so that a line of any length is split in linear time."""
@@ -78,13 +83,18 @@ class Splitter:
 
     def gaps(self, passage: Passage) -> tuple[str, ...]:
         """The white space around the translated sentences: the passage's own, spaces as the target has them."""
-        spaced = [_code(language) not in _UNSPACED for language in (self.source, self.target)]
+        spaced = [not is_unspaced(language) for language in (self.source, self.target)]
         first, *inner, last = passage.gaps if passage.sentences else ("", *passage.gaps)
         if not spaced[0] and spaced[1]:
             inner = [gap or " " for gap in inner]
         elif spaced[0] and not spaced[1]:
             inner = ["" if gap == " " else gap for gap in inner]
         return (first, *inner, last) if passage.sentences else passage.gaps
+
+
+def is_unspaced(language: str) -> bool:
+    """Whether a language, given by a code that may name a region, sets no space between words."""
+    return _code(language) in _UNSPACED
 
 
 def _code(language: str) -> str:
@@ -95,10 +105,20 @@ def _pieces(text: str, language: str) -> Iterator[str]:
     """The text cut after every sentence and every line end."""
     for line in text.splitlines(keepends=True):
         start = 0
-        for end in sorted(set(_ends(line, language))):
-            yield line[start:end]
+        for end in (*sorted(set(_ends(line, language))), len(line)):
+            yield from _bounded(line[start:end])
             start = end
-        yield line[start:]
+
+
+def _bounded(piece: str) -> Iterator[str]:
+    """A piece of a line in parts of bearable length, cut behind white space where there is any."""
+    start = 0
+    while len(piece) - start > _LONGEST:
+        spaces = [match.end() for match in _SPACES.finditer(piece, start, start + _LONGEST)]
+        cut = spaces[-1] if spaces else start + _LONGEST
+        yield piece[start:cut]
+        start = cut
+    yield piece[start:]
 
 
 def _ends(line: str, language: str) -> Iterator[int]:

@@ -101,6 +101,16 @@ class WordCoder:
             raise RunError("A word vocabulary should list every word once and no mark, but does otherwise.")
         return cls(words, lowercase=lowercase, tokenise=tokenise, language=language)
 
+    def extended(self, words: Iterable[str]) -> Self:
+        """The coder with those of ``words`` appended that it has not."""
+        known = {*self._words, *MARKS}
+        more = [word for word in dict.fromkeys(words) if word not in known]
+        if not more:
+            return self
+        return type(self)(
+            [*self._words, *more], lowercase=self._lowercase, tokenise=self._tokenise, language=self._language
+        )
+
     def serialise(self) -> bytes:
         """JSON, readable by people: the language, and a word a line in the order of their ids."""
         table = {"language": self._language, "words": self._words}

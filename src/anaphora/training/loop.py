@@ -148,10 +148,11 @@ class _Training:
         if reason or self._validation_is_due():
             self._validate_and_save()
             reason = reason or self._bound()
-        elif not cursor.skipped_in_row:  # amid skips the weights may be what is wrong
-            periodic = self._config.save_every and cursor.update % self._config.save_every == 0
-            if stopping or periodic:
+        elif stopping:
+            if not self._broken():  # amid skips the weights may be what is wrong
                 self._save()
+        elif self._config.save_every and not cursor.update % self._config.save_every and not cursor.skipped_in_row:
+            self._save()
         return reason or ("stopped" if stopping else None)
 
     def _bound(self) -> Reason | None:
@@ -282,9 +283,12 @@ class _Training:
         self._run.write_card({f"validation {name}": value for name, value in best.metrics.items()})
         self._run.mark_best(best.update)
 
+    def _broken(self) -> str:
+        """The first weight that is not finite, if there is any."""
+        return first_not_finite(tensors_of(self._model))
+
     def _check_finite(self) -> None:
-        broken = first_not_finite(tensors_of(self._model))
-        if broken:
+        if broken := self._broken():
             raise _NotFinite(f"{broken} is no longer finite")
 
     def _save(self) -> None:

@@ -78,6 +78,13 @@ def test_any_pairs_have_links_within_them(pairs: list[tuple[list[int], list[int]
         assert all(i < len(source) and j < len(target) for i, j in links)
 
 
+def test_pairs_of_single_words_are_learnt_without_a_jump() -> None:
+    learnt = aligner()
+    learnt.fit(*sides([([3], [4]), ([5], [6])] * 3))
+    [links] = learnt.links(*sides([([3, 5], [4, 6])]), "intersection")
+    assert links == {(0, 0), (1, 1)}
+
+
 def test_learning_says_how_far_it_is() -> None:
     events: list[Event] = []
     aligner(model1=1, hmm=2).fit(*sides(BACKWARDS), events.append)

@@ -67,10 +67,14 @@ def hidden_markov(group: Group, probs_RTS: Floats, jumps: Floats, empty: float, 
 
 
 def _shares(jumps: Floats, width: int) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], Floats]:
-    """Of every jump from 0 .. S to 1 .. S, the place of its width in ``jumps``, and its share of those from there."""
+    """Of every jump from 0 .. S to 1 .. S, the place of its width in ``jumps``, and its share of those from there.
+
+    Where no jump that is possible was ever seen, as between sentences of one word, all have the same share.
+    """
     steps_US = np.clip(np.arange(1, width + 1) - np.arange(width + 1)[:, None], -REACH, REACH) + REACH
     weights_US = jumps[steps_US]
-    return steps_US, weights_US / weights_US.sum(1, keepdims=True)
+    sums_U1 = weights_US.sum(1, keepdims=True)
+    return steps_US, np.divide(weights_US, sums_U1, out=np.full_like(weights_US, 1 / width), where=sums_U1 > 0)
 
 
 def _forward(group: Group, words_TRS: Floats, empty_TR1: Floats, jump_US: Floats) -> tuple[Floats, Floats]:
