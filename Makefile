@@ -79,6 +79,7 @@ $(INSTALLED): $(MADE) pyproject.toml constraints.txt
 $(INSTALLED_DEV): $(INSTALLED)
 	@echo "Installing the development tools into $(VENV) ..."
 	$(INSTALL) -e '.[plot,dev]'
+	-$(INSTALL) -e '.[kenlm]'
 	@touch $@
 
 $(INSTALLED_PEERS): $(PEERS)/requirements.txt

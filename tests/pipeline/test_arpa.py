@@ -1,9 +1,12 @@
 """Count models as ARPA files: what any reader of that format finds in them is what the model says."""
 
+import importlib
+import itertools
 import json
 import random
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +84,44 @@ def test_a_written_file_says_by_the_book_what_the_model_says(run: Path, tmp_path
         # text without tokens is split at every white space, a file of words at that of ASCII
         assert model.score(line) == pytest.approx(by_the_book(text, line.split()), abs=1e-4)
         assert again.score(line) == pytest.approx(by_the_book(text, words), abs=1e-4)
+
+
+@pytest.mark.parametrize("package", ["anaphora", "kenlm"])
+def test_the_real_package_and_ours_pass_one_suite(run: Path, tmp_path: Path, package: str) -> None:
+    pytest.importorskip(package)
+    path = tmp_path / "model.arpa"
+    assert main(["export", str(run), "--output", str(path)]) == 0
+    model: Any = load(path) if package == "anaphora" else importlib.import_module(package).Model(str(path))
+    new_state = model.State if package == "anaphora" else importlib.import_module(package).State
+    text, draw = path.read_text(), random.Random(11)
+    assert model.order == 3 and "man" in model and "zebra" not in model
+    for _ in range(200):
+        words = draw.choices([*WORDS, "zebra"], k=draw.randint(1, 8))
+        line, expected = " ".join(words), by_the_book(text, words)
+        assert model.score(line) == pytest.approx(expected, abs=1e-4)
+        full = [tuple(word) for word in model.full_scores(line)]
+        assert sum(word[0] for word in full) == pytest.approx(expected, abs=1e-4)
+        assert [word[2] for word in full] == [*(f"\t{word}\t" not in text for word in words), False]
+        assert model.perplexity(line) == pytest.approx(10 ** (-expected / (len(words) + 1)), rel=1e-4)
+        state, after, total = new_state(), new_state(), 0.0
+        model.BeginSentenceWrite(state)
+        for word in [*words, "</s>"]:
+            total += model.BaseScore(state, word, after)
+            state, after = after, state
+        assert total == pytest.approx(expected, abs=1e-4)
+
+
+def test_every_figure_is_that_of_the_real_package(run: Path, tmp_path: Path) -> None:
+    kenlm, path = pytest.importorskip("kenlm"), tmp_path / "model.arpa"
+    assert main(["export", str(run), "--output", str(path)]) == 0
+    ours, theirs, draw = load(path), kenlm.Model(str(path)), random.Random(12)
+    assert isinstance(ours, LanguageModel)
+    for _ in range(200):
+        line = " ".join(draw.choices([*WORDS, "zebra", "na\u3000ive"], k=draw.randint(0, 8)))
+        for bos, eos in itertools.product((True, False), repeat=2):
+            found, expected = (list(model.full_scores(line, bos=bos, eos=eos)) for model in (ours, theirs))
+            assert [tuple(word)[1:] for word in found] == [tuple(word)[1:] for word in expected]
+            assert [word[0] for word in found] == pytest.approx([word[0] for word in expected], abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz"])
