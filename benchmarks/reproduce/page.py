@@ -15,6 +15,7 @@ COLUMNS = (
     ("links", "links, F1", ".1f"),
     ("links, repeated words", "of repeated words", ".1f"),
     ("validation perplexity", "validation perplexity", ".2f"),
+    ("diverged", "diverged", ".0f"),
     ("parameters", "parameters", ",.0f"),
     ("updates", "updates", ",.0f"),
     ("training seconds", "training, s", ",.0f"),

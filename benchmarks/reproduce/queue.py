@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from anaphora.errors import DivergedError
 from anaphora.events import Report
 from anaphora.experiment.conduct import train
 from anaphora.training.loop import Outcome, Stop, never
@@ -61,11 +62,15 @@ def work_off(
         if job.key in done:
             continue
         say(f"{name}, {number} of {len(wanted)}: {job.system.name}, seed {job.seed} ({job.key})")
-        outcome = _trained(job, report, stop)
-        if outcome is None:
-            break
-        took: Figures = {"updates": outcome.update, "training seconds": round(outcome.seconds, 1)}
-        figures = took | measure(job, report, runs / "aligners" if table.links or job.system.replace_unknown else None)
+        try:
+            outcome = _trained(job, report, stop)
+            if outcome is None:
+                break
+            figures: Figures = {"updates": outcome.update, "training seconds": round(outcome.seconds, 1)}
+            figures |= measure(job, report, runs / "aligners" if table.links or job.system.replace_unknown else None)
+        except DivergedError as error:  # it would do so again
+            say(str(error))
+            figures = {"diverged": 1}
         date = datetime.now(UTC).date().isoformat()
         done[job.key] = Result(job.key, job.system.name, job.seed, figures, machine, date)
         _append(path, done[job.key])

@@ -63,6 +63,21 @@ def test_what_has_a_result_is_not_trained_again_and_what_was_stopped_is_gone_on_
     assert all(line["figures"]["perplexity"] > 1 and line["figures"]["updates"] > 0 for line in lines)
 
 
+def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path: Path) -> None:
+    one = small(tmp_path, seeds=(1,))
+    wild = one.systems[0].model_copy(
+        update={
+            "settings": ("training.optimizer={kind='sgd',rate=1e300}", "training.fallbacks=0", "training.skip_limit=1")
+        }
+    )
+    one = one.model_copy(update={"systems": (wild, one.systems[1])})
+    said: list[str] = []
+    found = queue.work_off("x", one, "", said.append, silent, results=tmp_path / "results", runs=tmp_path / "runs")
+    assert [result.figures.get("diverged") for result in found.values()] == [1, None]
+    assert any("diverged at update" in text for text in said) and not list((tmp_path / "runs").iterdir())
+    assert "| gru | 1 | - |" in page.page(one, found.values())
+
+
 WORDS = (
     'text={units="word",tokenise="none",size=14}',
     "embedding.size=8",
@@ -124,7 +139,7 @@ def test_a_system_may_need_another_ones_run_and_one_training_is_measured_in_seve
     found = queue.work_off("words", one, "", lambda _: None, silent, results=tmp_path, runs=tmp_path / "runs")
     figures = {result.system: result.figures for result in found.values()}
     assert figures["words"]["unknown words"] == figures["replaced"]["unknown words"] > 0
-    assert figures["words"]["training seconds"] == figures["replaced"]["training seconds"]
+    assert figures["words"]["validation loss"] == figures["replaced"]["validation loss"]
     assert (
         figures["words"]["bleu"] != figures["replaced"]["bleu"] and figures["words"]["bleu"] != figures["fused"]["bleu"]
     )

@@ -186,6 +186,8 @@ def test_bad_data_is_refused_before_anything_is_written(
         (["evaluate", "missing", "--source", "a"], "anaphora: --source and --reference belong together"),
         (["translate", "run", "--output", "no/where"], "anaphora: no/where cannot be written: there is no folder"),
         (["generate", "run", "--greedy", "--beam", "3"], "anaphora: --greedy is a beam of 1"),
+        (["generate", "run", "--beam", "3", "--seed", "7"], "anaphora: --temperature, --top-k, --top-p and --seed are"),
+        (["generate", "run", "--greedy", "--top-k", "3"], "anaphora: --temperature, --top-k, --top-p and --seed are"),
         (["fetch", "multi30"], "Did you mean 'multi30k'?"),
     ],
 )

@@ -107,6 +107,7 @@ def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: C
 def test_an_unknown_word_is_marked_and_not_in_the_model(make: Make) -> None:
     model = make(word_coder())
     assert "man" in model and "zebra" not in model and "" not in model
+    assert "</s>" in model and "the man" not in model
     assert [word.oov for word in model.full_scores("the zebra walks")] == [False, True, False, False]
     assert [line.unknown for line in model.score_lines(["the zebra", "the man"])] == [1, 0]
 

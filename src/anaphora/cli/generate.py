@@ -31,6 +31,11 @@ def run(
     """Go on with a text to the end of its line."""
     if greedy and beam:
         raise ConfigError("--greedy is a beam of 1, but --beam was given too: keep one of them.")
+    if (greedy or beam) and (temperature, top_k, top_p, seed) != (1.0, 0, 1.0, 0):
+        raise ConfigError(
+            "--temperature, --top-k, --top-p and --seed are for drawing, but --greedy and --beam draw nothing: keep "
+            "the ones or the other."
+        )
     with listening() as report:
         model = open_language_model(run_folder, report)
     model.generate(

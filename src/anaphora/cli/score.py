@@ -73,7 +73,9 @@ def run(
     else:
         write_lines(output, printed)
     units, total = sum(one["units"] for one in found), sum(one["log10"] for one in found)
-    if units:
+    if not units:
+        say("There is nothing to score: the text is empty.")
+    else:
         say(
             f"{len(found):,} lines, log10 p {total:.4f} in all, perplexity {perplexity_of_log10(total, units):.3f} "
             f"of {units:,} predictions, {sum(one['unknown'] for one in found):,} unknown"

@@ -1,5 +1,6 @@
 """Words scored one by one, each at its place in a text."""
 
+import string
 from collections import abc
 from collections.abc import Iterator
 from typing import NamedTuple, cast
@@ -13,7 +14,7 @@ from anaphora.pipeline.context import State as Place
 from anaphora.pipeline.lines import one_row
 from anaphora.pipeline.network import TextNetwork
 from anaphora.protocols import TextStepper
-from anaphora.text.coder import TextCoder
+from anaphora.text.coder import EOS, MARKS, TextCoder
 
 LN_10 = float(np.log(10))
 
@@ -68,8 +69,10 @@ class WordScores:
         return self._stepper().order
 
     def __contains__(self, word: str) -> bool:
-        """Whether the model knows a word, or can spell it."""
-        units = self._coder.encode(word)
+        """Whether the model knows a word, ``</s>`` among them, or can spell it; several words are none."""
+        if word == MARKS[EOS]:
+            return True
+        units = self._coder.encode(word) if not set(word) & set(string.whitespace) else []
         return bool(units) and self._coder.symbols.unk not in units
 
     State = Place
