@@ -6,11 +6,12 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 from anaphora import recipes
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.alignment import agreement
 from anaphora.evaluation.breakdown import by_length
 from anaphora.events import Report
@@ -49,17 +50,21 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
     figures |= {"bleu": bleu.value, "chrf": chrf.value, "sentences a second": result.sentences / seconds}
     if isinstance(job.experiment.text, Word):
         figures["unknown words"] = result.unknown
+        with suppress(DataError):  # a test part whose every pair has unknown words
+            [known, *_] = _results(job, aligner, report, known=True).values()
+            assert isinstance(known, TranslationScores)
+            figures["bleu, of known words"] = list(known.scores.values())[-1][0].value
     for group, (_, (of_group, _)) in result.of_groups(dict(by_length(result.sources))).items():
         figures[f"bleu, {group}"] = of_group.value
     return figures | (_links(job.run, result, aligner, report) if aligner else {})
 
 
-def _results(job: Job, aligner: Aligner | None, report: Report) -> Results:
-    """What comes of the job's search, or of the text as it stands."""
-    search = Search()
+def _results(job: Job, aligner: Aligner | None, report: Report, *, known: bool = False) -> Results:
+    """What comes of the job's search, or of the text as it stands; of pairs of ``known`` words alone if so."""
+    search = Search(known=known)
     if job.system.replace_unknown and aligner:
         likeliest = {entry.source: entry.target for entry in reversed(list(aligner.dictionary()))}
-        search = Search(replace_unknown=likeliest)
+        search = search._replace(replace_unknown=likeliest)
     if job.language_model:
         return assess_ensemble([job.run], fusion=(job.language_model, job.system.fusion_weight), search=search)
     return assess(job.run, search=search, report=report)

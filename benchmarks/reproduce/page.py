@@ -11,6 +11,7 @@ COLUMNS = (
     ("chrf", "chrF2", ".1f"),
     ("perplexity", "perplexity", ".1f"),
     ("bits per character", "bits a character", ".3f"),
+    ("bleu, of known words", "BLEU, known words only", ".1f"),
     ("unknown words", "unknown words", ",.0f"),
     ("links", "links, F1", ".1f"),
     ("links, repeated words", "of repeated words", ".1f"),
@@ -51,7 +52,7 @@ def _rows(table: Table, by_system: Mapping[str, Sequence[Result]]) -> Iterator[s
 def _by_length(table: Table, by_system: Mapping[str, Sequence[Result]]) -> Iterator[str]:
     """BLEU by the length of the source, where it was measured."""
     every = (name for found in by_system.values() for result in found for name in result.figures)
-    groups = [name for name in dict.fromkeys(every) if name.startswith("bleu, ")]
+    groups = [name for name in dict.fromkeys(every) if name.startswith("bleu, source")]
     if not groups:
         return
     yield "| BLEU by length | " + " | ".join(group.removeprefix("bleu, ") for group in groups) + " |"

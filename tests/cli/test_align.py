@@ -110,10 +110,29 @@ def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(
         scored[name] = json.loads(capsys.readouterr().out)["parts"]["test.en"]
     assert {one["unknown_words"] for one in scored.values()} == {outputs["none"].count("<unk>")}
     assert [one["unknown_replaced"] for one in scored.values()] == [False, True, True]
+    assert main(["evaluate", str(folder / "words"), *given, "--known-words"]) == 2
+    assert "Every pair of the text has unknown words" in capsys.readouterr().err
     references = (folder / "test.fr").read_text().splitlines()
     for name, one in scored.items():
         expected = bleu(outputs[name].splitlines(), references, language="fr", condition="raw")
         assert one["raw"]["bleu"]["value"] == expected.value
+
+
+def test_pairs_of_known_words_are_scored_without_an_unknown_one(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vocabulary = folder / "words" / "vocabulary"
+    known = {side: json.loads((vocabulary / side).read_text())["words"] for side in ("source", "target")}
+    pairs = [(" ".join(draw), " ".join(known["target"][:5])) for draw in (known["source"][:4], known["source"][3:9])]
+    for number, side in enumerate(("en", "fr")):
+        write_lines(tmp_path / f"few.{side}", [*(pair[number] for pair in pairs), "neverseen"])
+    given = ["--source", str(tmp_path / "few.en"), "--reference", str(tmp_path / "few.fr"), "--no-keep", "--json"]
+    found = {}
+    for more in ([], ["--known-words"]):
+        assert main(["evaluate", str(folder / "words"), *given, *more]) == 0
+        found[len(more)] = json.loads(capsys.readouterr().out)["parts"]["few.en"]
+    assert [found[n]["sentences"] for n in (0, 1)] == [3, 2] and not found[0]["known_words_only"]
+    assert found[1]["known_words_only"] and not found[1]["unknown_words"]
 
 
 def test_a_translation_is_written_with_its_candidates_alone(

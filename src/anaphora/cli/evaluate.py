@@ -14,6 +14,7 @@ from anaphora.cli.options import (
     DynamicOption,
     FusionWeight,
     Json,
+    KnownWords,
     LanguageModelRun,
     LengthPenalty,
     Mean,
@@ -68,6 +69,7 @@ def run(
     length_penalty: LengthPenalty = None,
     replace_unknown: ReplaceUnknown = False,
     dictionary: Dictionary = None,
+    known_words: KnownWords = False,
     details: Annotated[
         bool, typer.Option("--details", help="Also by the source's length, and by words that training never showed.")
     ] = False,
@@ -79,10 +81,7 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Score a run on given text, or on the test parts that it was configured with."""
-    if (source is None) != (reference is None):
-        raise ConfigError("--source and --reference belong together, but only one of them was given.")
-    if source is not None and text is not None:
-        raise ConfigError("--source and --reference are for translators and --text for language models: give one kind.")
+    _check_texts(source, reference, text)
     fusion, adaptation = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic), fusion is not None)
     together = ensemble or fusion is not None
@@ -94,7 +93,7 @@ def run(
 
     if (details or output) and _predicts_text(runs[0]):
         raise ConfigError(f"--details and --output are for translations, but {runs[0]} is a language model.")
-    search = Search(beam, length_penalty, replacements_of(replace_unknown, dictionary))
+    search = Search(beam, length_penalty, replacements_of(replace_unknown, dictionary), known_words)
     pairs = (source, reference) if source is not None and reference is not None else None
     options: dict[str, Any] = {"search": search, "pairs": pairs}
     if together:
@@ -108,6 +107,14 @@ def run(
     scored = [_Scored(name or str(path), result, of) for (path, result), of in zip(found, groups, strict=True)]
     _write(output, scored)
     (_print_json if as_json else _print)(scored, compared)
+
+
+def _check_texts(source: Path | None, reference: Path | None, text: Path | None) -> None:
+    """Refuse half a pair of texts, and texts of two kinds."""
+    if (source is None) != (reference is None):
+        raise ConfigError("--source and --reference belong together, but only one of them was given.")
+    if source is not None and text is not None:
+        raise ConfigError("--source and --reference are for translators and --text for language models: give one kind.")
 
 
 def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool, fused: bool) -> None:

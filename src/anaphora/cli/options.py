@@ -64,6 +64,13 @@ Dictionary = Annotated[
         "--dictionary", help="With --replace-unknown: word, tab, translation; words that are in it are translated."
     ),
 ]
+KnownWords = Annotated[
+    bool,
+    typer.Option(
+        "--known-words",
+        help="Leave out pairs with words that the vocabulary lacks, and let none be written (Bahdanau et al. 2015).",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads of a product; 0 lets torch choose.")]
 

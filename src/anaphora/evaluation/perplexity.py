@@ -1,7 +1,7 @@
 """How well a language model predicts a text, in units that can be compared.
 
 Perplexity depends on what the model calls a token; bits per character and per byte do not. All of them need the same
-sum of -ln p, and every prediction counts, the ``</s>`` of each line included (equations.md, section 7).
+sum of -ln p, and every prediction counts, the ``</s>`` of each line included.
 """
 
 import math

@@ -38,7 +38,7 @@ _STATIC = Static()
 
 
 class Search(NamedTuple):
-    """What is asked of the search, as ``Translator.translate`` takes it."""
+    """What is asked of the search, most of it as ``Translator.translate`` takes it."""
 
     beam: int | None = None
     """None takes the run's own."""
@@ -46,6 +46,8 @@ class Search(NamedTuple):
     """The same."""
     replace_unknown: Mapping[str, str] | None = None
     """A dictionary, perhaps empty, by which unknown words are put in; None leaves them."""
+    known: bool = False
+    """Whether pairs with unknown words are left out, and none may be written: the second BLEU of Bahdanau et al."""
 
 
 _USUAL = Search()
@@ -169,18 +171,25 @@ def score_translations(
     conditions: tuple[Condition, ...] = tuple(dict.fromkeys(("raw", experiment.evaluation.conditions)))
     for condition in conditions:
         metric_of("BLEU", experiment.data.target, condition)  # a missing tokeniser is told before the work
-    sources, references = [], []
-    for source, reference in pairs:
-        sources.append(source)
-        references.append(reference)
+    kept = [
+        (source, reference) for source, reference in pairs if not search.known or translator.knows(source, reference)
+    ]
+    if not kept:
+        raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
+    sources, references = zip(*kept, strict=True)
     own = translator.evaluation
+    beam = own.beam if search.beam is None else search.beam
+    penalty = own.length_penalty if search.length_penalty is None else search.length_penalty
     return TranslationScores.of(
         sources,
         references,
-        translator.translate(sources, **search._asdict(), report=report),
-        beam=own.beam if search.beam is None else search.beam,
-        length_penalty=own.length_penalty if search.length_penalty is None else search.length_penalty,
+        (translator.without_unknown() if search.known else translator).translate(
+            sources, beam=beam, length_penalty=penalty, replace_unknown=search.replace_unknown, report=report
+        ),
+        beam=beam,
+        length_penalty=penalty,
         replaced=search.replace_unknown is not None,
+        known=search.known,
         language=experiment.data.target,
         conditions=conditions,
     )

@@ -22,6 +22,8 @@ class TranslationScores:
     length_penalty: float
     replaced: bool
     """Whether unknown words were put in from the source."""
+    known: bool
+    """Whether pairs with unknown words were left out, and none could be written."""
     language: str
     """Of the translations."""
     scores: Scores
@@ -40,13 +42,15 @@ class TranslationScores:
         beam: int,
         length_penalty: float,
         replaced: bool,
+        known: bool,
         language: str,
         conditions: Sequence[Condition],
     ) -> Self:
-        """Score ``outputs``, which were searched as the next three say, under every condition."""
+        """Score ``outputs``, which were searched as the next four say, under every condition."""
         texts = [output.text for output in outputs]
         scores = {condition: _both(texts, references, language, condition) for condition in conditions}
-        return cls(len(outputs), beam, length_penalty, replaced, language, scores, sources, references, outputs)
+        count = len(outputs)
+        return cls(count, beam, length_penalty, replaced, known, language, scores, sources, references, outputs)
 
     @property
     def unknown(self) -> int:
@@ -84,6 +88,7 @@ class TranslationScores:
             "length_penalty": self.length_penalty,
             "unknown_words": self.unknown,
             "unknown_replaced": self.replaced,
+            "known_words_only": self.known,
             **conditions,
         }
 
@@ -91,7 +96,8 @@ class TranslationScores:
         """How the translations were searched, in words."""
         penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
         unknown = f", {self.unknown:,} unknown words {'replaced' if self.replaced else 'left'}" if self.unknown else ""
-        return f"{self.sentences:,} sentences, beam {self.beam}{penalty}{unknown}"
+        known = " of known words only" if self.known else ""
+        return f"{self.sentences:,} sentences{known}, beam {self.beam}{penalty}{unknown}"
 
     def __str__(self) -> str:
         return "\n".join([str(score) for both in self.scores.values() for score in both] + [self.search()])

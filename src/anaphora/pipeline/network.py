@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from anaphora.protocols import Model, Stepper, TextModel
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
+from anaphora.search.known import Known
 
 
 class Searched(Protocol):
@@ -48,3 +49,15 @@ class Fusion:
     def stepper(self) -> Fused:
         """Both one step at a time."""
         return Fused(self._network.stepper(), self._model(), self._weight)
+
+
+class KnownWords:
+    """A network that writes known words alone."""
+
+    def __init__(self, network: Searched) -> None:
+        """See ``search.known``."""
+        self._network = network
+
+    def stepper(self) -> Known:
+        """One step at a time."""
+        return Known(self._network.stepper())

@@ -13,14 +13,14 @@ from anaphora.formats.pharaoh import Links
 from anaphora.pipeline.candidates import Candidates
 from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of
 from anaphora.pipeline.language_model import LanguageModel
-from anaphora.pipeline.network import Fusion, Networks, Searched
+from anaphora.pipeline.network import Fusion, KnownWords, Networks, Searched
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.unknown import Filler, filler
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.ensemble import Mean
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
-from anaphora.text.coder import TextCoder
+from anaphora.text.coder import UNK, TextCoder
 from anaphora.text.rare import AnnotatedCoder
 from anaphora.text.sentences import Passage, Splitter
 
@@ -80,6 +80,14 @@ class Translator:
         fusion = Fusion(self._model, lambda: model.stepper_over(self._target), weight)
         fusion.stepper()  # what does not go together is found here
         return Translator(fusion, self._source, self._target, self.evaluation, self._splitter)
+
+    def without_unknown(self) -> "Translator":
+        """This translator, which writes no ``<unk>``."""
+        return Translator(KnownWords(self._model), self._source, self._target, self.evaluation, self._splitter)
+
+    def knows(self, source: str, target: str) -> bool:
+        """Whether the vocabularies have all of a pair."""
+        return UNK not in self._source.encode(source) and UNK not in self._target.encode(target)
 
     def translate(
         self,
