@@ -177,6 +177,8 @@ def test_bad_data_is_refused_before_anything_is_written(
             "Did you mean 'lstm'?",
         ),
         (["train", "quickstart", "--set", "epochs"], "anaphora: --set takes dotted.key=value, but got 'epochs'."),
+        (["train", "quickstart", "--time", "0m"], "anaphora: --time takes a time such as 30m, 1h30m or 90s"),
+        (["fetch", "--from", "."], "anaphora: --from takes the files of one corpus"),
         (["train", "quickstart", "--time", "soon"], "anaphora: --time takes a time such as 30m, 1h30m or 90s"),
         (["train", "quickstart"], "anaphora: Training needs data, but none was given: pass --data"),
         (["train", "quickstart", "--epochs", "3"], "anaphora: No such option: --epochs"),

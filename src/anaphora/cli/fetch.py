@@ -7,6 +7,7 @@ import typer
 
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
+from anaphora.errors import ConfigError
 
 EXAMPLES = (
     "anaphora fetch",
@@ -26,6 +27,8 @@ def run(
     from anaphora.data.fetch import fetch
 
     if not corpus:
+        if origin is not None:
+            raise ConfigError(f"--from takes the files of one corpus: name one of {', '.join(CORPORA)}.")
         for name, known in CORPORA.items():
             typer.echo(f"{name}  {known.about} {known.bytes / 1e6:.1f} MB. Licence: {known.licence}.")
         return

@@ -78,12 +78,13 @@ _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:
 
 
 def minutes(text: str) -> float:
-    """The minutes in a time such as ``30m``, ``1h30m`` or ``90s``; ConfigError for anything else."""
+    """The minutes in a time such as ``30m``, ``1h30m`` or ``90s``; ConfigError for anything else, and for none."""
     match = _DURATION.fullmatch(text.strip().lower())
-    if not text.strip() or match is None:
+    hours, rest, seconds = (float(part or 0) for part in match.groups()) if match else (0.0, 0.0, 0.0)
+    found = hours * 60 + rest + seconds / 60
+    if not found:
         raise ConfigError(f"--time takes a time such as 30m, 1h30m or 90s, but got '{text}'.")
-    hours, rest, seconds = (float(part or 0) for part in match.groups())
-    return hours * 60 + rest + seconds / 60
+    return found
 
 
 def known_mean(name: str, runs: int) -> "MeanName":
