@@ -83,7 +83,6 @@ def test_an_update_that_is_not_finite_is_skipped_and_leaves_the_weights_alone(pa
     assert any("skipped" in line and line["update"] == 3 for line in patient.run.metrics.lines())
 
 
-@pytest.mark.parametrize("validate_every", [4, 100])
 def test_a_training_that_is_told_to_stop_by_a_skipped_update_is_saved(patient: Patient) -> None:
     patient.spoil({3})
     asked: list[int] = []
@@ -93,6 +92,7 @@ def test_a_training_that_is_told_to_stop_by_a_skipped_update_is_saved(patient: P
     assert patient.run.checkpoints() == [3]
 
 
+@pytest.mark.parametrize("validate_every", [4, 100])
 def test_skips_in_a_row_lead_back_to_the_last_checkpoint_or_the_start_with_half_the_rate(
     patient: Patient, validate_every: int
 ) -> None:
