@@ -78,6 +78,8 @@ def test_two_runs_are_compared_on_the_test_parts_of_the_first(translator: Experi
     results, others, compared = assess_both(first, second, search=Search(beam=1))
     assert results == others and results.keys() == compared.keys() == {"test"}
     assert [(one.name, one.p_value) for one in compared["test"]] == [("BLEU", 1.0), ("chrF2", 1.0)]
+    with pytest.raises(ConfigError, match="--known-words is for one"):
+        assess_both(first, second, search=Search(known=True))
 
 
 def test_a_language_model_is_not_compared_with_a_translator(

@@ -151,8 +151,12 @@ def assess_both(
     """Figures of two translators on the same text, that given or the test parts of the first, and how they compare.
 
     The first run's experiment says under which conditions. Raises as ``assess``, and ConfigError where one is no
-    translator.
+    translator, or where each would leave out pairs of its own.
     """
+    if search.known:
+        raise ConfigError(
+            "Each translator knows words of its own, so that --known-words is for one: evaluate each alone."
+        )
     experiment, _ = _translators((first, second))
     texts = _texts(first, experiment, pairs, None, report)
     results = [_assess(path, experiment, texts, search, keep, report) for path in (first, second)]
@@ -174,9 +178,9 @@ def score_translations(
     kept = [
         (source, reference) for source, reference in pairs if not search.known or translator.knows(source, reference)
     ]
-    if not kept:
+    if search.known and not kept:
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
-    sources, references = zip(*kept, strict=True)
+    sources, references = [source for source, _ in kept], [reference for _, reference in kept]
     own = translator.evaluation
     beam = own.beam if search.beam is None else search.beam
     penalty = own.length_penalty if search.length_penalty is None else search.length_penalty

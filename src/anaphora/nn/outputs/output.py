@@ -166,7 +166,7 @@ def _lent(embedding: nn.Embedding | None, width: int) -> Tensor:
     if embedding.embedding_dim != width:
         raise ConfigError(
             f"output.tied needs states as wide as the embedding, but they have {width} numbers and an embedding "
-            f"{embedding.embedding_dim}: set the decoder's readout (or the recurrence's size) to "
+            f"{embedding.embedding_dim}: set the decoder's readout (or the size of the recurrence or of the window) to "
             f"{embedding.embedding_dim}, or output.tied = false."
         )
     return embedding.weight
