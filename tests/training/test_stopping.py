@@ -22,6 +22,12 @@ def test_higher_may_be_better() -> None:
     assert [best.observe({"bleu": value}, 1) for value in (0.0, 7.0, 5.0)] == [True, True, False]
 
 
+def test_of_equal_figures_that_of_the_lower_loss_is_better() -> None:
+    best = BestSoFar("bleu", "higher")
+    found = [best.observe({"bleu": bleu, "loss": loss}, 1) for bleu, loss in ((0, 6.0), (0, 5.5), (0, 5.8), (1, 9.0))]
+    assert found == [True, True, False, True]
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_value_that_is_not_finite_is_never_the_best(value: float) -> None:
     best = BestSoFar("loss", "lower")

@@ -24,6 +24,8 @@ class BestSoFar:
     def observe(self, metrics: Mapping[str, float], update: int) -> bool:
         """Take note of a validation, and say whether it is the best so far; a value that is not finite never is.
 
+        Of equal values, such as the BLEU of translations that have nothing right yet, that of the lower loss is better.
+
         Raises ConfigError when the deciding metric is not among ``metrics``.
         """
         if self.metric not in metrics:
@@ -32,9 +34,7 @@ class BestSoFar:
                 f"training.metric is '{self.metric}', but validation gives {known}: set it to one of these."
             )
         value = metrics[self.metric]
-        improved = math.isfinite(value) and (
-            not self.metrics or self._sign * value > self._sign * self.metrics[self.metric]
-        )
+        improved = math.isfinite(value) and (not self.metrics or self._rank(metrics) > self._rank(self.metrics))
         if improved:
             self.update, self.since = update, 0
             # other figures may be infinite, which JSON has no words for
@@ -42,6 +42,9 @@ class BestSoFar:
         else:
             self.since += 1
         return improved
+
+    def _rank(self, metrics: Mapping[str, float]) -> tuple[float, float]:
+        return self._sign * metrics[self.metric], -metrics.get("loss", 0.0)
 
     def cost(self, metrics: Mapping[str, float]) -> float:
         """The deciding figure turned so that less is better."""
