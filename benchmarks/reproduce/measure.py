@@ -66,7 +66,8 @@ def _results(job: Job, aligner: Aligner | None, report: Report, *, known: bool =
         likeliest = {entry.source: entry.target for entry in reversed(list(aligner.dictionary()))}
         search = search._replace(replace_unknown=likeliest)
     if job.language_model:
-        return assess_ensemble([job.run], fusion=(job.language_model, job.system.fusion_weight), search=search)
+        fusion = (job.language_model, job.system.fusion_weight)
+        return assess_ensemble([job.run], fusion=fusion, search=search, report=report)
     return assess(job.run, search=search, report=report)
 
 

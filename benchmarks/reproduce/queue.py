@@ -54,10 +54,9 @@ def work_off(
     """
     path = results / f"{name}.jsonl"
     done, wanted = results_of(path), list(jobs(table, runs))
-    if all(job.key in done for job in wanted):
-        return done
-    for text in table.texts:
-        text.make(text_folder(text, runs))
+    if any(job.key not in done for job in wanted):
+        for text in table.texts:
+            text.make(text_folder(text, runs))
     for number, job in enumerate(wanted, 1):
         if job.key in done:
             continue

@@ -74,33 +74,22 @@ def test_a_feature_has_a_name_that_a_list_can_have_and_has_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "text", "after"),
+    ("name", "line", "text", "after"),
     [
-        ("u-1\tthe man", "the man", "u-1\t2.302585"),
-        ("u-1  the\tman ", "the\tman", "u-1  2.302585"),
-        ("u-1\t", "", "u-1\t2.302585"),
-        ("u-1", "", "u-1 2.302585"),
+        ("kaldi", "u-1\tthe man", "the man", "u-1\t2.302585"),
+        ("kaldi", "u-1  the\tman ", "the\tman", "u-1  2.302585"),
+        ("kaldi", "u-1\t", "", "u-1\t2.302585"),
+        ("kaldi", "u-1", "", "u-1 2.302585"),
+        ("srilm", "-5\t-6\t2\tthe man", "the man", "-5\t-1.000000\t2\tthe man"),
+        ("srilm", "  -5   -6  2 the  man ", "the  man", "  -5   -1.000000  2 the  man "),
+        ("srilm", "-5 -6 0", "", "-5 -1.000000 0"),
+        ("srilm", "-5 -6 0 ", "", "-5 -1.000000 0 "),
     ],
 )
-def test_a_kaldi_name_ends_at_any_white_space(line: str, text: str, after: str) -> None:
-    entry = KALDI.parse(line, "list:1")
+def test_what_stands_in_front_of_the_words_ends_at_any_white_space(name: str, line: str, text: str, after: str) -> None:
+    entry = FORMATS[name].parse(line, "list:1")
     assert entry.text == text
-    assert KALDI.scored(entry, -1.0, "unused") == after
-
-
-@pytest.mark.parametrize(
-    ("line", "text", "after"),
-    [
-        ("-5\t-6\t2\tthe man", "the man", "-5\t-1.000000\t2\tthe man"),
-        ("  -5   -6  2 the  man ", "the  man", "  -5   -1.000000  2 the  man "),
-        ("-5 -6 0", "", "-5 -1.000000 0"),
-        ("-5 -6 0 ", "", "-5 -1.000000 0 "),
-    ],
-)
-def test_the_numbers_of_an_srilm_line_stand_between_any_white_space(line: str, text: str, after: str) -> None:
-    entry = SRILM.parse(line, "list:1")
-    assert entry.text == text
-    assert SRILM.scored(entry, -1.0, "unused") == after
+    assert FORMATS[name].scored(entry, -1.0, "unused") == after
 
 
 @given(WORDS, st.integers(1, 99), st.floats(-1e3, 0))

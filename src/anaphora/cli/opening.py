@@ -1,7 +1,6 @@
 """What the verbs are given, opened: a translator, a language model, a recipe."""
 
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,21 +97,19 @@ def _recipe(name: str, own_text: bool, report: Report) -> str:
     These are the conditions that others published their figures under. People want their letters back.
     """
     from anaphora import recipes
+    from anaphora.experiment.overrides import override, read_table
 
     text = recipes.read(name)
-    table = tomllib.loads(text)
-    lowercase = table.get("text", {}).get("lowercase", False)
-    if not own_text or table["task"] != "translate" or not lowercase:
+    table = read_table(text, f"{name}.toml")
+    if not own_text or table["task"] != "translate" or not table.get("text", {}).get("lowercase", False):
         return text
-    table["text"]["lowercase"] = False
-    table.get("evaluation", {}).pop("conditions", None)
     report(
         Note(
             f"Your own text keeps its capitals and is scored with them, though {name} lower-cases its corpus; "
             f"--set text.lowercase=true --set evaluation.conditions=moses-lowercase does so here too."
         )
     )
-    return tomli_w.dumps(table)
+    return tomli_w.dumps(override(table, ["text.lowercase=false", "evaluation.conditions=raw"]))
 
 
 def given_lines(file: str) -> list[str]:

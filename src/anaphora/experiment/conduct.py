@@ -32,6 +32,7 @@ from anaphora.experiment.work import Work
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
+from anaphora.run.about import damaged_logs
 from anaphora.run.bounds import set_bounds
 from anaphora.run.folder import check_free
 from anaphora.run.identity import BOUNDS
@@ -204,9 +205,8 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
         report(Note(f"The data is the same, and is read from {', '.join(after[_PLACES])} this time."))
     for key in sorted(changed - {_PLACES}):
         report(Note(f"{key} is {after[key]} from here on; it was {before[key]} before."))
-    if damaged := run.metrics.damaged():
-        lines = ", ".join(map(str, damaged))
-        report(Note(f"{run.metrics.path} is damaged in line {lines}, which is passed over.", warning=True))
+    for fault in damaged_logs(run):
+        report(Note(fault, warning=True))
     if changed:
         set_bounds(run, now.tables(), latest)
 

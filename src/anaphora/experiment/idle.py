@@ -36,7 +36,7 @@ def refuse_idle(config: TranslatorConfig, longest: int, where: str) -> None:
             f'"{decoder.start}" and there is attention: set encoder.summary_from = "both", or '
             f'decoder.start = "project".'
         )
-    window = getattr(getattr(attention, "span", None), "window", 0)
+    window = getattr(attention.span, "window", 0)
     if longest and window > longest:
         raise ConfigError(
             f"{where}: attention.span.window = {window} is larger than any sentence (data.longest = {longest}): make "

@@ -87,7 +87,9 @@ def about(path: Path) -> RunInfo:
         evaluations=tuple(run.evaluations.lines()),
         checkpoints=checkpoints,
         environment=used.environment.describe() if used else "",
-        faults=tuple(filter(None, [vocabulary_fault, *(checkpoint.fault for checkpoint in checkpoints), *_logs(run)])),
+        faults=tuple(
+            filter(None, [vocabulary_fault, *(checkpoint.fault for checkpoint in checkpoints), *damaged_logs(run)])
+        ),
     )
 
 
@@ -108,7 +110,8 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
     return tuple(found), used
 
 
-def _logs(run: Run) -> Iterator[str]:
+def damaged_logs(run: Run) -> Iterator[str]:
+    """A sentence for each log of a run that has damaged lines."""
     for log in (run.metrics, run.evaluations):
         if lines := log.damaged():
             yield f"{log.path} is damaged in line {', '.join(map(str, lines))}, which is passed over."
