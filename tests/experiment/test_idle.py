@@ -50,3 +50,11 @@ def test_the_state_that_a_decoder_starts_from_is_not_chosen_where_it_starts_from
     with pytest.raises(ConfigError, match=r'encoder\.summary_from .* set encoder\.summary_from = "both"'):
         read_experiment('task = "translate"\n', "mine.toml", settings)
     assert read_experiment('task = "translate"\n', "mine.toml", settings[:2])
+
+
+def test_a_direction_that_nobody_hears_is_not_trained() -> None:
+    settings = ["attention=none", "encoder.bidirectional=true", "encoder.summary_from=backward"]
+    with pytest.raises(ConfigError, match=r"encoder\.summary_from .* set encoder\.bidirectional = false"):
+        read_experiment('task = "translate"\n', "mine.toml", settings)
+    every_step = ["decoder.start=mean", "decoder.summary=every-step", "decoder.input_feeding=false"]
+    assert read_experiment('task = "translate"\n', "mine.toml", [*settings, *every_step])

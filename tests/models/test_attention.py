@@ -23,6 +23,12 @@ SYMBOLS = Symbols(12, 0, 1, 2, 3)
 LUONG = {"query": "current", "context": "output"}
 BAHDANAU = {"query": "previous", "context": "state"}
 SENNRICH = {"query": "current", "context": "state"}
+READINGS: dict[str, dict[str, Any]] = {
+    "both": {"size": 2},
+    "one": {"size": 4, "bidirectional": False},
+    "reversed": {"size": 4, "bidirectional": False, "reversed": True},
+}
+"""What an encoder of annotations as wide as a decoder of size 4 may be."""
 
 
 def kinds(union: Any) -> list[str]:
@@ -44,8 +50,11 @@ def batch(rows: list[list[int]], turned: bool) -> Batch:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("encoder", READINGS.values(), ids=READINGS)
 @pytest.mark.parametrize("cell", kinds(AnyCell))
-def test_every_unit_score_span_topology_and_feeding_take_an_update_together(cell: str) -> None:
+def test_every_encoder_unit_score_span_topology_and_feeding_take_an_update_together(
+    cell: str, encoder: dict[str, Any]
+) -> None:
     looks = [{"score": name, "span": span} for name, span in itertools.product(kinds(AnyScore), kinds(AnySpan))]
     given = batch([[4, 5, 6], [7]], turned=False)
     for look, topology, feeding in itertools.product(
@@ -54,7 +63,7 @@ def test_every_unit_score_span_topology_and_feeding_take_an_update_together(cell
         model = make(
             {
                 "embedding": {"size": 4},
-                "encoder": {"cell": cell, "size": 2},
+                "encoder": {"cell": cell} | encoder,
                 "decoder": {"cell": cell, "size": 4, "input_feeding": feeding},
                 "attention": look | topology,
                 "initialise": "uniform",

@@ -16,6 +16,7 @@ from anaphora.nn.decoder import Decoder
 from anaphora.nn.encoders.encoder import Encoded
 from anaphora.nn.randomness import draws
 
+from .covering import Never, covering, product, strangers
 from .four_pairs import (
     ALL,
     SYMBOLS,
@@ -67,13 +68,72 @@ SYSTEMS: dict[str, dict[str, Any]] = {
         "decoder": {"summary": "every-step", "dropout": {"kind": "variational", "rate": 0.2, "recurrent": 0.2}}
     },
 }
+CELLS = {unit.model_fields["kind"].default: unit for unit in get_args(get_args(AnyCell)[0])}
 UNITS: dict[str, dict[str, Any]] = {
-    unit.model_fields["kind"].default: {
-        "decoder": EVERY_STEP | {"cell": unit.model_fields["kind"].default, "layers": 2, "residual": True}
-    }
-    for unit in get_args(get_args(AnyCell)[0])
+    name: {"decoder": EVERY_STEP | {"cell": name, "layers": 2, "residual": True}} for name in CELLS
 }
 EVERY_SYSTEM = pytest.mark.parametrize("tables", SYSTEMS.values(), ids=SYSTEMS.keys())
+
+ENCODERS: dict[str, dict[str, Any]] = {
+    "both": {"size": 8},
+    "one": ONE_WAY,
+    "reversed": ONE_WAY | {"reversed": True},
+    "convolution": {"kind": "convolution", "widest": 3},
+    "gated-convolution": {"kind": "gated-convolution", "size": 16},
+    "ngram-convolution": {"kind": "ngram-convolution", "widest": 3},
+}
+"""Each tells of a sentence in 16 numbers, as many as a word vector and a decoder have."""
+TELLING: dict[str, list[Any]] = {
+    "encoder": list(ENCODERS),
+    "cell": list(CELLS),
+    "start": ["project", "copy", "mean", "zero"],
+    "summary": ["every-step", "start"],
+    "summary_layer": ["none", "tanh"],
+    "summary_place": ["input", "recurrent"],
+    "input_feeding": [False, True],
+    "layers": [1, 2],
+    "readout_layer": ["tanh", "maxout", "none"],
+    "readout_word": [False, True],
+    "readout_state": ["current", "previous"],
+}
+"""What meets where there is no attention."""
+
+
+FOLDED, TWO_FIELDS = ["convolution", "gated-convolution"], [name for name, unit in CELLS.items() if len(unit.state) > 1]
+NEVER: Never = [
+    {"summary": ["start"], "start": ["zero"]},
+    {"summary": ["start"], "summary_place": ["recurrent"]},
+    {"summary": ["start"], "summary_layer": ["tanh"], "start": ["copy", "mean"]},
+    {"cell": [name for name in CELLS if name != "gru"], "summary_place": ["recurrent"]},
+    {"encoder": FOLDED, "start": ["mean"]},
+    {"encoder": FOLDED, "start": ["copy"], "cell": TWO_FIELDS},
+    {"encoder": FOLDED, "start": ["copy"], "layers": [2]},
+    {"encoder": ["ngram-convolution"], "start": ["project", "copy", "mean"]},
+    {"encoder": ["ngram-convolution"], "summary": ["start"]},
+    {"encoder": ["ngram-convolution"], "summary_layer": ["tanh"]},
+    {"encoder": ["ngram-convolution"], "summary_place": ["recurrent"]},
+    {"readout_layer": ["none"], "readout_word": [True]},
+    {"readout_layer": ["none"], "readout_state": ["previous"]},
+]
+TOLD = covering(TELLING, NEVER)
+
+
+def told(row: dict[str, Any]) -> dict[str, Any]:
+    """The tables of a row."""
+    encoder, layers = ENCODERS[row["encoder"]], {"cell": row["cell"], "layers": row["layers"]}
+    decoder = {name: choice for name, choice in row.items() if name != "encoder"}
+    return {
+        "embedding": {"size": 16},
+        "encoder": encoder if "kind" in encoder else encoder | layers,
+        "decoder": decoder,
+    }
+
+
+def shown(row: dict[str, Any]) -> str:
+    return "-".join(str(row[name]) for name in ("encoder", "cell", "start", "summary", "layers"))
+
+
+EVERY_ROW = pytest.mark.parametrize("row", TOLD, ids=shown)
 
 
 def make(tables: dict[str, Any]) -> Translator:
@@ -111,10 +171,58 @@ def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(tables: di
         assert model(ALL)[0].sum.item() < 0.9 * before
 
 
+def test_every_two_choices_of_different_options_that_go_together_meet() -> None:
+    assert not strangers(TELLING, TOLD, NEVER)
+
+
+@pytest.mark.parametrize("rule", NEVER, ids=str)
+def test_what_never_meets_is_refused(rule: dict[str, list[Any]]) -> None:
+    others = [each for each in NEVER if each != rule]
+    for refused in product(rule):
+        one_choice = TELLING | {name: [choice] for name, choice in refused.items()}
+        alone, any_row = product(one_choice, others), product(one_choice)  # alone, if no other rule goes with it
+        with pytest.raises(ConfigError):
+            make(told(next(alone, None) or next(any_row)))
+
+
+@EVERY_ROW
+def test_an_update_reaches_every_weight_and_lowers_the_loss(row: dict[str, Any]) -> None:
+    assert_an_update_helps(row)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_an_update_helps_every_translator_without_attention(encoder: str) -> None:
+    one_of_each = {"layers": [1], "readout_layer": ["tanh"], "readout_word": [False], "readout_state": ["current"]}
+    for row in product(TELLING | {"encoder": [encoder]} | one_of_each, NEVER):
+        assert_an_update_helps(row)
+
+
+def assert_an_update_helps(row: dict[str, Any]) -> None:
+    model = make(told(row))
+    loss = model(ALL)[0].sum
+    weights = {name: weight for name, weight in model.named_parameters() if weight.numel()}
+    gradients = torch.autograd.grad(loss, list(weights.values()), materialize_grads=True)
+    unmoved = {name for name, gradient in zip(weights, gradients, strict=True) if not gradient.any()}
+    assert all(name.endswith(".kernel") for name in unmoved), row  # no sentence here is long enough for each of them
+    for weight, gradient in zip(weights.values(), gradients, strict=True):
+        weight.data -= 0.001 * gradient.sign()
+    with torch.no_grad():
+        assert model(ALL)[0].sum < loss, row
+
+
 @EVERY_SYSTEM
 def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(tables: dict[str, Any]) -> None:
     found = assert_the_same_alone_and_in_any_batch(make(tables).stepper())
     assert all(hypothesis.weights is None for hypothesis in found)
+
+
+@pytest.mark.slow
+@EVERY_ROW
+def test_whatever_meets_is_the_same_alone_and_in_any_batch_and_stepped_through(row: dict[str, Any]) -> None:
+    model = make(told(row))
+    assert_the_same_alone_and_in_any_batch(model.stepper())
+    assert_search_steps_through_what_training_computes(model)
 
 
 @EVERY_SYSTEM

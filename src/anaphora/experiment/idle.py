@@ -28,9 +28,16 @@ def refuse_idle(config: TranslatorConfig, longest: int, where: str) -> None:
             f'{where}: decoder.start_activation acts on a projected start, but decoder.start is "zero": leave it out, '
             f'or set decoder.start = "project".'
         )
+    one_direction = getattr(config.encoder, "summary_from", "both") != "both"
+    if attention.kind == "none" and one_direction and decoder.start != "mean":
+        raise ConfigError(
+            f'{where}: encoder.summary_from takes the summary from one of two directions, and with attention = "none" '
+            f"the other is trained and never heard: set encoder.bidirectional = false, or leave encoder.summary_from "
+            f"out."
+        )
     if not isinstance(attention, AttentionConfig):
         return
-    if decoder.start in ("mean", "zero") and getattr(config.encoder, "summary_from", "both") != "both":
+    if one_direction and decoder.start in ("mean", "zero"):
         raise ConfigError(
             f"{where}: encoder.summary_from says which last state the decoder starts from, but decoder.start is "
             f'"{decoder.start}" and there is attention: set encoder.summary_from = "both", or '
