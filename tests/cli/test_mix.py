@@ -107,7 +107,10 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
         ([str(translator)], "made of language models, but"),
         ([str(tmp_path / "cached")], f"is a mixture itself: name the runs that it was made of, {counts}"),
         ([], "one run and no cache"),
-        ([counts, "--set", "mixture.cache.order=2"], "mixture.cache"),
+        (
+            [counts, "--set", "mixture.cache.order=2"],
+            "mixture.cache.order=2 is about a cache, but there is none: add --",
+        ),
         ([str(tmp_path / "nowhere")], "nowhere"),
     ):
         capsys.readouterr()

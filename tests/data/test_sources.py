@@ -137,6 +137,10 @@ class TestTranslation:
             (("train.en", "train.cs", "valid.cs"), r"valid\.en should lie beside .*valid\.cs"),
             (("trian.en", "trian.cs"), r"but holds trian\.cs, trian\.en\. Did you mean 'trian\.en'\?"),
             (("train.en", "train.en.gz", "train.cs"), r"train\.en\.gz are the same part"),
+            (
+                ("train.en", "train.cs", "train.tsv"),
+                r"train\.tsv is the same part as .*train\.en and .*train\.cs: keep",
+            ),
         ],
     )
     def test_missing_files_are_named(self, tmp_path: Path, present: tuple[str, ...], message: str) -> None:

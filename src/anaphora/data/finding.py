@@ -124,10 +124,13 @@ def _pair_file(path: Path, sides: tuple[str, str]) -> PairFile:
 def _pairs(listing: dict[str, Path], name: str, sides: tuple[str, str], *, lenient: bool = False) -> PairFiles | None:
     """The files of one part, or None; a part with one side alone is a DataError unless ``lenient``."""
     source, target = (listing.get(f"{name}.{side}") for side in sides)
+    both = listing.get(f"{name}.tsv")
     if source and target:
+        if both:
+            raise DataError(f"{both} is the same part as {source} and {target}: keep the one or the two.")
         return AlignedFiles(source, target)
-    if f"{name}.tsv" in listing:
-        return PairFile(listing[f"{name}.tsv"])
+    if both:
+        return PairFile(both)
     alone = source or target
     if alone and not lenient:
         missing = f"{name}.{sides[1] if source else sides[0]}"

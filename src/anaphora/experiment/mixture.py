@@ -36,6 +36,10 @@ def mixture_of(
 
     Raises RunError for what is no run, ConfigError for a run that is no language model.
     """
+    settings = list(settings)
+    of_cache = [setting for setting in settings if setting.startswith("mixture.cache.")]
+    if of_cache and not cache:
+        raise ConfigError(f"--set {of_cache[0]} is about a cache, but there is none: add --cache, or leave it out.")
     first = _begun(str(runs[0]))
     mixture = {"runs": [str(run.absolute()) for run in runs], "cache": "counts" if cache else "none"}
     table = {"task": "language-model", "model": "mixture", "data": first.data.model_dump(), "mixture": mixture}
