@@ -46,14 +46,14 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
     seconds = time.monotonic() - began
     if not isinstance(result, TranslationScores):
         return figures | {"perplexity": result.perplexity, "bits per character": result.bits_per_character}
-    bleu, chrf = list(result.scores.values())[-1]
+    bleu, chrf = next(iter(result.scores.values()))
     figures |= {"bleu": bleu.value, "chrf": chrf.value, "sentences a second": result.sentences / seconds}
     if isinstance(job.experiment.text, Word):
         figures["unknown words"] = result.unknown
         with suppress(DataError):  # a test part whose every pair has unknown words
             [known, *_] = _results(job, aligner, report, known=True).values()
             assert isinstance(known, TranslationScores)
-            figures["bleu, of known words"] = list(known.scores.values())[-1][0].value
+            figures["bleu, of known words"] = next(iter(known.scores.values()))[0].value
     for group, (_, (of_group, _)) in result.of_groups(dict(by_length(result.sources))).items():
         figures[f"bleu, {group}"] = of_group.value
     return figures | (_links(job.run, result, aligner, report) if aligner else {})

@@ -10,7 +10,7 @@ from anaphora.events import Event
 from anaphora.experiment.assess import Search, assess, assess_both
 from anaphora.experiment.conduct import train
 from anaphora.experiment.details import groups_of
-from anaphora.experiment.schema import Experiment
+from anaphora.experiment.schema import Experiment, read_experiment
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.run import Run
 
@@ -29,6 +29,20 @@ def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
     assert own["test"].json()["raw"]["bleu"]["signature"] in str(own["test"])
     with pytest.raises(ConfigError, match="is a translator"):
         assess(run, text=toy_pairs / "test.en")
+
+
+def test_the_conditions_that_an_experiment_names_come_first_and_are_those_of_groups(
+    tiny_translator: Path, toy_pairs: Path, tmp_path: Path
+) -> None:
+    lowercase = ["text.lowercase=true", "evaluation.conditions=moses-lowercase"]
+    experiment = read_experiment(
+        tiny_translator.read_text(), "tiny.toml", lowercase, data=[toy_pairs], source="en", target="fr"
+    )
+    train(experiment, tmp_path / "run")
+    [scores] = assess(tmp_path / "run", search=Search(beam=1)).values()
+    assert isinstance(scores, TranslationScores)
+    assert list(scores.scores) == ["moses-lowercase", "raw"]
+    assert scores.of_groups({"all": [0, 1, 2]})["all"] == (3, scores.scores["moses-lowercase"])
 
 
 def test_unequal_files_are_refused_with_both_counts(translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:

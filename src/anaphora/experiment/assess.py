@@ -171,8 +171,8 @@ def score_translations(
     search: Search = _USUAL,
     report: Report = silent,
 ) -> TranslationScores:
-    """BLEU and chrF of a translator on pairs, raw and as the experiment says; MissingExtraError for no tokeniser."""
-    conditions: tuple[Condition, ...] = tuple(dict.fromkeys(("raw", experiment.evaluation.conditions)))
+    """BLEU and chrF of a translator on pairs, as the experiment says and raw; MissingExtraError for no tokeniser."""
+    conditions: tuple[Condition, ...] = tuple(dict.fromkeys((experiment.evaluation.conditions, "raw")))
     for condition in conditions:
         metric_of("BLEU", experiment.data.target, condition)  # a missing tokeniser is told before the work
     kept = [

@@ -27,7 +27,7 @@ class TranslationScores:
     language: str
     """Of the translations."""
     scores: Scores
-    """BLEU and chrF of the text as it is, and under the conditions that the experiment names."""
+    """BLEU and chrF under the conditions that the experiment names, then those of the text as it is."""
     sources: Sequence[str] = field(compare=False, repr=False)
     references: Sequence[str] = field(compare=False, repr=False)
     outputs: Sequence[Translation] = field(compare=False, repr=False)
@@ -58,8 +58,8 @@ class TranslationScores:
         return sum(piece.strip("\u2581") == MARKS[UNK] for output in self.outputs for piece in output.target_pieces)
 
     def of_groups(self, groups: Groups) -> dict[str, tuple[int, tuple[Score, Score]]]:
-        """Sentences, BLEU and chrF of each group, under the last condition: that which the experiment names."""
-        condition, found = list(self.scores)[-1], {}
+        """Sentences, BLEU and chrF of each group, under the first condition: that which the experiment names."""
+        condition, found = next(iter(self.scores)), {}
         for name, numbers in groups.items():
             texts = [self.outputs[number].text for number in numbers]
             references = [self.references[number] for number in numbers]
@@ -68,7 +68,7 @@ class TranslationScores:
 
     def sentence_lines(self, **marks: str) -> Iterator[str]:
         """One JSON object a sentence, ``marks`` in front: what was translated, into what, and how well."""
-        condition = list(self.scores)[-1]
+        condition = next(iter(self.scores))
         texts = [output.text for output in self.outputs]
         figures = sentence_scores(texts, self.references, language=self.language, condition=condition)
         rows = zip(self.sources, self.references, self.outputs, figures, strict=True)
