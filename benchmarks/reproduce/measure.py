@@ -14,6 +14,7 @@ from anaphora import recipes
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.alignment import agreement
 from anaphora.evaluation.breakdown import by_length
+from anaphora.evaluation.significance import paired_bootstrap
 from anaphora.events import Report
 from anaphora.experiment.assess import Results, Search, assess, assess_ensemble
 from anaphora.experiment.conduct import train
@@ -33,8 +34,10 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
     """The figures of the job's own first test part, of its validation, and of its size.
 
     ``bleu`` and ``chrf`` are under the conditions that the experiment names, "bleu, source 11-20 words" of those alone.
-    With a folder for ``aligners``, attention's word links are compared with those of an aligner of the same pairs, over
-    all words ("links") and over source words that their sentence has twice or more ("links, repeated words").
+    "bleu ahead, at least" and "at most" hold how far it is ahead of the translations that it is compared with, in 95 of
+    100 draws of the test sentences. With a folder for ``aligners``, attention's word links are compared with those of
+    an aligner of the same pairs, over all words ("links") and over source words that their sentence has twice or more
+    ("links, repeated words").
     """
     found = about(job.run)
     figures: Figures = {"parameters": found.total_parameters}
@@ -56,6 +59,8 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
             figures["bleu, of known words"] = next(iter(known.scores.values()))[0].value
     for group, (_, (of_group, _)) in result.of_groups(dict(by_length(result.sources))).items():
         figures[f"bleu, {group}"] = of_group.value
+    if job.beside:
+        figures |= _ahead(job.beside, result, report)
     return figures | (_links(job.run, result, aligner, report) if aligner else {})
 
 
@@ -65,10 +70,22 @@ def _results(job: Job, aligner: Aligner | None, report: Report, *, known: bool =
     if job.system.replace_unknown and aligner:
         likeliest = {entry.source: entry.target for entry in reversed(list(aligner.dictionary()))}
         search = search._replace(replace_unknown=likeliest)
-    if job.language_model:
-        fusion = (job.language_model, job.system.fusion_weight)
-        return assess_ensemble([job.run], fusion=fusion, search=search, report=report)
+    if job.language_model or job.ensemble:
+        fusion = (job.language_model, job.system.fusion_weight) if job.language_model else None
+        return assess_ensemble(job.ensemble or [job.run], fusion=fusion, search=search, report=report)
     return assess(job.run, search=search, report=report)
+
+
+def _ahead(beside: Path, result: TranslationScores, report: Report) -> Figures:
+    """How far the translations are ahead of those of another run, by paired bootstrap."""
+    other = next(iter(assess(beside, report=report).values()))
+    assert isinstance(other, TranslationScores)
+    outputs, own = ([output.text for output in scores.outputs] for scores in (other, result))
+    condition = next(iter(result.scores))
+    low, high = paired_bootstrap(
+        outputs, own, result.references, "BLEU", language=result.language, condition=condition
+    ).interval
+    return {"bleu ahead, at least": low, "bleu ahead, at most": high}
 
 
 def _aligner(experiment: Experiment, folder: Path, report: Report) -> Aligner:

@@ -9,6 +9,8 @@ from benchmarks.reproduce.table import Finding, Table
 COLUMNS = (
     ("bleu", "BLEU", ".1f"),
     ("chrf", "chrF2", ".1f"),
+    ("bleu ahead, at least", "BLEU ahead, 95 %: at least", "+.1f"),
+    ("bleu ahead, at most", "at most", "+.1f"),
     ("perplexity", "perplexity", ".1f"),
     ("bits per character", "bits a character", ".3f"),
     ("bleu, of known words", "BLEU, known words only", ".1f"),

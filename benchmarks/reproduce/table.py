@@ -22,7 +22,7 @@ same seed, and ``@text(NAME)`` the folder of a text that the table makes:
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
@@ -58,6 +58,10 @@ class System(Config):
     """The system further up, a language model, that has its say in search (shallow fusion); none without."""
     fusion_weight: float = 0.0
     """How much it counts."""
+    beside: str = ""
+    """The system further up whose translations its own are compared with, by paired bootstrap; none without."""
+    ensemble: bool = False
+    """Whether this is one row of the networks of all seeds together."""
 
 
 class Finding(Config):
@@ -86,8 +90,10 @@ class Table(Config):
     """What is changed of every recipe, so that the systems compare: data, units, size, updates."""
     texts: tuple[Text, ...] = ()
     """What is made of known corpora first."""
-    systems: tuple[System, ...]
+    systems: tuple[System, ...] = ()
     """The rows."""
+    systems_of: str = ""
+    """Another table, whose systems these are as well."""
     links: bool = False
     """Whether the word links of translators are measured by those of an aligner that learnt from the same pairs."""
     findings: tuple[Finding, ...] = ()
@@ -119,6 +125,10 @@ class Job:
     """The folder that it is trained in, which is the same for the same training."""
     language_model: Path | None
     """The run that has its say in search."""
+    beside: Path | None
+    """The run whose translations its own are compared with."""
+    ensemble: tuple[Path, ...]
+    """The runs that search together, its own among them; none where it searches by itself."""
     needs: tuple["Job", ...]
     """Those whose runs are needed."""
 
@@ -133,20 +143,24 @@ def read(name: str, folder: Path = FOLDER) -> Table:
     path = folder / f"{name}.toml"
     if not path.is_file():
         raise ConfigError(unknown("table", name, names()))
-    return Table.parse(read_table(path.read_text(encoding="utf-8"), path.name), path.name)
+    table = Table.parse(read_table(path.read_text(encoding="utf-8"), path.name), path.name)
+    if table.systems_of:
+        other = read(table.systems_of, folder)
+        table = table.model_copy(update={"systems": other.systems + table.systems})
+    return table
 
 
 def jobs(table: Table, runs: Path = RUNS) -> Iterator[Job]:
     """Every row of a table: all systems under the first seed, then under the next; runs lie in ``runs``.
 
-    Raises ConfigError for settings that the recipe cannot have, or that name no text or no system further up.
+    An ensemble is one row, under the last seed. Raises ConfigError for settings that the recipe cannot have, or that
+    name no text or no system further up.
     """
-    texts = {text.name: text_folder(text, runs) for text in table.texts}
+    rows = _Rows(table, runs)
     for seed in table.seeds:
-        before: dict[str, Job] = {}
         for system in table.systems:
-            before[system.name] = _job(table, system, seed, before, texts, runs)
-            yield before[system.name]
+            if not system.ensemble or seed == table.seeds[-1]:
+                yield rows.add(system, seed)
 
 
 def text_folder(text: Text, runs: Path) -> Path:
@@ -154,37 +168,72 @@ def text_folder(text: Text, runs: Path) -> Path:
     return runs / "texts" / text.digest
 
 
-def _job(
-    table: Table, system: System, seed: int, before: Mapping[str, Job], texts: Mapping[str, Path], runs: Path
-) -> Job:
-    needs: dict[str, Job] = {}
+class _Rows:
+    """The jobs of a table so far, which the next may need."""
 
-    def run_of(name: str) -> Path:
-        if name not in before:
-            raise ConfigError(f"'{system.name}': {unknown('the system further up', name, before)}")
-        needs[name] = before[name]
-        return before[name].run
+    def __init__(self, table: Table, runs: Path) -> None:
+        self._table, self._runs = table, runs
+        self._texts = {text.name: text_folder(text, runs) for text in table.texts}
+        self._found: dict[int, dict[str, Job]] = {seed: {} for seed in table.seeds}
 
-    def path_of(match: re.Match[str]) -> str:
-        kind, name = match.groups()
-        if kind == "run":
-            return str(run_of(name))
-        if name not in texts:
-            raise ConfigError(f"'{system.name}': {unknown('the text', name, texts)}")
-        return str(texts[name])
+    def add(self, system: System, seed: int) -> Job:
+        """The job of a system under a seed."""
+        job = self._job(system, seed)
+        self._found[seed][system.name] = job
+        return job
 
-    settings = [_PLACE.sub(path_of, setting) for setting in (*table.settings, *system.settings)]
-    settings.append(f"training.seed={seed}")
-    text, where = recipes.read(system.recipe), f"{system.recipe}.toml of '{system.name}'"
-    said = json.dumps(override(read_table(text, where), settings), sort_keys=True)
-    run = runs / _sum(said)
-    model = run_of(system.language_model) if system.language_model else None
-    if system.replace_unknown:
-        said += " replace unknown"
-    if model:
-        said += f" with {model} {system.fusion_weight}"
-    experiment = read_experiment(text, where, settings)
-    return Job(system, seed, experiment, _sum(said), run, model, tuple(needs.values()))
+    def _job(self, system: System, seed: int) -> Job:
+        needs: dict[str, Job] = {}
+
+        def further_up(name: str) -> Path:
+            if name not in self._found[seed]:
+                raise ConfigError(f"'{system.name}': {unknown('the system further up', name, self._found[seed])}")
+            needs[name] = self._found[seed][name]
+            return needs[name].run
+
+        settings = self._settings(system, seed, further_up)
+        text, where = recipes.read(system.recipe), f"{system.recipe}.toml of '{system.name}'"
+        said = json.dumps(override(read_table(text, where), settings), sort_keys=True)
+        run = self._runs / _sum(said)
+        model, beside = (further_up(name) if name else None for name in (system.language_model, system.beside))
+        members = self._members(system) if system.ensemble else ()
+        for how in (
+            " replace unknown" if system.replace_unknown else "",
+            f" with {model} {system.fusion_weight}" if model else "",
+            f" beside {beside}" if beside else "",
+            f" of {[str(member.run) for member in members]}" if members else "",
+        ):
+            said += how
+        return Job(
+            system,
+            seed,
+            read_experiment(text, where, settings),
+            _sum(said),
+            run,
+            model,
+            beside,
+            tuple(member.run for member in members),
+            (*needs.values(), *members),
+        )
+
+    def _settings(self, system: System, seed: int, further_up: Callable[[str], Path]) -> list[str]:
+        """What is changed of a recipe, with paths in the place of names."""
+
+        def path_of(match: re.Match[str]) -> str:
+            kind, name = match.groups()
+            if kind == "run":
+                return str(further_up(name))
+            if name not in self._texts:
+                raise ConfigError(f"'{system.name}': {unknown('the text', name, self._texts)}")
+            return str(self._texts[name])
+
+        settings = [_PLACE.sub(path_of, setting) for setting in (*self._table.settings, *system.settings)]
+        return [*settings, f"training.seed={seed}"]
+
+    def _members(self, system: System) -> tuple[Job, ...]:
+        """The same training under every seed."""
+        alone = system.model_copy(update={"ensemble": False, "beside": ""})
+        return tuple(self._job(alone, seed) for seed in self._found)
 
 
 def _sum(said: str) -> str:

@@ -4,6 +4,7 @@ from benchmarks.work import Work
 from benchmarks.works import (
     decoding,
     language_model,
+    large_vocabulary,
     recurrent_scan,
     training_step,
     translators,
@@ -13,6 +14,7 @@ WORKS: tuple[Work, ...] = (
     translators.LSTM_512.work(),
     translators.GRU_256.work(),
     language_model.WORK,
+    large_vocabulary.WORK,
     recurrent_scan.WORK,
     training_step.WORK,
     decoding.BEAM,

@@ -1,6 +1,7 @@
 """Systems compared like for like: what is trained, that nothing is trained twice, and what the tables say."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -209,5 +210,39 @@ def test_an_unknown_table_is_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize("name", table.names())
-def test_every_table_that_comes_along_can_be_read(name: str) -> None:
-    assert list(table.jobs(table.read(name)))
+def test_every_table_that_comes_along_can_be_read_and_measured(name: str) -> None:
+    found = list(table.jobs(table.read(name)))
+    assert found
+    for job in found:
+        data = job.experiment.data
+        if not data.files:
+            assert any(data.test in file.name for file in CORPORA[data.corpus].files), job.system.name
+
+
+def test_a_table_may_take_the_systems_of_another(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text('title = "One"\n[[systems]]\nname = "a"\nrecipe = "sentence-lm"\n')
+    (tmp_path / "two.toml").write_text('title = "Two"\nseeds = [7]\nsystems_of = "one"\n')
+    [job] = table.jobs(table.read("two", tmp_path))
+    assert (job.system.name, job.seed) == ("a", 7)
+
+
+def test_an_ensemble_is_one_row_of_all_seeds_and_a_row_may_be_held_against_another(
+    fetched: Path, tmp_path: Path
+) -> None:
+    data = 'data={corpus="multi30k",source="en",target="de"}'
+    words = System(name="words", recipe="bahdanau2015", settings=(data, *WORDS))
+    together = words.model_copy(update={"name": "together", "ensemble": True})
+    replaced = words.model_copy(update={"name": "replaced", "replace_unknown": True, "beside": "words"})
+    one = Table(title="Together", seeds=(1, 2), systems=(words, together, replaced))
+    jobs = list(table.jobs(one, tmp_path / "runs"))
+    assert [(job.system.name, job.seed) for job in jobs if job.ensemble] == [("together", 2)]
+    work_off = partial(queue.work_off, "together", one, "", lambda _: None, silent, results=tmp_path)
+    found = {(result.system, result.seed): result.figures for result in work_off(runs=tmp_path / "runs").values()}
+    assert found["together", 2]["validation loss"] == found["words", 2]["validation loss"]  # nothing is trained again
+    assert found["together", 2]["chrf"] not in {found["words", seed]["chrf"] for seed in (1, 2)}
+    ahead = {seed: found["replaced", seed]["bleu"] - found["words", seed]["bleu"] for seed in (1, 2)}
+    assert max(ahead.values()) > 0
+    for seed in (1, 2):
+        figures = found["replaced", seed]
+        assert figures["bleu ahead, at least"] <= ahead[seed] <= figures["bleu ahead, at most"]
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"aligners"}
