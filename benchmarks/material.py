@@ -109,7 +109,7 @@ def treebank_windows(rows: int, steps: int) -> tuple[TextWindows, Symbols]:
     end = ids["</s>"]
     text = np.array([end, *(ids[word] for word in words)], dtype=np.int64)
     symbols = Symbols(size=len(ids), pad=end, unk=ids["<unk>"], bos=end, eos=end)
-    return TextWindows(TextStore(text, lines=0, characters=0, bytes=0), rows=rows, steps=steps), symbols
+    return TextWindows(TextStore(text, characters=0), rows=rows, steps=steps), symbols
 
 
 def _lines(path: Path) -> list[str]:

@@ -56,6 +56,11 @@ def test_a_report_is_written_whole(
     page = (folder / "check.html").read_text()
     assert "<b>&" not in page and "&lt;b&gt;" in page
     assert "<svg" in page and "How long lines are" in page
+    (folder / "check.html").write_text("an older one")
+    assert (
+        run(capsys, tiny_translator, "--data", toy_pairs, "--target", "fr", "--trial", "0", "--output", folder)[0] == 0
+    )
+    assert (folder / "check.html").read_text() == page
     assert sorted(path.name for path in folder.iterdir()) == [
         "check.html", "check.json", "histograms.png", "histograms.svg",
     ]  # fmt: skip

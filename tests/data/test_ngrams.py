@@ -17,7 +17,7 @@ Gram = tuple[int, ...]
 
 
 def store(units: list[int]) -> TextStore:
-    return TextStore(np.array([END, *units], dtype=np.uint16), lines=1, characters=1, bytes=1)
+    return TextStore(np.array([END, *units], dtype=np.uint16), characters=1)
 
 
 def windows(units: list[int], order: int) -> list[Gram]:

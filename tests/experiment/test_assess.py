@@ -80,7 +80,7 @@ def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
     assert kept.part == "test" and kept.checkpoint == (run / "best").read_text().strip()
     assert kept.figures[0].name == "BLEU" and "nrefs:1" in kept.figures[0].conditions
     card = (run / "card.md").read_text()
-    assert "| test | BLEU |" in card and "| loss |" in card and "data/train" in card
+    assert "| test | BLEU |" in card and "| validation loss |" in card and "data/train" in card
     assess(run)
     assert len(Run.open(run).evaluations.lines()) == 1
 

@@ -1,6 +1,9 @@
+import shutil
 from pathlib import Path
 
 import pytest
+import torch
+from torch import Tensor
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.experiment.averaging import average_run
@@ -18,34 +21,54 @@ def kept(tiny_language_model: Path, toy_book: Path) -> Experiment:
     return read_experiment(tiny_language_model.read_text(), "tiny.toml", settings, data=[toy_book])
 
 
-def test_an_average_is_the_best_if_and_only_if_it_validates_better(kept: Experiment, tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    train(kept, path)
-    run = Run.open(path)
-    assert len(run.checkpoints()) == 3
-    before = run.load("best")
-    found = average_run(path, last=3)
-    assert found.updates == tuple(run.checkpoints()[-3:])
-    assert found.better == (found.metrics["loss"] < found.best_metrics["loss"])
-    assert found.best_metrics["loss"] == pytest.approx(before.state["best"]["metrics"]["loss"])
-    assert run.load("best").which == ("average" if found.better else before.which)
-    assert run.load("average").fingerprints == before.fingerprints
-    told = about(path)
+@pytest.fixture
+def trained(kept: Experiment, tmp_path: Path) -> Path:
+    """Its run folder."""
+    train(kept, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def around(run: Run, spread: float) -> dict[str, Tensor]:
+    """Let the two newest checkpoints lie on either side of the best weights, the newest the best; returns these."""
+    best = run.load("best")
+    weights, state = best.model, best.state
+    run.fingerprints |= best.fingerprints
+    older, newer = run.checkpoints()[-2:]
+    away = {name: spread * torch.randn_like(tensor) for name, tensor in weights.items()}
+    for which, sign in ((older, -1), (newer, 1)):
+        folder = run.path / "checkpoints" / f"step-{which}"
+        shutil.rmtree(folder)
+        run.save(which, {name: tensor + sign * away[name] for name, tensor in weights.items()}, {}, state)
+    run.mark_best(newer)
+    return weights
+
+
+def test_an_average_that_validates_better_is_the_best_from_then_on(trained: Path) -> None:
+    run = Run.open(trained)
+    centre = around(run, 0.5)
+    found = average_run(trained, last=2)
+    assert found.better and found.metrics["loss"] < found.best_metrics["loss"]
+    used = run.load("best")
+    assert used.which == "average" and found.updates == tuple(run.checkpoints()[-2:])
+    for name, tensor in centre.items():
+        torch.testing.assert_close(used.model[name], tensor)
+    assert f"| validation loss | {found.metrics['loss']:.4f} |" in (trained / "card.md").read_text()
+    told = about(trained)
     assert told.checkpoints[0].name == "average" and not told.faults
-    assert load(path, "average").generate("line", length=5)  # type: ignore[union-attr]
+    assert load(trained, "average").generate("line", length=5)  # type: ignore[union-attr]
 
 
-def test_a_worse_average_is_kept_but_not_used(kept: Experiment, tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    train(kept, path)
-    run = Run.open(path)
+def test_a_worse_average_is_kept_but_not_used(trained: Path) -> None:
+    run = Run.open(trained)
     before = run.load("best")
-    first = run.checkpoints()[0]
-    ruined = {name: tensor * 50 for name, tensor in before.model.items()}
-    run.save(first, ruined, {}, {}) if first != before.update else run.save(first + 1, ruined, {}, {})
-    found = average_run(path, last=len(run.checkpoints()))
-    assert not found.better
-    assert run.load("best").which == before.which
+    around(run, 50.0)
+    run.save(run.checkpoints()[-1] + 1, before.model, {}, before.state)
+    run.mark_best(run.checkpoints()[-1])
+    found = average_run(trained, last=2)
+    assert not found.better and found.metrics["loss"] > found.best_metrics["loss"]
+    assert found.best_metrics["loss"] == pytest.approx(before.state["best"]["metrics"]["loss"])
+    assert run.load("best").which == run.checkpoints()[-1]
+    assert run.load("average").fingerprints == before.fingerprints
 
 
 def test_training_goes_on_from_its_own_checkpoint_and_never_from_an_average(kept: Experiment, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import anaphora
 from anaphora.data.check.findings import Finding
 from anaphora.experiment.check import Checked, check
+from anaphora.run.about import about
 
 
 def checked(file: Path, data: Path, *settings: str, trial: float = 0.0) -> Checked:
@@ -51,7 +52,7 @@ def test_a_trial_says_what_training_takes(tiny_translator: Path, toy_pairs: Path
     assert estimate.updates * estimate.epochs == model.update
     assert estimate.vocabulary == {"source": 11, "target": 11}
     assert estimate.tokens == 12 * 4
-    assert estimate.parameters > 0 and estimate.seconds > 0
+    assert estimate.parameters == about(toy_pairs.parent / "run").total_parameters and estimate.seconds > 0
     assert sorted(path.name for path in toy_pairs.iterdir()) == sorted(
         f"{part}.{side}" for part in ("train", "val", "test") for side in ("en", "fr")
     )

@@ -23,6 +23,23 @@ def test_an_option_without_effect_is_refused(table: str, options: dict[str, obje
         read_experiment('task = "translate"\n', "mine.toml", settings)
 
 
+FITTED = {
+    "ngram": 'task = "language-model"\nmodel = "ngram"\n',
+    "mixture": 'task = "language-model"\nmodel = "mixture"\n[mixture]\nruns = ["a", "b"]\n',
+    "aligner": 'task = "align"\n',
+}
+
+
+@pytest.mark.parametrize("kind", FITTED)
+def test_an_option_of_updates_is_refused_where_there_are_none(kind: str) -> None:
+    for setting in ("epochs=3", "optimizer=sgd", "minutes=1", "device=cuda"):
+        with pytest.raises(
+            ConfigError, match=rf"training\.{setting.partition('=')[0]} is about updates, .* leave it out"
+        ):
+            read_experiment(FITTED[kind], "mine.toml", [f"training.{setting}"])
+    assert read_experiment(FITTED[kind], "mine.toml", ["training.seed=3", "training.threads=1"]).training.seed == 3
+
+
 @pytest.mark.parametrize(("table", "options", "complaint"), IDLE[:2])
 def test_a_run_that_has_one_still_loads(table: str, options: dict[str, object], complaint: str) -> None:
     tables = {"task": "translate", table: options}

@@ -71,7 +71,7 @@ def test_the_card_holds_every_evaluation_and_the_licence_of_a_known_corpus(tmp_p
         )
     opened.write_card({"loss": 1.5})
     card = (made.path / "card.md").read_text()
-    for words in ("Licence: not stated by its source", "ab12", "| loss | 1.5000 |"):
+    for words in ("Licence: not stated by its source", "ab12", "| validation loss | 1.5000 |"):
         assert words in card
     for value in ("38.0000", "39.0000"):
         assert f"| test | BLEU | {value} | a, b | step-10 | 2026-11-21 |" in card

@@ -21,7 +21,3 @@ from anaphora.text.moses import MosesText
 )  # fmt: skip
 def test_tokens_are_those_of_the_published_files(language: str, raw: str, expected: str) -> None:
     assert MosesText(language)(raw) == expected
-
-
-def test_case_can_be_kept() -> None:
-    assert MosesText("en", lowercase=False)("A Man.") == "A Man ."

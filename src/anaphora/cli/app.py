@@ -7,28 +7,12 @@ need when they are called, so that ``--help`` is quick.
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 import anaphora
-from anaphora.cli import (
-    align,
-    average,
-    check,
-    evaluate,
-    export,
-    fetch,
-    generate,
-    info,
-    mix,
-    quickstart,
-    recipes,
-    rescore,
-    score,
-    train,
-    translate,
-)
 from anaphora.cli.talk import complain
 from anaphora.errors import AnaphoraError
 
@@ -42,7 +26,7 @@ _UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     name="anaphora",
-    help="Train, inspect and serve recurrent sequence models on your own text, on the machine you have.",
+    help="Train, evaluate and inspect recurrent sequence models on your own text, on the machine you have.",
     epilog="Begin with: anaphora quickstart",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -50,26 +34,30 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
-for verb in (
-    quickstart,
-    recipes,
-    check,
-    train,
-    mix,
-    translate,
-    align,
-    evaluate,
-    export,
-    score,
-    rescore,
-    info,
-    average,
-    generate,
-    fetch,
-):
+VERBS = (
+    "quickstart",
+    "recipes",
+    "check",
+    "train",
+    "mix",
+    "translate",
+    "align",
+    "evaluate",
+    "export",
+    "score",
+    "rescore",
+    "info",
+    "average",
+    "generate",
+    "fetch",
+)
+"""A file of this folder each, in the order of the help."""
+
+for name in VERBS:
+    verb = import_module(f"anaphora.cli.{name}")
     # the backspace keeps the parser from running the lines together
     examples = "\n  ".join(("\b\nExamples:", *verb.EXAMPLES))
-    app.command(name=verb.__name__.rpartition(".")[2], epilog=examples)(verb.run)
+    app.command(name=name, epilog=examples)(verb.run)
 
 
 def _version(asked: bool) -> None:
@@ -120,8 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not (isinstance(error, MemoryError) or _NO_MEMORY in str(error)):
             raise
         complain(
-            "The memory of this machine is not enough for that: give shorter lines, or for training a smaller "
-            "training.batch_tokens or data.longest."
+            "This machine ran out of memory: give shorter lines, or for training a smaller training.batch_tokens or "
+            "data.longest."
         )
         return AnaphoraError.exit_code
     if code in ENDED_BY:

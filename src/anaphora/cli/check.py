@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import AUTO, check_writable, experiment_text
+from anaphora.cli.opening import AUTO, experiment_text
 from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
-from anaphora.errors import AnaphoraError
+from anaphora.errors import AnaphoraError, DataError
 
 if TYPE_CHECKING:
     from anaphora.data.check.tables import Table
@@ -43,19 +43,23 @@ def run(
         typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
     ] = None,
     trial: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Train for so long to see what it takes; 0 does not.")
+        float,
+        typer.Option(
+            min=0, metavar="SECONDS", help="Length of the trial training behind the estimate; 0 leaves it out."
+        ),
     ] = 5.0,
     output: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write a page, pictures and the figures as JSON here.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Take warnings for errors.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     as_json: Json = False,
 ) -> None:
     """Look at data before training on it: counts, faults by line, repeats, unknown words, time and memory.
 
     The exit code is 0 if the data can be trained on, and 2 if not.
     """
-    check_writable(output)
+    if output is not None and output.is_file():
+        raise DataError(f"{output} should be a folder for the report, but is a file: name another.")
 
     from anaphora.experiment.check import check
     from anaphora.experiment.schema import read_experiment
@@ -116,8 +120,5 @@ def _upshot(checked: "Checked") -> str:
 def _write(checked: "Checked", folder: Path, title: str) -> None:
     from anaphora.inspection.corpus import write_report
 
-    page = write_report(folder, title, checked.tables(), checked.findings, checked.survey.histograms)
-    (folder / "check.json").write_text(
-        json.dumps(checked.json(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
-    )
+    page = write_report(folder, title, checked.tables(), checked.findings, checked.survey.histograms, checked.json())
     say(f"The report is {page}")

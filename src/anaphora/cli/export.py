@@ -53,9 +53,9 @@ def _arpa(run_folder: Path, output: Path, report: "Report") -> None:
 
 
 def _dictionary(run_folder: Path, output: Path, report: "Report") -> None:
-    from anaphora.formats.dictionary import write_dictionary
+    from anaphora.export.dictionary import save_dictionary
 
-    write_dictionary(output, open_aligner(run_folder, report).dictionary())
+    save_dictionary(open_aligner(run_folder, report), output)
 
 
 _WRITERS = {"arpa": _arpa, "dictionary": _dictionary}

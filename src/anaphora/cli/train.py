@@ -132,18 +132,20 @@ def _how_to_go_on(folder: Path) -> str:
 
 def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
     """What a person wants to know when training is over, and what to do next."""
-    why = {
-        "epochs": "all epochs are done",
-        "patience": "validation has stopped improving",
-        "minutes": "the time is up",
-        "stopped": "it was told to stop",
-    }[outcome.reason]
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
     verb = {
         "translate": f"translate {folder} FILE",
         "align": f"align {folder} PAIRS",
         "language-model": f"generate {folder} --prompt TEXT",
     }[experiment.task]
+    if outcome.reason == "fitted":
+        return f"Fitted in {clock(outcome.seconds)}: validation {figures}. Next: anaphora {verb}"
+    why = {
+        "epochs": "all epochs are done",
+        "patience": "validation has stopped improving",
+        "minutes": "the time is up",
+        "stopped": "it was told to stop",
+    }[outcome.reason]
     return (
         f"Trained in {clock(outcome.seconds)}: {why} after {outcome.update:,} updates. "
         f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. Next: anaphora {verb}"

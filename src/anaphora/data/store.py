@@ -51,11 +51,8 @@ class TextStore:
 
     ids: Integers
     """[1 + units + lines]; every id but the first is there to be predicted."""
-    lines: int
     characters: int
     """Code points of the text as it was read, a line end counted as one."""
-    bytes: int
-    """The same text in UTF-8."""
 
 
 def pair_store(
@@ -118,18 +115,17 @@ def text_store(corpus: TextCorpus, coder: TextCoder, folder: Path, *, report: Re
     end = coder.symbols.eos
 
     def encode(into: "_Writer") -> dict[str, int]:
-        characters = size = 0
+        characters = 0
         into.write("text.ids", [end])
         for number, line in enumerate(corpus, 1):
             into.write("text.ids", [*coder.encode(line), end])
             characters += len(line) + 1
-            size += len(line.encode()) + 1
             into.tell(number)
-        return {"characters": characters, "bytes": size}
+        return {"characters": characters}
 
     identity = [corpus.fingerprint, coder.fingerprint]
     facts, arrays = _open_or_encode(folder, identity, {"text.ids": _narrowest(coder)}, corpus, encode, report)
-    return TextStore(arrays["text.ids"], corpus.count, facts["characters"], facts["bytes"])
+    return TextStore(arrays["text.ids"], facts["characters"])
 
 
 class _Writer:

@@ -53,11 +53,6 @@ class TextWindows:
             )
         self._starts = np.arange(rows) * self._span
 
-    @property
-    def predictions(self) -> int:
-        """Ids predicted in an epoch."""
-        return self._span * len(self._starts)
-
     def epoch(self, number: int) -> LazyBatches:
         """The windows from the first to the last, which may be shorter; (seed, number) alone decides where they end."""
         inner = takewhile(lambda border: border < self._span, accumulate(self._lengths(number)))

@@ -14,6 +14,7 @@ from anaphora.run.averaging import average
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.loading import build_model, load_coders
 from anaphora.run.weights import fill
+from anaphora.training.stopping import BestSoFar
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,12 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
             for weights, where in ((before.model, before.path), (tensors, path / "checkpoints" / AVERAGE)):
                 fill(model, weights, where / "model.safetensors")
                 figures.append(validate(model))
-        old, new = (found[experiment.training.metric] for found in figures)
-        better = new < old if experiment.training.better == "lower" else new > old
+        best = BestSoFar(experiment.training.metric, experiment.training.better)
+        best.observe(figures[0], 0)
+        better = best.observe(figures[1], updates[-1])
         state = {"averaged": updates, "validation": dict(figures[1])}
         saved = run.save(updates[-1], tensors, {}, state, average=True)
         if better:
             run.mark_best(AVERAGE)
-            run.write_card({f"validation {name}": value for name, value in figures[1].items()})
+            run.write_card(figures[1])
     return Averaged(tuple(updates), figures[1], figures[0], better, saved)

@@ -117,7 +117,7 @@ def _estimate_table(found: Estimate, experiment: Experiment) -> Table:
         ("an update", f"{1000 * found.seconds_of_update:.0f} ms with {found.threads} thread(s)"),
         ("time of an epoch", f"about {_time(found.seconds_of_epoch)}{without}"),
         ("time in all", f"about {_time(found.seconds)} for {found.epochs} epochs at most{bound}"),
-        ("memory", f"{found.memory / 1e9:.1f} GB at most" if found.memory else "not known on this system"),
+        ("memory", f"{found.memory / 1e9:.1f} GB at most"),
     )
     title = f"What training takes, by a trial of {found.trial_updates:,} updates on this machine"
     return Table(title, ("", ""), rows)

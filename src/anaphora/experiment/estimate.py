@@ -4,6 +4,7 @@ Nothing is modelled: the trial is ``conduct.train`` for a few seconds, so that w
 in it. BLEU during training is left out, since a network that has learnt nothing writes no sentences of usual length.
 """
 
+import resource
 import sys
 import tempfile
 import time
@@ -13,6 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.events import Event, Note, Progress, Report, Update, Validated, silent
 from anaphora.experiment.conduct import train
@@ -21,6 +24,7 @@ from anaphora.formats.lines import write_lines
 from anaphora.models.guide import GivenGuide, NoGuide
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
+from anaphora.run.weights import parameters
 from anaphora.text.coder import TextCoder
 from anaphora.text.sampling import sample
 
@@ -52,7 +56,7 @@ class Estimate:
     seconds: float
     """From the command to the last epoch, or to the bound ``training.minutes``; stopping early takes less."""
     memory: int
-    """Bytes that the process held at most during the trial; 0 where that cannot be asked."""
+    """Bytes that the process held at most during the trial."""
     trial_updates: int
     threads: int
 
@@ -75,10 +79,11 @@ def estimate(
         scale, scale_valid = parts.train.count / sampled[0], parts.valid.count / sampled[1]
         watch = _Watch(report if scale == 1 else silent, report)
         train(_trial(experiment, folder / "data", seconds), folder / "run", watch.see)
-        coders = load_coders(Run.open(folder / "run"))
-        parameters = _parameters(folder / "run")
+        run = Run.open(folder / "run")
+        coders = load_coders(run)
+        learnt = sum(parameters(run.load("latest").model).values())
     measured = watch.measured(scale, scale_valid)
-    return _whole(experiment, measured, parameters, coders), coders
+    return _whole(experiment, measured, learnt, coders), coders
 
 
 @dataclass
@@ -168,20 +173,14 @@ def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     )
 
 
-def _parameters(folder: Path) -> int:
-    return sum(tensor.numel() for tensor in Run.open(folder).load("latest").model.values())
-
-
-def _whole(experiment: Experiment, measured: _Measured, parameters: int, coders: Mapping[str, TextCoder]) -> Estimate:
-    import torch
-
+def _whole(experiment: Experiment, measured: _Measured, learnt: int, coders: Mapping[str, TextCoder]) -> Estimate:
     training = experiment.training
     every = training.validate_every or measured.updates
     validations = max(1.0, measured.updates / max(1, every))
     epoch = measured.updates * measured.seconds_of_update + validations * measured.seconds_of_validation
     whole = training.epochs * epoch
     return Estimate(
-        parameters=parameters,
+        parameters=learnt,
         vocabulary={side: coder.symbols.size for side, coder in coders.items()},
         updates=measured.updates,
         tokens=measured.tokens,
@@ -196,10 +195,6 @@ def _whole(experiment: Experiment, measured: _Measured, parameters: int, coders:
 
 
 def _peak() -> int:
-    """Bytes that this process held at most until now; 0 where the system does not say."""
-    if sys.platform == "win32":
-        return 0
-    import resource
-
+    """Bytes that this process held at most until now."""
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return held if sys.platform == "darwin" else held * 1024

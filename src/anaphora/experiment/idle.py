@@ -1,4 +1,4 @@
-"""Options of a translator that would have no effect, refused in what a person writes.
+"""Options that would have no effect, refused in what a person writes.
 
 Runs of versions that took them without a word still load: what lies in a run folder is never asked.
 """
@@ -9,6 +9,20 @@ from anaphora.kernels.spans import LocalPredictive
 from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.attention import AttentionConfig
 from anaphora.nn.stack import RecurrentConfig
+from anaphora.training.config import TrainingConfig
+
+OF_FITTING = ("seed", "threads")
+"""Options of ``[training]`` that fitting in one go has a use for."""
+
+
+def refuse_updates(training: TrainingConfig, where: str) -> None:
+    """Raise ConfigError for the first option of updates in an experiment from ``where`` that makes none."""
+    usual = TrainingConfig()
+    for name in TrainingConfig.model_fields:
+        if name not in OF_FITTING and getattr(training, name) != getattr(usual, name):
+            raise ConfigError(
+                f"{where}: training.{name} is about updates, but this model is fitted in one go: leave it out."
+            )
 
 
 def refuse_idle(config: TranslatorConfig, longest: int, where: str) -> None:

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
-from anaphora.experiment.idle import refuse_idle
+from anaphora.experiment.idle import refuse_idle, refuse_updates
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
@@ -179,7 +179,7 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
 
 
 class AlignerExperiment(AlignerModelConfig, ExperimentBase):
-    """Word links, counted; of ``[training]`` it has use for the seed alone."""
+    """Word links, counted; of ``[training]`` it has use for the seed and threads alone."""
 
     task: Literal["align"]
     """What is learnt."""
@@ -278,7 +278,7 @@ class WindowExperiment(WindowModelConfig, LanguageModelExperiment):
 
 
 class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
-    """A language model that was counted; of ``[training]`` it has use for the seed alone."""
+    """A language model that was counted; of ``[training]`` it has use for the seed and threads alone."""
 
     model: Literal["ngram"]
     """The kind of model."""
@@ -350,6 +350,8 @@ def read_experiment(
     experiment = parse(override(table, [*languages, *settings]), where)
     if isinstance(experiment, TranslationExperiment):
         refuse_idle(experiment, experiment.data.longest, where)
+    if isinstance(experiment, CountedExperiment):
+        refuse_updates(experiment.training, where)
     return experiment
 
 

@@ -1,9 +1,10 @@
 """The report of a corpus as one page that needs no other file, with its histograms as pictures beside it."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anaphora.data.check.findings import Finding
 from anaphora.data.check.lengths import Histogram
@@ -42,12 +43,17 @@ svg {{ max-width: 100%; height: auto }}
 
 
 def write_report(
-    folder: Path, title: str, tables: Sequence[Table], findings: Sequence[Finding], histograms: Sequence[Histogram]
+    folder: Path,
+    title: str,
+    tables: Sequence[Table],
+    findings: Sequence[Finding],
+    histograms: Sequence[Histogram],
+    figures: Mapping[str, Any],
 ) -> Path:
-    """Write ``check.html`` and ``histograms.svg`` and ``.png`` into ``folder``, which is made if need be.
+    """Write ``check.html``, ``histograms.svg`` and ``.png`` and, with ``figures``, ``check.json`` into ``folder``.
 
-    Without matplotlib the page has the histograms as tables alone. Returns the page. Raises DataError when the folder
-    cannot be written to.
+    The folder is made if need be, and an older report in it is replaced. Without matplotlib the page has the
+    histograms as tables alone. Returns the page. Raises DataError when the folder cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -71,6 +77,8 @@ def write_report(
                 tables="\n".join(map(_table, tables)),
             ).encode()
         )
+    with replacing(folder / "check.json") as stream:
+        stream.write(f"{json.dumps(figures, ensure_ascii=False, indent=2)}\n".encode())
     return page
 
 

@@ -1,6 +1,5 @@
 """What a run folder holds, read from the folder alone: for ``anaphora info``, and for people's own scripts."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from anaphora.run.evaluations import Evaluation
 from anaphora.run.files import DamagedError
 from anaphora.run.folder import Run
 from anaphora.run.loading import load_coders
+from anaphora.run.weights import parameters
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def about(path: Path) -> RunInfo:
         path=str(path),
         task=str(run.experiment.get("task", "unknown")),
         format=run.format,
-        parameters=_parameters(used) if used else {},
+        parameters=parameters(used.model) if used else {},
         vocabularies=vocabularies,
         data=data,
         licence=licence_of(data),
@@ -122,15 +122,6 @@ def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:
         return {side: coder.symbols.size for side, coder in load_coders(run).items()}, ""
     except AnaphoraError as error:
         return {}, str(error)
-
-
-def _parameters(checkpoint: Checkpoint) -> Mapping[str, int]:
-    """The size of every part; whole numbers, which say what was counted or where something stands, are no weights."""
-    sizes: Counter[str] = Counter()
-    for name, tensor in checkpoint.model.items():
-        if tensor.is_floating_point():
-            sizes[name.partition(".")[0]] += tensor.numel()
-    return dict(sizes)
 
 
 def _data_of(fingerprints: Mapping[str, str]) -> Mapping[str, str]:

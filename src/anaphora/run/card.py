@@ -35,7 +35,7 @@ def render(
     parts.append("\n".join(digests) or "Its files were not recorded.")
     parts.append(f"Licence: {licence_of(experiment.get('data')) or 'that of the files; it was not recorded'}.")
     parts.append("## Scores")
-    lines = [f"| {metric} | {value:.4f} |" for metric, value in sorted(scores.items())]
+    lines = [f"| validation {metric} | {value:.4f} |" for metric, value in sorted(scores.items())]
     parts.append("\n".join(["| metric | value |", "| --- | --- |", *lines]) if lines else "None yet.")
     measured = [
         f"| {evaluation.part} | {figure.name} | {figure.value:.4f} | {figure.conditions.replace('|', ', ')} "

@@ -1,5 +1,6 @@
 """Tensors of a network by name: out of a module, to bytes, and back into a module of the same shape."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,6 +43,18 @@ def fill(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> 
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(tensors[name])
+
+
+def parameters(tensors: Mapping[str, Tensor]) -> dict[str, int]:
+    """How many numbers were learnt, by part of the network, the first word of a tensor's name.
+
+    Whole numbers, which say what was counted or where something stands, are no weights.
+    """
+    sizes: Counter[str] = Counter()
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point():
+            sizes[name.partition(".")[0]] += tensor.numel()
+    return dict(sizes)
 
 
 def first_not_finite(tensors: Mapping[str, Tensor]) -> str:

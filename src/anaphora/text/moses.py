@@ -15,16 +15,15 @@ _KEPT_WHOLE = ["<unk>"]
 class MosesText:
     """Turns raw text into the space-separated tokens that a published figure was counted on: never for training."""
 
-    def __init__(self, language: str, *, lowercase: bool = True) -> None:
+    def __init__(self, language: str) -> None:
         """``language`` is a two-letter code."""
-        self._lowercase = lowercase
         self._normaliser = MosesPunctNormalizer(lang=language)
         self._tokeniser = MosesTokenizer(lang=language)
 
     def __call__(self, text: str) -> str:
         """The tokens of one line, joined by single spaces; nothing is escaped."""
-        cased = text.lower() if self._lowercase else text
-        return str(self._tokeniser.tokenize(self._normaliser.normalize(cased), escape=False, return_str=True))
+        normal = self._normaliser.normalize(text.lower())
+        return str(self._tokeniser.tokenize(normal, escape=False, return_str=True))
 
 
 class MosesTokens:

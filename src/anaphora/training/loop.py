@@ -35,7 +35,7 @@ Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 Stop = Callable[[], bool]
 """Asked before the first update and after every one whether training should save itself and end."""
 
-Reason = Literal["epochs", "patience", "minutes", "stopped"]
+Reason = Literal["epochs", "patience", "minutes", "stopped", "fitted"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Outcome:
     """How training ended."""
 
     reason: Reason
-    """Which bound of the configuration was reached, or that ``stop`` said so."""
+    """Which bound of the configuration was reached, that ``stop`` said so, or that the model was fitted in one go."""
     update: int
     best_update: int
     """The update whose checkpoint is marked best; 0 when no validation gave a finite figure."""
@@ -280,7 +280,7 @@ class _Training:
 
     def _mark_best(self) -> None:
         best = self._state.best
-        self._run.write_card({f"validation {name}": value for name, value in best.metrics.items()})
+        self._run.write_card(best.metrics)
         self._run.mark_best(best.update)
 
     def _broken(self) -> str:
