@@ -12,14 +12,13 @@ def test_the_page_has_every_rule_with_its_thresholds() -> None:
 
 
 def row(rule: Rule) -> str:
-    share = (
-        "never a warning"
-        if rule.warn_from > 1
-        else f"warning from {rule.warn_from:.0%}"
-        if rule.warn_from
-        else "warning"
-    )
-    silent = f", silent below {rule.silent_below:.1%}" if rule.silent_below else ""
+    if rule.warn_from > 1:
+        share = "never a warning"
+    elif rule.warn_from > rule.silent_below:
+        share = f"warning from {rule.warn_from:.0%}"
+    else:
+        share = "warning"
+    silent = f", silent below {100 * rule.silent_below:g}%" if rule.silent_below else ""
     return f"| `{rule.kind}` | {rule.what} | {share}{silent} | {rule.remedy} |"
 
 

@@ -4,7 +4,10 @@ Shares are of the part's lines, or of its running words where the rule speaks of
 table for people; a test compares the two.
 """
 
-from anaphora.data.check.findings import Rule
+from collections.abc import Iterator, Mapping
+from math import inf
+
+from anaphora.data.check.findings import Finding, Rule, Tally
 
 _RULES = (
     Rule(
@@ -19,7 +22,7 @@ _RULES = (
     ),
     Rule(
         "columns",
-        "lines have not two columns",
+        "lines do not have two columns",
         "They are left out: write one pair a line with a single tab between its sides.",
     ),
     Rule(
@@ -30,7 +33,7 @@ _RULES = (
     Rule(
         "ratio",
         "pairs have sides of very different lengths, three times what is usual",
-        "Look whether the lines still belong together; a lost or added line moves all that follow.",
+        "Check whether the lines still belong together; a lost or added line moves all that follow.",
         warn_from=0.01,
     ),
     Rule(
@@ -53,7 +56,7 @@ _RULES = (
     Rule(
         "script",
         "lines hold no letter of the script that this side is written in",
-        "Look whether they are in another language, or the sides were swapped there.",
+        "Check whether they are in another language, or the sides were swapped there.",
     ),
     Rule("control", "lines hold a control character", "Remove the character."),
     Rule(
@@ -86,7 +89,7 @@ _RULES = (
         "decomposed",
         "lines are not in Unicode normal form C",
         "Nothing has to be done: text is composed when it is coded.",
-        warn_from=2.0,
+        warn_from=inf,
     ),
     Rule(
         "entities",
@@ -103,7 +106,7 @@ _RULES = (
         "unknown-mark",
         "lines hold the word <unk>",
         "Fine for a published corpus that has it; in a corpus of your own, put the words back.",
-        warn_from=2.0,
+        warn_from=inf,
     ),
     Rule(
         "tokenised",
@@ -161,3 +164,11 @@ _RULES = (
 
 RULES = {rule.kind: rule for rule in _RULES}
 """The rules by kind."""
+
+
+def findings(part: str, side: str, tallies: Mapping[str, Tally], total: int) -> Iterator[Finding]:
+    """What tallies by kind make, of ``total`` lines or words, in the order of the rules."""
+    for kind, rule in RULES.items():
+        tally = tallies.get(kind, Tally())
+        if finding := rule.finding(part, side, tally.count, total, tally.places):
+            yield finding

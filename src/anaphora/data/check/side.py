@@ -7,7 +7,7 @@ from typing import Any
 from anaphora.data.check import characters
 from anaphora.data.check.findings import Finding, Place, Tally
 from anaphora.data.check.lengths import Lengths
-from anaphora.data.check.rules import RULES
+from anaphora.data.check.rules import findings
 from anaphora.data.check.scripts import Scripts
 
 
@@ -41,11 +41,7 @@ class SideSurvey:
     def findings(self, usual: frozenset[str]) -> Iterator[Finding]:
         """What is wrong with the side, whose ``usual`` scripts are those of the training part."""
         tallies = {**self._faults, "long": self.lengths.long(), "script": self.scripts.unusual(usual)}
-        for kind, rule in RULES.items():
-            tally = tallies.get(kind, Tally())
-            finding = rule.finding(self.part, self.side, tally.count, self.lines, tally.places)
-            if finding:
-                yield finding
+        return findings(self.part, self.side, tallies, self.lines)
 
     def json(self) -> dict[str, Any]:
         """The counts, for ``json.dumps``."""

@@ -5,7 +5,7 @@ from itertools import islice
 
 from anaphora.data.check.findings import Finding, Place, Tally
 from anaphora.data.check.reading import pair_lines, text_lines
-from anaphora.data.check.rules import RULES
+from anaphora.data.check.rules import findings
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.text.coder import TextCoder
 
@@ -28,9 +28,7 @@ def unknown_units(
             tallies[side].add(place)
             tallies[side].count += unknown - 1
     for side, tally in tallies.items():
-        finding = RULES["unknown-units"].finding(part, names[side], tally.count, units[side], tally.places)
-        if finding:
-            yield finding
+        yield from findings(part, names[side], {"unknown-units": tally}, units[side])
 
 
 def _lines(corpus: PairCorpus | TextCorpus) -> Iterator[tuple[str, str, Place]]:
