@@ -118,7 +118,7 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     assert "is none: name another run" in capsys.readouterr().err
     for refused, said in (
         (["--fusion-weight", "0.2"], "--language-model, which is missing"),
-        (["--language-model", models[0], "--fusion-weight", "0"], "a weight above 0"),
+        (["--language-model", models[0], "--fusion-weight", "0"], "a finite weight above 0"),
         (["--language-model", runs[0]], "should be a language model"),
     ):
         assert main(["translate", runs[0], str(toy_pairs / "test.en"), *refused]) == 2

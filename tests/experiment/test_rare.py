@@ -100,6 +100,8 @@ def test_a_run_writes_words_in_the_place_of_annotations(rare: Rare, folder: Path
     assert "dictionary" in json.loads((tmp_path / "run" / "vocabulary" / "target").read_bytes())
     with pytest.raises(ConfigError, match=f"text.rare = '{rare}'"):
         translator.score_pairs(["a"], ["b"])
+    with pytest.raises(ConfigError, match=f"text.rare = '{rare}'"):
+        translator.without_unknown()
 
 
 def test_an_annotated_experiment_is_checked_with_a_trial(folder: Path) -> None:

@@ -103,7 +103,8 @@ FOLDED, TWO_FIELDS = ["convolution", "gated-convolution"], [name for name, unit 
 NEVER: Never = [
     {"summary": ["start"], "start": ["zero"]},
     {"summary": ["start"], "summary_place": ["recurrent"]},
-    {"summary": ["start"], "summary_layer": ["tanh"], "start": ["copy", "mean"]},
+    {"summary": ["start"], "summary_layer": ["tanh"], "start": ["mean"]},
+    {"summary_layer": ["tanh"], "start": ["copy"]},
     {"cell": [name for name in CELLS if name != "gru"], "summary_place": ["recurrent"]},
     {"encoder": FOLDED, "start": ["mean"]},
     {"encoder": FOLDED, "start": ["copy"], "cell": TWO_FIELDS},
@@ -313,6 +314,19 @@ def test_a_copied_start_is_the_last_state_of_the_encoder_layer_by_layer() -> Non
         assert torch.equal(value, encoded.summaries[int(layer)][field])
 
 
+@pytest.mark.parametrize(("deep", "layers", "heard"), [(3, 1, [2]), (3, 2, [1, 2]), (1, 2, [0, 0])])
+def test_a_decoder_starts_from_the_top_layers_of_a_deeper_encoder(deep: int, layers: int, heard: list[int]) -> None:
+    encoder = ONE_WAY | {"cell": "gru", "layers": deep}
+    model = make({"encoder": encoder, "decoder": {"cell": "gru", "size": 16, "layers": layers}})
+    weights = model.decoder.weights.tensors()
+    with torch.no_grad():
+        for layer in range(layers):
+            weights[f"start{layer}_h.weight"].copy_(torch.eye(16))
+    summaries = [{"h": torch.randn(2, 16)} for _ in range(deep)]
+    first = model.decoder.first(Encoded(torch.randn(2, 3, 16), summaries), torch.tensor([3, 1]))
+    assert all(torch.equal(first[f"layer{layer}.h"], summaries[place]["h"]) for layer, place in enumerate(heard))
+
+
 def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> None:
     model = make({"decoder": {"start": "mean", "cell": "gru"}})
     with torch.no_grad():
@@ -335,6 +349,10 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
         ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
         ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with h: make"),
         ({"decoder": {"start": "copy", "start_activation": "tanh"}}, r'start_activation = "none"'),
+        (
+            {"decoder": {"start": "copy", "summary": "every-step", "summary_layer": "tanh"}},
+            r'decoder\.summary_layer = "none", or',
+        ),
         ({"decoder": {"start": "mean", "summary_layer": "tanh"}}, r'decoder\.summary_layer = "none"'),
         (
             {"encoder": {"kind": "ngram-convolution"}},

@@ -1,5 +1,7 @@
 """Counts of a training text: kept with the weights, and laid out anew whenever they change."""
 
+from copy import deepcopy
+
 import torch
 from torch import Tensor
 
@@ -29,6 +31,12 @@ def test_what_is_derived_is_made_once_and_anew_when_other_counts_are_filled_in()
     tensors_of(counts)["observed"].copy_(torch.tensor([1, 1, 1]))  # as a checkpoint is filled in
     assert counts.derive(make) == 3
     assert made == [[1, 1, 1], [5, 1, 3], [2, 2, 2]]
+
+
+def test_what_is_derived_lies_where_the_counts_do() -> None:
+    counts = Counts(3)
+    assert counts.derive(lambda masses_V: masses_V.device) == torch.device("cpu")
+    assert deepcopy(counts).to("meta").derive(lambda masses_V: masses_V.device) == torch.device("meta")
 
 
 def test_what_is_derived_while_searching_can_be_used_in_training() -> None:

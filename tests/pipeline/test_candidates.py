@@ -4,6 +4,7 @@ from anaphora.errors import ConfigError
 from anaphora.pipeline.candidates import Candidates
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import EOS, UNK
+from anaphora.text.rare import AnnotatedCoder, Rare, annotations
 from anaphora.text.words import WordCoder
 
 SOURCE = WordCoder(["the", "sees"], lowercase=False, tokenise="none", language="en")
@@ -27,6 +28,16 @@ def test_a_sentence_has_the_frequent_words_and_the_likeliest_translations_of_its
 def test_the_candidates_of_a_sentence_do_not_depend_on_its_neighbours() -> None:
     texts = ["the Cat sees", "Ann", "the"]
     assert rows(texts, 1, 3) == [row for text in texts for row in rows([text], 1, 3)]
+
+
+@pytest.mark.parametrize("rare", ["copyable", "posall", "posunk"])
+def test_annotations_may_always_be_written_and_are_no_frequent_words(rare: Rare) -> None:
+    marks = annotations(rare)
+    target = AnnotatedCoder(
+        [*marks, "le", "la", "voit"], lowercase=False, tokenise="none", language="fr", rare=rare, dictionary={}
+    )
+    [ids] = Candidates({}, frequent=2, each=1).of(["sees"], SOURCE, target).ids_BT.tolist()
+    assert target.pieces(ids)[2:] == [f"\u2581{word}" for word in (*marks, "le", "la")]
 
 
 def test_units_that_are_not_words_are_refused() -> None:

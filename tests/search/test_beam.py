@@ -242,10 +242,21 @@ def test_an_impossible_beginning_is_answered_all_the_same(automaton: Make, batch
     stepper.log_probs_QV[:, 4] = -torch.inf
     free, impossible = beam(stepper, batch(SOURCES[:2], [[3], [4, 3]]), size=3, max_length=9)
     assert free[0].ids[:1] == (3,)
-    assert impossible[0].score == -torch.inf and not impossible[0].finished
+    assert impossible[0].ids[:2] == (4, 3)
+    assert impossible[0].score == -torch.inf
 
 
-@pytest.mark.parametrize("options", [{"size": 0}, {"max_length": 0}, {"length_penalty": -1.0}, {"max_length": [1, 2]}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"size": 0},
+        {"max_length": 0},
+        {"length_penalty": -1.0},
+        {"length_penalty": float("nan")},
+        {"length_penalty": float("inf")},
+        {"max_length": [1, 2]},
+    ],
+)
 def test_impossible_options_are_refused(automaton: Make, batch: MakeBatch, options: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="should be at least"):
         beam(automaton(), batch(SOURCES), **{"max_length": 5, **options})  # type: ignore[arg-type]

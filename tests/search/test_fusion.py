@@ -68,9 +68,9 @@ def test_the_least_weight_changes_nothing() -> None:
     assert [[one.ids for one in some] for some in found] == [[one.ids for one in some] for some in plain]
 
 
-@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan")])
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_weight_is_above_nothing(weight: float) -> None:
-    with pytest.raises(ConfigError, match="a weight above 0"):
+    with pytest.raises(ConfigError, match="a finite weight above 0"):
         Fused(translator(), language_model(), weight)
 
 

@@ -126,7 +126,9 @@ def _told(file: PairFiles, report: Report) -> Iterator[Pair]:
         yield row.source, row.target
     if wrong:
         report(
-            Skipped(f"lines of {file.path} that do not have two columns were left out (the first is line {first})", wrong)
+            Skipped(
+                f"lines of {file.path} that do not have two columns were left out (the first is line {first})", wrong
+            )
         )
 
 

@@ -25,6 +25,15 @@ def refuse_updates(training: TrainingConfig, where: str) -> None:
             )
 
 
+def refuse_lone_residual(table: str, layers: RecurrentConfig, where: str) -> None:
+    """Raise ConfigError where the connections around the layers of a ``table`` have no layer to go around."""
+    if layers.residual and layers.layers == 1:
+        raise ConfigError(
+            f"{where}: {table}.residual goes around layers from the second on, but {table}.layers is 1: leave it "
+            f"out, or set {table}.layers = 2."
+        )
+
+
 def refuse_idle(config: TranslatorConfig, longest: int, where: str) -> None:
     """Raise ConfigError for the first option of an experiment from ``where`` that nothing would come of.
 
@@ -32,11 +41,8 @@ def refuse_idle(config: TranslatorConfig, longest: int, where: str) -> None:
     """
     decoder, attention = config.decoder, config.attention
     for table, layers in ("encoder", config.encoder), ("decoder", decoder):
-        if isinstance(layers, RecurrentConfig) and layers.residual and layers.layers == 1:
-            raise ConfigError(
-                f"{where}: {table}.residual goes around layers from the second on, but {table}.layers is 1: leave it "
-                f"out, or set {table}.layers = 2."
-            )
+        if isinstance(layers, RecurrentConfig):
+            refuse_lone_residual(table, layers, where)
     if decoder.start == "zero" and decoder.start_activation != "none":
         raise ConfigError(
             f'{where}: decoder.start_activation acts on a projected start, but decoder.start is "zero": leave it out, '
@@ -46,8 +52,8 @@ def refuse_idle(config: TranslatorConfig, longest: int, where: str) -> None:
     if attention.kind == "none" and one_direction and decoder.start != "mean":
         raise ConfigError(
             f'{where}: encoder.summary_from takes the summary from one of two directions, and with attention = "none" '
-            f"the other is trained and never heard: set encoder.bidirectional = false, or leave encoder.summary_from "
-            f"out."
+            f"the top layer's other one is trained and never heard: set encoder.bidirectional = false, or leave "
+            f"encoder.summary_from out."
         )
     if not isinstance(attention, AttentionConfig):
         return

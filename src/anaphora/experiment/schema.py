@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
-from anaphora.experiment.idle import refuse_idle, refuse_updates
+from anaphora.experiment.idle import refuse_idle, refuse_lone_residual, refuse_updates
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
@@ -350,6 +350,8 @@ def read_experiment(
     experiment = parse(override(table, [*languages, *settings]), where)
     if isinstance(experiment, TranslationExperiment):
         refuse_idle(experiment, experiment.data.longest, where)
+    if isinstance(experiment, RecurrentExperiment):
+        refuse_lone_residual("recurrence", experiment.recurrence, where)
     if isinstance(experiment, CountedExperiment):
         refuse_updates(experiment.training, where)
     return experiment

@@ -26,7 +26,7 @@ def labels(pieces: Sequence[str]) -> list[str]:
 def _label(piece: str, subwords: bool) -> str:
     if piece.startswith(WORD_START):
         label = piece[1:] or _SHOWN[" "]
-    elif subwords and piece[:1].isalnum():
+    elif subwords and piece and unicodedata.category(piece[0])[0] in "LMN":
         label = "\u00b7" + piece
     else:
         label = piece

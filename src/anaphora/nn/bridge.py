@@ -1,6 +1,7 @@
 """From encoder to decoder without attention's help: the summary of a sentence, and the decoder's first state.
 
-    start "project"    s_0 = W h (+ b), layer by layer, of the encoder's last states (or of c, below)
+    start "project"    s_0 = W h (+ b), layer by layer, of the encoder's last states (or of c, below); of a deeper
+                       encoder those of its top layers, of a shallower one the top layer's for all layers above it
     start "copy"       s_0 = h, layer by layer (Sutskever et al. 2014)
     start "mean"       s_0 = W mean_j h_j (+ b), of the annotations (Sennrich et al. 2017)
     start "zero"       s_0 = 0
@@ -94,6 +95,11 @@ class Bridge:
                 f"{gives.summary} with {', '.join(gives.fields)}: make the two agree, or set "
                 f'decoder.start = "project".'
             )
+        if self.config.summary_layer != "none":
+            raise ConfigError(
+                'decoder.summary_layer makes one vector of a sentence, but decoder.start = "copy" copies the state of '
+                'every layer: set decoder.summary_layer = "none", or decoder.start = "project".'
+            )
         if self.config.start_activation != "none":
             raise ConfigError(
                 'decoder.start_activation acts on a projected start, but decoder.start = "copy" copies: set '
@@ -149,8 +155,9 @@ class Bridge:
         summaries, state = self._summaries(encoded, weights), dict[str, Tensor]()
         if self.config.start == "mean":
             summaries = [{"h": _mean(encoded.annotations_BSM, lengths_B)}]
+        above = max(0, len(summaries) - self._layers)  # the top layers of a deeper encoder
         for layer in range(self._layers):
-            summary = summaries[min(layer, len(summaries) - 1)]
+            summary = summaries[min(above + layer, len(summaries) - 1)]
             for field in self._cell.state:
                 whole = summary.get(field, summary["h"])
                 state[f"layer{layer}.{field}"] = self._start(f"start{layer}_{field}", whole, weights)

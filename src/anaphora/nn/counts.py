@@ -22,7 +22,7 @@ class Counts(nn.Module):
         """``size`` units, none of which was seen yet."""
         super().__init__()
         self.register_buffer("observed", torch.zeros(size, dtype=torch.int64))
-        self._derived: tuple[int, Any] = (-1, None)
+        self._derived: tuple[tuple[torch.device, int] | None, Any] = (None, None)
 
     @property
     def known(self) -> bool:
@@ -38,7 +38,8 @@ class Counts(nn.Module):
 
         A module asks for one thing only, always by the same ``make``.
         """
-        version = self.observed._version  # of what it holds: filling it from a checkpoint is another
+        # filling it from a checkpoint makes another version of it; on another device it needs what lies there
+        version = self.observed.device, self.observed._version
         if self._derived[0] != version:
             with torch.inference_mode(False):
                 self._derived = version, make(self.observed + 1)

@@ -2,7 +2,8 @@
 
 The paper draws the length m of a translation from a Poisson distribution whose mean lambda_k belongs to the length k of
 the source; what is expected of it is that mean. It is the mean of the training pairs whose sources have k units, and
-one pair more that is as long as all of them would have it, r k with r = sum of m / sum of k:
+one pair more that is as long as all of them would have it, r k with r = (sum of m + 1) / (sum of k + 1), which is as
+long as the source where nothing was seen:
 
     lambda_k = (sum_{pairs of k} m + r k) / (number of them + 1)
 

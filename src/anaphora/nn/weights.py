@@ -68,7 +68,7 @@ class Uniform(Config):
 
     kind: Literal["uniform"] = "uniform"
     """The name of this start."""
-    range: float = 0.1
+    range: float = Field(0.1, gt=0)
     """The largest absolute value."""
 
     def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:

@@ -12,6 +12,7 @@ import torch
 from anaphora import protocols
 from anaphora.errors import ConfigError
 from anaphora.text.coder import EOS, MARKS, UNK, TextCoder
+from anaphora.text.rare import AnnotatedCoder
 from anaphora.text.words import WordCoder
 
 
@@ -37,7 +38,8 @@ class Candidates:
                 "without --candidates."
             )
         size = target.symbols.size
-        always = {UNK, EOS, *range(len(MARKS), min(size, len(MARKS) + self.frequent))}
+        first = len(MARKS) + (target.annotations if isinstance(target, AnnotatedCoder) else 0)
+        always = {UNK, EOS, *range(len(MARKS), min(size, first + self.frequent))}
         known = {word: len(MARKS) + place for place, word in enumerate(target.vocabulary)}
         rows = [sorted(always.union(*(self._likely(word, known) for word in source.words(text)))) for text in texts]
         lengths_B = torch.tensor([len(row) for row in rows])

@@ -82,7 +82,12 @@ class Translator:
         return Translator(fusion, self._source, self._target, self.evaluation, self._splitter)
 
     def without_unknown(self) -> "Translator":
-        """This translator, which writes no ``<unk>``."""
+        """This translator, which writes no ``<unk>``; ConfigError where its unknown words are annotated."""
+        if isinstance(self._target, AnnotatedCoder):
+            raise ConfigError(
+                f"Unknown words are left out by writing no <unk>, but this translator has text.rare = "
+                f"'{self._target.rare}' and writes them as annotations: evaluate it without --known-words."
+            )
         return Translator(KnownWords(self._model), self._source, self._target, self.evaluation, self._splitter)
 
     def knows(self, source: str, target: str) -> bool:

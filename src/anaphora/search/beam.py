@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, inf
 
 from anaphora.errors import ConfigError
 from anaphora.protocols import Batch, Stepper
@@ -33,11 +33,11 @@ def beam(
     Every hypothesis begins with the sentence's row of ``batch.targets``, where there is one. ``max_length`` counts
     predicted symbols, ``</s>`` included; only a sentence of which none was finished by then gives unfinished ones.
     With ``length_penalty`` a > 0, hypotheses are ranked by score / ((5 + T) / 6)^a (Wu et al. 2016, equation 14).
-    Raises ConfigError for a size or a length below 1, or a negative penalty.
+    Raises ConfigError for a size or a length below 1, and for a penalty that is negative or not finite.
     """
-    if size < 1 or length_penalty < 0:
+    if size < 1 or not 0 <= length_penalty < inf:
         raise ConfigError(
-            f"A beam's size should be at least 1 and its length penalty at least 0, but they are {size} and "
+            f"A beam's size should be at least 1 and its length penalty finite and at least 0, but they are {size} and "
             f"{length_penalty}: change them."
         )
     search = _Search(stepper, Bounds.of(batch, max_length), size, length_penalty, Trace())
@@ -104,7 +104,7 @@ class _Search:
         best_B = torch.maximum(live.best_B, ranks_BK.masked_fill(~finished_BK, -torch.inf).amax(dim=1))
         scores_BK = found.scores_BK.masked_fill(finished_BK, -torch.inf)
         bound_B = scores_BK.amax(dim=1) / self._penalty(self.bounds.longest_B[live.sentences_B])
-        done_B = (bound_B <= best_B) | self.bounds.at_end(step, live.sentences_B)
+        done_B = (bound_B <= best_B) & ~forced_B | self.bounds.at_end(step, live.sentences_B)
 
         # A sentence that is done without a finished hypothesis answers with what it has: at least its first row.
         cut_BK = possible_BK.clone()

@@ -1,5 +1,6 @@
 """A translator and a language model of what it writes, as one: shallow fusion (Gulcehre et al. 2015, section 4.1)."""
 
+from math import inf
 from typing import Any
 
 import torch
@@ -15,14 +16,16 @@ class Fused:
     normalised = False
 
     def __init__(self, translator: Stepper, model: Stepper, weight: float) -> None:
-        """Raises ConfigError where they do not predict the same symbols, or for a weight that is not above 0."""
+        """Raises ConfigError where they predict other symbols, or for a weight that is not finite and above 0."""
         if (model.size, model.eos, model.unk) != (translator.size, translator.eos, translator.unk):
             raise ConfigError(
                 f"Fusion needs a language model of the symbols that the translator writes, but they have "
                 f"{model.size:,} and {translator.size:,}: train it with the vocabulary of the translator."
             )
-        if not weight > 0:
-            raise ConfigError(f"Fusion needs a weight above 0, but it is {weight}: raise it, or leave out the model.")
+        if not 0 < weight < inf:
+            raise ConfigError(
+                f"Fusion needs a finite weight above 0, but it is {weight}: raise it, or leave out the model."
+            )
         self._translator, self._model, self._weight = translator, model, weight
         self.size, self.bos, self.eos, self.unk = translator.size, translator.bos, translator.eos, translator.unk
 

@@ -8,7 +8,7 @@ from anaphora.protocols import Batch, Step, Stepper
 
 
 class Known:
-    """score = ln p for every symbol but ``<unk>``, which nothing is as bad as."""
+    """score = ln p for every symbol but ``<unk>``, whose score is minus infinity."""
 
     normalised = False
 

@@ -86,7 +86,8 @@ class AnnotatedCoder(WordCoder):
         super().__init__(words, lowercase=lowercase, tokenise=tokenise, language=language)
         self.rare = rare
         self.dictionary = dict(dictionary)
-        self._none = len(MARKS) + len(annotations(rare)) - 1
+        self.annotations = len(annotations(rare))
+        self._none = len(MARKS) + self.annotations - 1
 
     @classmethod
     def restored(cls, data: bytes, rare: Rare, *, lowercase: bool, tokenise: Tokenise) -> Self:

@@ -41,7 +41,9 @@ class Classes(NamedTuple):
         sizes_C = torch.bincount(class_V)
         order_V = torch.argsort(class_V, stable=True)
         place_V = torch.empty_like(order_V)
-        place_V[order_V] = torch.arange(len(order_V)) - (sizes_C.cumsum(0) - sizes_C)[class_V[order_V]]
+        place_V[order_V] = (
+            torch.arange(len(order_V), device=class_V.device) - (sizes_C.cumsum(0) - sizes_C)[class_V[order_V]]
+        )
         return cls(class_V, place_V, order_V, sizes_C.tolist())
 
 

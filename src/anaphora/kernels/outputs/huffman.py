@@ -8,8 +8,11 @@ from torch import Tensor
 from anaphora.kernels.outputs.hierarchical import Tree
 
 
-def huffman_tree(masses: Sequence[int]) -> Tree:
-    """The tree over two words or more, by how often each is met; of equal masses the lower number is merged first."""
+def huffman_tree(masses: Sequence[int], device: torch.device | None = None) -> Tree:
+    """The tree over two words or more, by how often each is met; of equal masses the lower number is merged first.
+
+    It is made on the processor, and lies on ``device``.
+    """
     levels, leaves = _levels(_merged(masses), len(masses))
     widths = [2 * len(inner_L) for inner_L in levels]
     begins = torch.tensor([0, *widths]).cumsum(0)  # of the levels below the root, among all nodes but the root
@@ -27,7 +30,8 @@ def huffman_tree(masses: Sequence[int]) -> Tree:
         nodes_P[slot_W], signs_P[slot_W] = parent_A[place_W], sign_A[place_W].to(torch.int8)
         up_W = above_A[place_W]
         place_W, slot_W = up_W[up_W >= 0], slot_W[up_W >= 0] - 1
-    return Tree(levels, leaf_V, starts_V, lengths_V, nodes_P, signs_P)
+    rest = (tensor.to(device) for tensor in (leaf_V, starts_V, lengths_V, nodes_P, signs_P))
+    return Tree(tuple(inner_L.to(device) for inner_L in levels), *rest)
 
 
 def _merged(masses: Sequence[int]) -> list[tuple[int, int]]:

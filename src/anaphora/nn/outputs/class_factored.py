@@ -90,5 +90,5 @@ def binned(masses_V: Tensor, classes: int) -> Tensor:
         full = held * classes >= (current + 1) * sums[-1] or left < classes - current
         current = min(current + full, classes - 1)
     class_V = torch.empty_like(order_V)
-    class_V[order_V] = torch.tensor(found)
+    class_V[order_V] = torch.tensor(found, device=class_V.device)
     return class_V

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.kernels.softmax import softmax_loss
@@ -13,7 +14,7 @@ class Full(WordsConfig):
 
     kind: Literal["full"] = "full"
     """The kind's name."""
-    label_smoothing: float = 0.0
+    label_smoothing: float = Field(0.0, ge=0, lt=1)
     """Share of the target distribution spread evenly over all words while training (Szegedy et al. 2016)."""
 
     def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "FullOutput":

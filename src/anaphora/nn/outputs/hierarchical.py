@@ -38,7 +38,7 @@ class HierarchicalOutput(Output):
     @property
     def tree(self) -> Tree:
         """The ways to the words."""
-        return self.counts.derive(lambda masses_V: huffman_tree(masses_V.tolist()))
+        return self.counts.derive(lambda masses_V: huffman_tree(masses_V.tolist(), masses_V.device))
 
     def summed(self, predictions: Predictions) -> Tensor:
         """-ln p of the words."""
