@@ -121,6 +121,8 @@ def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:
             return f"{key} should be {context['expected']}, but is {_shown(came)}."
         case "value_error" | "assertion_error":
             return " ".join(part for part in (key, str(context["error"])) if part)
+        case "model_attributes_type" if isinstance(came, str):  # names are taken where one says it all
+            return f"{key} should be a table, but is {_shown(came)}."
         case kind if kind in _EXPECTED:
             return f"{key} should be {_EXPECTED[kind].format(**context)}, but is {_shown(came)}."
     return f"{key} cannot be {_shown(came)}: {fault['msg'][0].lower()}{fault['msg'][1:]}."

@@ -37,6 +37,14 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stderr.split() == []
 
 
+def test_what_is_printed_is_utf8_whatever_the_locale() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    script = [sys.executable, "-c", "from anaphora.cli.app import app, main; import typer;"
+              "app.command(name='shout')(lambda: typer.echo('Zażółć ₂')); main(['shout'])"]  # fmt: skip
+    shouted = subprocess.run(script, capture_output=True, env=environment, check=True)
+    assert shouted.stdout.decode() == "Zażółć ₂\n"
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0

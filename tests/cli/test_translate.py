@@ -64,11 +64,11 @@ def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], capsys: p
 REFUSED = {
     "translate a c": "another source vocabulary (8 units) than number 1 (11)",
     "translate a b --mean harmonic": "--mean 'harmonic' is unknown. Known: arithmetic, geometric.",
-    "translate a --mean geometric": "--mean says how several runs are averaged, but one run came",
+    "translate a --mean geometric": "--mean says how several runs are averaged, but one run was given",
     "translate a text b": "Run folders come first and then one text",
     "evaluate a --ensemble": "--ensemble takes two runs or more",
     "evaluate a b --mean geometric": "--mean belongs to it",
-    "evaluate a b b": "Two runs can be compared, but 3 came",
+    "evaluate a b b": "Two runs can be compared, but 3 were given",
     "evaluate a c --ensemble": "An ensemble needs translators of the same vocabularies",
 }
 
@@ -115,7 +115,7 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
         assert main([*fused, *more]) == 2
         assert said in capsys.readouterr().err
     assert main(["evaluate", runs[0], "--language-model", runs[1]]) == 2
-    assert "is none: name another run" in capsys.readouterr().err
+    assert "should be a language model, but is a translator" in capsys.readouterr().err
     for refused, said in (
         (["--fusion-weight", "0.2"], "--language-model, which is missing"),
         (["--language-model", models[0], "--fusion-weight", "0"], "a finite weight above 0"),

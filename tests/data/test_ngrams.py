@@ -64,7 +64,7 @@ def test_ngrams_are_sorted_and_know_their_context_and_their_suffix(units: list[i
 
 def test_ids_that_fill_two_bytes_are_told_apart() -> None:
     size = 1 << 16
-    wide = TextStore(np.array([END, size - 1, size - 2, size - 1, END]), 1, 1, 1)
+    wide = TextStore(np.array([END, size - 1, size - 2, size - 1, END]), characters=1)
     large = count(wide, order=5, size=size, end=END)[1:]
     small = count(store([6, 5, 6, END]), order=5, size=SIZE, end=END)[1:]
     assert [g.counts.tolist() for g in large] == [g.counts.tolist() for g in small]

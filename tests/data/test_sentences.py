@@ -17,7 +17,7 @@ LINES = st.lists(st.lists(st.integers(4, 39), max_size=12), min_size=1, max_size
 
 def sentences(lines: list[list[int]], budget: int = 20, seed: int = 1, longest: int = 0) -> TextSentences:
     ids = np.array([3, *(unit for line in lines for unit in [*line, 3])], dtype=np.uint16)
-    return TextSentences(TextStore(ids, len(lines), 1, 1), SYMBOLS, batch_tokens=budget, seed=seed, longest=longest)
+    return TextSentences(TextStore(ids, characters=1), SYMBOLS, batch_tokens=budget, seed=seed, longest=longest)
 
 
 def read(batch: Batch) -> dict[int, list[int]]:

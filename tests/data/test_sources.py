@@ -171,7 +171,7 @@ class TestTranslation:
 
     def test_a_corpus_of_one_source_cannot_be_parted(self, tmp_path: Path) -> None:
         put(tmp_path / "pairs.tsv", *["same\tother"] * 40)
-        with pytest.raises(DataError, match="cannot be parted without sharing a source"):
+        with pytest.raises(DataError, match="cannot be split without sharing a source"):
             translation_parts([tmp_path / "pairs.tsv"], "en", "cs")
 
     def test_the_real_layouts_are_understood(self, shared_data: Path) -> None:

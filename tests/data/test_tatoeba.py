@@ -1,4 +1,4 @@
-"""Sentence pairs are parted by groups, and as the published files of the split are."""
+"""Sentence pairs are split by groups, and as the published files of the split are."""
 
 import gzip
 import random

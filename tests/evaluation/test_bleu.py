@@ -1,11 +1,12 @@
 import json
 import subprocess
 import sys
+import unicodedata
 
 import pytest
 
 from anaphora.errors import DataError, MissingExtraError
-from anaphora.evaluation.bleu import bleu, chrf
+from anaphora.evaluation.bleu import Condition, bleu, chrf
 
 OUTPUT = ["A man is walking.", "Two dogs, one cat.", "It's the \u201cbig\u201d house."]
 REFERENCE = ["A man is walking.", "Two dogs and one cat.", "It's a \u201cbig\u201d house."]
@@ -19,6 +20,14 @@ def test_bleu_is_what_sacrebleu_itself_prints(tmp_path) -> None:  # type: ignore
         said = json.loads(subprocess.run([*command, "-m", metric], capture_output=True, check=True).stdout)
         score = ours(OUTPUT, REFERENCE, language="en")
         assert (score.name, round(score.value, 6), score.signature) == (said["name"], said["score"], said["signature"])
+
+
+@pytest.mark.parametrize("condition", ["raw", "moses-lowercase"])
+def test_equal_text_scores_the_same_however_its_marks_are_written(condition: Condition) -> None:
+    outputs = ["Tôi uống nước mỗi buổi sáng.", "Der Käfer läuft über die Straße."]
+    apart = [unicodedata.normalize("NFD", text) for text in outputs]
+    for metric in (bleu, chrf):
+        assert metric(outputs, apart, language="vi", condition=condition).value == pytest.approx(100)
 
 
 @pytest.mark.parametrize("condition", ["raw", "moses-lowercase"])

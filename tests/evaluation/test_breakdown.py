@@ -1,3 +1,6 @@
+import unicodedata
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,3 +40,17 @@ def test_one_unknown_word_makes_a_sentence_one_with_unknown_words() -> None:
 
 def test_marks_and_spaces_are_no_words() -> None:
     assert words_of_text("“Löwe”, can't 3-4!", lowercase=True) == ["löwe", "can", "t", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("वह पानी पीता है।", ["वह", "पानी", "पीता", "है"]),
+        ("猫が", ["猫", "が"]),
+        ("uống nước", ["uống", "nước"]),
+        ("T-shirt's", ["T", "shirt", "s"]),
+    ],
+)
+def test_words_are_whole_in_every_script_and_composed(text: str, found: list[str]) -> None:
+    for form in ("NFC", "NFD"):
+        assert words_of_text(unicodedata.normalize(form, text), lowercase=False) == found

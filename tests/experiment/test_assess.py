@@ -101,7 +101,7 @@ def test_a_language_model_is_not_compared_with_a_translator(
 ) -> None:
     for name, experiment in (("a", translator), ("b", language_model)):
         train(experiment, tmp_path / name)
-    with pytest.raises(ConfigError, match="b is none"):
+    with pytest.raises(ConfigError, match="b is not one"):
         assess_both(tmp_path / "a", tmp_path / "b")
 
 

@@ -172,7 +172,7 @@ def test_the_same_data_may_lie_elsewhere(translator: Experiment, toy_pairs: Path
     )
     said: list[Event] = []
     assert train(elsewhere, tmp_path / "run", said.append, resume=True).reason == "epochs"
-    assert any("The data is the same, and is read from" in str(event) and str(moved) in str(event) for event in said)
+    assert any("data.files is the same, and is read from" in str(event) and str(moved) in str(event) for event in said)
     (moved / "train.en").write_text((moved / "train.en").read_text().replace("a", "b", 1))
     with pytest.raises(RunError, match=r"data/train has changed"):
         train(elsewhere, tmp_path / "run", resume=True)

@@ -64,7 +64,7 @@ def test_a_fused_run_holds_both_needs_neither_and_trains_its_readout_alone(
             assert torch.equal(tensor, before[name]) != learns, name
     notes = [event.text for event in said if isinstance(event, Note)]
     assert any("combine_language.weight, language_model.*. source vocabulary" in note for note in notes)
-    assert any(note.startswith("Trained are decoder.weights.combine_context.weight, ") for note in notes)
+    assert any(note.startswith("Only decoder.weights.combine_context.weight, ") for note in notes)
     assert any(note == f"Its language model is step-{best(language_model)} of {language_model}." for note in notes)
     shutil.rmtree(parent)
     shutil.rmtree(language_model)
@@ -120,7 +120,7 @@ def test_runs_that_cannot_be_read_beside_it_are_refused_and_nothing_is_made(
 ) -> None:
     other, counted, spelt = tmp_path / "other", tmp_path / "counted", tmp_path / "spelt"
     train(begun(tiny_language_model.read_text(), toy_book, None, "keep"), other)
-    train(begun(count_model, toy_book, None, "keep"), counted)
+    train(read_experiment(count_model, "test.toml", data=[toy_book]), counted)
     characters = ("text.units=word", "embedding={kind='characters', widths=2, filters=2}")
     train(begun(tiny_language_model.read_text(), toy_book, None, "keep", *characters), spelt)
     for run, sentence in (

@@ -11,6 +11,7 @@ from anaphora.experiment.schema import (
     parse,
     read_experiment,
 )
+from anaphora.models.guide import GivenGuide
 
 TRANSLATE = 'task = "translate"\n'
 LANGUAGE_MODEL = 'task = "language-model"\n'
@@ -86,6 +87,19 @@ def test_the_task_decides_which_tables_there_are() -> None:
             "mine.toml: evaluation.conditions = 'moses-lowercase' counts what stands between spaces, which 'zh_Hans' "
             "is written without: set it to 'raw'.",
         ),
+        (
+            TRANSLATE + '[data]\nvalid = "train"',
+            "mine.toml: data.train and data.valid are both 'train': name the files of two parts.",
+        ),
+        (
+            TRANSLATE + '[data]\ntest = ""',
+            "mine.toml: data.test is empty, and so is the name of any file: name the part.",
+        ),
+        (TRANSLATE + 'text = "word"', "mine.toml: text should be a table, but is 'word'."),
+        (
+            LANGUAGE_MODEL + '[model]\nkind = "ngram"',
+            "mine.toml: model '{'kind': 'ngram'}' is unknown. Known: mixture, ngram, recurrent, window.",
+        ),
         (TRANSLATE + "format = 2", "mine.toml: format should be 1, but is 2."),
         (
             TRANSLATE + '[training]\nmetric = "blue"\nbetter = "higher"',
@@ -111,6 +125,16 @@ def test_changes_cost_nothing_where_no_step_follows_another() -> None:
     settings = ["recurrence.change_penalty=1", "data.steps=1"]
     assert "data.steps = 1 cuts between any two" in complaint(LANGUAGE_MODEL, *settings)
     read_experiment(LANGUAGE_MODEL, "x", [settings[0], "data.steps=2"])
+
+
+def test_what_going_on_needs_again_is_kept_by_its_whole_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    text = TRANSLATE + '[data]\nfiles = ["mine", "~/more"]\n[guide]\nkind = "file"\nfile = "train.links"\n'
+    experiment = read_experiment(text, "x")
+    assert isinstance(experiment, TranslationExperiment) and isinstance(experiment.guide, GivenGuide)
+    assert experiment.data.files == (str(tmp_path / "mine"), str(tmp_path / "home" / "more"))
+    assert experiment.guide.file == str(tmp_path / "train.links")
 
 
 def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None:

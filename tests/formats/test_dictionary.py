@@ -14,6 +14,11 @@ def test_translations_are_read_from_the_likeliest_on_and_equals_as_they_come(tmp
     assert read_dictionary(path) == {"a": ["une", "un"], "to": ["à", "de"]}
 
 
+def test_words_are_composed_as_all_text_is(tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text("cafe\u0301\tu\u0308ber\n", encoding="utf-8")
+    assert read_dictionary(tmp_path / "d.tsv") == {"caf\u00e9": ["\u00fcber"]}
+
+
 def test_a_dictionary_of_two_columns_needs_no_probabilities(tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
     path.write_text("cat\tchat\ncat\tchatte\n")

@@ -38,7 +38,7 @@ def make(members: list[dict[str, Any]], cache: Any) -> Mixture:
     assert isinstance(model, Mixture)
     for place, member in enumerate(model.members):
         if isinstance(member, NgramModel):
-            member.fit(TextStore(np.array([END, *TEXT]), 1, 1, 1), lambda order: None)
+            member.fit(TextStore(np.array([END, *TEXT]), characters=1), lambda order: None)
         else:
             member.initialise(place)  # type: ignore[operator]
     model.weights.copy_(torch.arange(1, len(model.weights) + 1) / sum(range(len(model.weights) + 1)))

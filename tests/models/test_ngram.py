@@ -27,7 +27,7 @@ UNITS = st.lists(st.sampled_from([1, 3, 4, 5, 6, 7, 8]), min_size=1, max_size=30
 
 def fitted(units: list[int], order: int) -> NgramModel:
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), SYMBOLS)
-    model.fit(TextStore(np.array([END, *units]), 1, 1, 1), lambda order: None)
+    model.fit(TextStore(np.array([END, *units]), characters=1), lambda order: None)
     return model
 
 
@@ -46,7 +46,7 @@ def window(ids: list[int], continues: bool = False, rows: int = 1) -> Batch:
 def by_hand(units: list[int], order: int, context: list[int], unit: int) -> float:
     """p(unit | context) as the three equations of ``kneser_ney`` say, one n-gram at a time."""
     counts: list[dict[tuple[int, ...], int]] = []
-    for grams in count(TextStore(np.array([END, *units]), 1, 1, 1), order=order, size=SYMBOLS.size, end=END):
+    for grams in count(TextStore(np.array([END, *units]), characters=1), order=order, size=SYMBOLS.size, end=END):
         counts.append({tuple(g): c for g, c in zip(grams.units.tolist(), grams.counts.tolist(), strict=True) if c})
 
     def discount(n: int, times: int) -> float:
@@ -167,5 +167,5 @@ def test_an_order_larger_than_the_text_counts_what_there_is() -> None:
 def test_an_order_without_enough_counts_takes_fixed_discounts_and_says_so() -> None:
     told: list[int] = []
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=3)), SYMBOLS)
-    model.fit(TextStore(np.array([END, 4, 5, END]), 1, 1, 1), told.append)
+    model.fit(TextStore(np.array([END, 4, 5, END]), characters=1), told.append)
     assert told == [1, 2, 3]

@@ -290,7 +290,9 @@ def test_a_file_of_counts_is_known_by_its_name_in_any_case(run: Path, tmp_path: 
         assert isinstance(load(path), LanguageModel)
     other = tmp_path / "model.lm"
     other.write_text(SMALL)
-    with pytest.raises(RunError, match=r"is a file: name a folder, or call a count file \.arpa or \.arpa\.gz\."):
+    with pytest.raises(
+        RunError, match=r"is a file: name a folder; files of counts \(\.arpa, \.arpa\.gz\) are for evaluate"
+    ):
         load(other)
 
 

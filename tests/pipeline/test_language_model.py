@@ -42,7 +42,7 @@ def counted(coder: TextCoder, order: int = 3) -> LanguageModel:
     eos = coder.symbols.eos
     ids = [eos] + [unit for line in LINES for unit in (*coder.encode(line), eos)]
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), coder.symbols)
-    model.fit(TextStore(np.array(ids), len(LINES), 1, 1), lambda order: None)
+    model.fit(TextStore(np.array(ids), characters=1), lambda order: None)
     return LanguageModel(model, coder)
 
 

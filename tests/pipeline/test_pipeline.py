@@ -54,6 +54,11 @@ def sentences(count: int, most: int = 20, seed: int = 0) -> list[str]:
     return [" ".join(draw.choices(WORDS, k=draw.randint(1, most))) for _ in range(count)]
 
 
+def network(translator: Translator) -> torch.nn.Module:
+    """What it was made from, by the method that makes its Steppers."""
+    return translator._stepper.__self__  # type: ignore[attr-defined, no-any-return]
+
+
 @pytest.fixture(scope="module")
 def translator() -> Translator:
     coder = SubwordCoder.learn(sentences(300), size=330, lowercase=False, byte_fallback=True)
@@ -66,7 +71,7 @@ def translator() -> Translator:
         # untrained, it would write marks and bytes that a trained one never does
         model.output.bias[: coder.encode("a")[0]] = -30.0  # type: ignore[index, union-attr]
         model.output.bias[coder.symbols.eos] = 0.0  # type: ignore[index, union-attr]
-    return Translator(model, coder, coder)  # type: ignore[arg-type]
+    return Translator(model.stepper, coder, coder)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +266,12 @@ def test_a_text_without_lines_is_refused_and_an_empty_line_is_one_prediction(lan
 
 def test_a_saved_translator_translates_as_before(translator: Translator, tmp_path: Path) -> None:
     experiment = {"task": "translate", "text": {"units": "bpe", "size": 330}, **TRANSLATOR}
-    saved(tmp_path / "run", experiment, translator._model, {"source": translator._source, "target": translator._target})
+    saved(
+        tmp_path / "run",
+        experiment,
+        network(translator),
+        {"source": translator._source, "target": translator._target},
+    )
     loaded = load(tmp_path / "run")
     assert isinstance(loaded, Translator)
     texts = sentences(12, seed=8)
@@ -271,7 +281,12 @@ def test_a_saved_translator_translates_as_before(translator: Translator, tmp_pat
 def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(translator: Translator, tmp_path: Path) -> None:
     text, own = {"units": "bpe", "size": 330}, {"beam": 2, "length_penalty": 1.5}
     experiment = {"task": "translate", "text": text, "evaluation": own, **TRANSLATOR}
-    saved(tmp_path / "run", experiment, translator._model, {"source": translator._source, "target": translator._target})
+    saved(
+        tmp_path / "run",
+        experiment,
+        network(translator),
+        {"source": translator._source, "target": translator._target},
+    )
     loaded, texts = load(tmp_path / "run"), sentences(12, seed=8)
     assert isinstance(loaded, Translator)
     assert all(map(same, loaded.translate(texts), translator.translate(texts, beam=2, length_penalty=1.5)))
@@ -295,7 +310,7 @@ def test_a_missing_run_is_named(tmp_path: Path) -> None:
 
 def split_translator(translator: Translator) -> Translator:
     """The same, for running text."""
-    return Translator(translator._model, translator._source, translator._target, splitter=Splitter("en", "en"))
+    return Translator(translator._stepper, translator._source, translator._target, splitter=Splitter("en", "en"))
 
 
 PARAGRAPHS = ["The man walks. A dog sees the cat!", "", "  the tree ", "\n", "a man.\n\n\tThe house. The red cat."]
@@ -364,7 +379,7 @@ def test_a_run_remembers_whether_its_lines_are_split(translator: Translator, tmp
     text = {"units": "bpe"} | ({} if sentences == "unsaid" else {"sentences": sentences})
     experiment = {"task": "translate", "text": text, "data": {"source": "en", "target": "de"}, **TRANSLATOR}
     coders: dict[str, TextCoder] = {"source": translator._source, "target": translator._target}
-    saved(tmp_path / "run", experiment, translator._model, coders)  # type: ignore[arg-type]
+    saved(tmp_path / "run", experiment, network(translator), coders)  # type: ignore[arg-type]
     loaded = load(tmp_path / "run")
     assert isinstance(loaded, Translator)
     [found] = loaded.translate_text([PARAGRAPHS[0]])

@@ -116,7 +116,7 @@ def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> 
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
     model = registry.build(experiment.task, experiment.tables(), {"text": Symbols(40, 0, 1, 2, 3)}, name)
     ids = torch.tensor([[3, *([5, 6, 7, 8, 3] * 20)]])
-    model.fit(TextStore(ids[0].numpy(), 20, 1, 1), lambda order: None)
+    model.fit(TextStore(ids[0].numpy(), characters=1), lambda order: None)
     row, lengths = Sequence(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
     loss, _ = model(Batch(row, Sequence(ids[:, 1:], lengths), torch.arange(1), torch.zeros(1, dtype=torch.bool)))
     assert loss.sum.item() < 0.1 * 100 * log(40)

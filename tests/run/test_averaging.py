@@ -66,7 +66,7 @@ def test_checkpoints_of_different_networks_have_no_average(tmp_path: Path) -> No
 def test_an_average_is_loaded_by_name_and_as_the_best_but_never_as_the_latest(
     run: Run, save: Callable[[Run, int], Path]
 ) -> None:
-    with pytest.raises(RunError, match="has no average, but of 10, 30, 40"):
+    with pytest.raises(RunError, match="has no average; it has 10, 30, 40"):
         run.load("average")
     tensors, updates = average(run, 2)
     path = run.save(40, tensors, {}, {"averaged": updates, "validation": {"loss": 1.0}}, average=True)

@@ -129,7 +129,7 @@ def test_a_run_without_checkpoints_says_so(tmp_path: Path) -> None:
 
 
 def test_an_unknown_number_is_answered_with_the_known_ones(run: Run) -> None:
-    with pytest.raises(RunError, match="no checkpoint of update 20, but of 10, 30, 40"):
+    with pytest.raises(RunError, match="no checkpoint of update 20; it has 10, 30, 40"):
         run.load(20)
 
 

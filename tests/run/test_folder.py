@@ -238,7 +238,7 @@ def test_the_card_names_task_data_scores_and_use(tmp_path: Path) -> None:
         'target = "cs"',
         "data/train",
         "ab12",
-        "| test BLEU | 38.1250 |",
+        "| validation BLEU | 38.1250 |",
         "anaphora.load",
     ):
         assert words in card

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from anaphora.cli.opening import check_writable, given_lines, split_pairs
+from anaphora.cli.files import check_writable, given_lines, split_pairs
 from anaphora.cli.options import Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -34,9 +34,7 @@ def run(
             "[default: the run's own]",
         ),
     ] = "",
-    gold: Annotated[
-        Path | None, typer.Option(help="Links of people, or of another aligner, to measure these by.")
-    ] = None,
+    gold: Annotated[Path | None, typer.Option(help="Reference links to score against.")] = None,
     possible: Annotated[Path | None, typer.Option(help="Links that are allowed beside those of --gold.")] = None,
     output: Annotated[Path | None, typer.Option(help="Write the links here instead of printing them.")] = None,
     threads: Threads = 0,
@@ -53,13 +51,13 @@ def run(
 
     from anaphora.evaluation.alignment import agreement
     from anaphora.formats.lines import write_lines
-    from anaphora.formats.pharaoh import read_links, to_pharaoh
+    from anaphora.formats.pharaoh import to_pharaoh
 
     if source is not None and target is not None:
         sources, targets = given_lines(str(source)), given_lines(str(target))
     else:
         sources, targets = split_pairs(given_lines(file))
-    sure, allowed = (read_links(path, len(sources)) if path is not None else [] for path in (gold, possible))
+    sure, allowed = (_given_links(path, sources, targets) if path else [] for path in (gold, possible))
     with listening() as report:
         found = _links(run_folder, sources, targets, symmetrise, report)
     if output is None:
@@ -69,6 +67,14 @@ def run(
         write_lines(output, map(to_pharaoh, found))
     if gold is not None:
         say(f"{len(found):,} pairs: {agreement(found, sure, allowed)}")
+
+
+def _given_links(path: Path, sources: list[str], targets: list[str]) -> "list[Links]":
+    from anaphora.formats.pharaoh import check_links, read_links
+
+    links = read_links(path, len(sources))
+    check_links(path, links, [(len(s.split()), len(t.split())) for s, t in zip(sources, targets, strict=False)])
+    return links
 
 
 def _links(

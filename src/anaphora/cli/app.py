@@ -4,6 +4,7 @@ What a person asked for goes to standard output, everything said on the way to s
 need when they are called, so that ``--help`` is quick.
 """
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -86,6 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Threads wait for each other by spinning for a short while, then sleep: with the long default an
     # update takes ten times as long as soon as anything else wants a core, without any spinning half as long again.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    # all text is UTF-8, which a pipe should not depend on a locale for
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     try:
         code = app(args=given or ["--help"], prog_name="anaphora", standalone_mode=False)
         sys.stdout.flush()

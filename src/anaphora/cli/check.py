@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import AUTO, experiment_text
+from anaphora.cli.experiments import AUTO, experiment_text, say_columns
 from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -67,6 +67,7 @@ def run(
     with listening() as report:
         text, where = experiment_text(recipe, data or [], source, target, report)
         experiment = read_experiment(text, where, settings or [], data=data or [], source=source, target=target)
+        say_columns(experiment, data or [], source, target, report)
         checked = check(experiment, trial=trial, report=report)
     if as_json:
         typer.echo(json.dumps(checked.json(), ensure_ascii=False))

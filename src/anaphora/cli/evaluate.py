@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from anaphora.cli.opening import check_writable
+from anaphora.cli.files import check_writable
 from anaphora.cli.options import (
     Beam,
     Dictionary,
@@ -55,7 +55,7 @@ def run(
         typer.Argument(metavar="RUN...", help="A run folder; or two translators, to be compared on the same text."),
     ],
     source: Annotated[Path | None, typer.Option(help="Text to translate (for a translator).")] = None,
-    reference: Annotated[Path | None, typer.Option(help="Its translation by people.")] = None,
+    reference: Annotated[Path | None, typer.Option(help="The reference translation.")] = None,
     text: Annotated[Path | None, typer.Option(help="Text to predict (for a language model).")] = None,
     ensemble: Annotated[
         bool, typer.Option("--ensemble", help="Evaluate several translators together, as one.")
@@ -81,75 +81,68 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Score a run on given text, or on the test parts that it was configured with."""
-    _check_texts(source, reference, text)
-    fusion, adaptation = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
+    pairs = _pairs(source, reference, text)
+    fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic), fusion is not None)
     together = ensemble or fusion is not None
     check_writable(output)
     use_threads(threads)
 
-    from anaphora.experiment.assess import Search
+    from anaphora.experiment.assess import Search, assess, assess_both, assess_ensemble
     from anaphora.experiment.details import groups_of
 
-    if (details or output) and _predicts_text(runs[0]):
-        raise ConfigError(f"--details and --output are for translations, but {runs[0]} is a language model.")
+    if details or output:
+        _check_translates(runs[0])
     search = Search(beam, length_penalty, replacements_of(replace_unknown, dictionary), known_words)
-    pairs = (source, reference) if source is not None and reference is not None else None
-    options: dict[str, Any] = {"search": search, "pairs": pairs}
-    if together:
-        options |= {"mean": known_mean(mean, len(runs)), "fusion": fusion}
-    else:
-        options |= {"keep": keep} | ({"text": text, "adaptation": adaptation} if len(runs) == 1 else {})
-    name = " + ".join(map(str, [*runs, *(fusion or ())[:1]])) if together else ""
+    names, first = [str(path) for path in runs], runs[0]
+    compared: dict[str, list[Comparison]] = {}
     with listening() as report:
-        found, compared = _assessed(runs, together, options | {"report": report})
-        groups = [groups_of(path, result, report) if details else {} for path, result in found]
-    scored = [_Scored(name or str(path), result, of) for (path, result), of in zip(found, groups, strict=True)]
+        if together:
+            how = known_mean(mean, len(runs))
+            found = [assess_ensemble(runs, mean=how, fusion=fusion, pairs=pairs, search=search, report=report)]
+            names = [" + ".join([*names, *(str(path) for path in (fusion or ())[:1])])]
+        elif len(runs) == 1:
+            found = [assess(first, pairs=pairs, text=text, search=search, adaptation=adapted, keep=keep, report=report)]
+        else:
+            *found, compared = assess_both(first, runs[1], pairs=pairs, search=search, keep=keep, report=report)
+        groups = [groups_of(path, result, report) if details else {} for path, result in zip(runs, found, strict=False)]
+    scored = [_Scored(*one) for one in zip(names, found, groups, strict=True)]
     _write(output, scored)
     (_print_json if as_json else _print)(scored, compared)
 
 
-def _check_texts(source: Path | None, reference: Path | None, text: Path | None) -> None:
-    """Refuse half a pair of texts, and texts of two kinds."""
+def _pairs(source: Path | None, reference: Path | None, text: Path | None) -> tuple[Path, Path] | None:
+    """A pair of texts, where one was given; half a pair and texts of two kinds are refused."""
     if (source is None) != (reference is None):
         raise ConfigError("--source and --reference belong together, but only one of them was given.")
-    if source is not None and text is not None:
+    if source is None or reference is None:
+        return None
+    if text is not None:
         raise ConfigError("--source and --reference are for translators and --text for language models: give one kind.")
+    return source, reference
 
 
 def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool, fused: bool) -> None:
     """Refuse more or fewer runs than the options are for."""
     if of_text and (fused or len(runs) > 1):
         raise ConfigError(
-            "--text, --neural-cache and --dynamic are for one language model, but several runs came: evaluate it alone."
+            "--text, --neural-cache and --dynamic are for one language model, but several runs were given: evaluate it "
+            "alone."
         )
     if len(runs) > 2 and not ensemble:
-        raise ConfigError(f"Two runs can be compared, but {len(runs)} came: leave some out, or add --ensemble.")
+        raise ConfigError(f"Two runs can be compared, but {len(runs)} were given: leave some out, or add --ensemble.")
     if fused and len(runs) > 1 and not ensemble:
         raise ConfigError("Runs are compared without a language model: add --ensemble, or leave --language-model out.")
     if (ensemble and len(runs) == 1) or (mean and not ensemble):
         raise ConfigError("--ensemble takes two runs or more, and --mean belongs to it: name more runs, or leave both.")
 
 
-def _predicts_text(run: Path) -> bool:
+def _check_translates(run: Path) -> None:
     from anaphora.experiment.conduct import experiment_of
     from anaphora.pipeline.arpa import is_arpa
 
-    return is_arpa(run) or experiment_of(run).task == "language-model"
-
-
-def _assessed(
-    runs: list[Path], together: bool, options: dict[str, Any]
-) -> "tuple[list[tuple[Path, Results]], dict[str, list[Comparison]]]":
-    """The figures of each run, or of all as one; and how two compare."""
-    from anaphora.experiment.assess import assess, assess_both, assess_ensemble
-
-    if together:
-        return [(runs[0], assess_ensemble(runs, **options))], {}
-    if len(runs) == 1:
-        return [(runs[0], assess(runs[0], **options))], {}
-    *both, compared = assess_both(runs[0], runs[1], **options)
-    return list(zip(runs, both, strict=True)), compared
+    if is_arpa(run) or experiment_of(run).task == "language-model":
+        raise ConfigError(f"--details and --output are for translations, but {run} is a language model.")
 
 
 class _Scored(NamedTuple):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable, open_aligner
+from anaphora.cli.files import check_writable
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
@@ -54,8 +54,9 @@ def _arpa(run_folder: Path, output: Path, report: "Report") -> None:
 
 def _dictionary(run_folder: Path, output: Path, report: "Report") -> None:
     from anaphora.export.dictionary import save_dictionary
+    from anaphora.pipeline import Aligner, load_as
 
-    save_dictionary(open_aligner(run_folder, report), output)
+    save_dictionary(load_as(Aligner, run_folder, report), output)
 
 
 _WRITERS = {"arpa": _arpa, "dictionary": _dictionary}

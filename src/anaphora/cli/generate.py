@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.opening import open_language_model
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
@@ -20,7 +19,9 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder,
     prompt: Annotated[str, typer.Option(help="The text to go on with.")] = "",
-    length: Annotated[int, typer.Option(min=1, help="Units to write at most; a line's end comes sooner.")] = 200,
+    length: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Units to write at most, or to the end of a line.")
+    ] = 200,
     greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest unit at every step.")] = False,
     beam: Annotated[int, typer.Option(min=0, help="Search for the likeliest line, so many side by side.")] = 0,
     temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 bolder.")] = 1.0,
@@ -36,8 +37,10 @@ def run(
             "--temperature, --top-k, --top-p and --seed are for drawing, but --greedy and --beam draw nothing: keep "
             "the ones or the other."
         )
+    from anaphora.pipeline import LanguageModel, load_as
+
     with listening() as report:
-        model = open_language_model(run_folder, report)
+        model = load_as(LanguageModel, run_folder, report)
     model.generate(
         prompt,
         length=length,

@@ -19,7 +19,7 @@ Beam = Annotated[
 ]
 LengthPenalty = Annotated[
     float | None,
-    typer.Option("--length-penalty", min=0, help="How far long hypotheses are favoured. [default: the run's own]"),
+    typer.Option("--length-penalty", min=0, help="How strongly length is rewarded. [default: the run's own]"),
 ]
 Mean = Annotated[
     str,
@@ -34,7 +34,7 @@ NeuralCacheOption = Annotated[
     typer.Option(
         "--neural-cache",
         metavar="UNITS|units=..,theta=..,weight=..",
-        help="Of a network: remember so many units with their states (Grave et al. 2017).",
+        help="Networks only: remember this many units and their states (Grave et al. 2017).",
     ),
 ]
 DynamicOption = Annotated[
@@ -42,8 +42,8 @@ DynamicOption = Annotated[
     typer.Option(
         "--dynamic",
         metavar="RATE|rate=..,steps=..,decay=..,rule=..,epsilon=..",
-        help="Of a network: go on learning from the text at this rate, 0 for one that suits; with rule=rms at a rate "
-        "of its own for every weight (Krause et al. 2018).",
+        help="Networks only: go on learning from the text at this rate, 0 for the best on validation text; with "
+        "rule=rms at a rate of its own for every weight (Krause et al. 2018).",
     ),
 ]
 LanguageModelRun = Annotated[
@@ -72,7 +72,9 @@ KnownWords = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads of a product; 0 lets torch choose.")]
+Threads = Annotated[
+    int, typer.Option("--threads", min=0, max=1024, help="Threads for matrix products; 0 lets torch choose.")
+]
 
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+(?:\.\d+)?)s)?")
 
@@ -88,12 +90,14 @@ def minutes(text: str) -> float:
 
 
 def known_mean(name: str, runs: int) -> "MeanName":
-    """The mean of that name, the usual one for none; ConfigError for another name, or where one run came."""
+    """The mean of that name, the usual one for none; ConfigError for another name, or where one run was given."""
     from anaphora.config import unknown
     from anaphora.search.ensemble import MEANS
 
     if name and runs == 1:
-        raise ConfigError("--mean says how several runs are averaged, but one run came: leave it out, or name more.")
+        raise ConfigError(
+            "--mean says how several runs are averaged, but one run was given: leave it out, or add runs."
+        )
     if name and name not in MEANS:
         raise ConfigError(unknown("--mean", name, MEANS))
     return MEANS[name or "arithmetic"]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.opening import AUTO
+from anaphora.cli.experiments import AUTO
 
 EXAMPLES = (
     "anaphora recipes",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable, given_lines, open_language_model
+from anaphora.cli.files import check_writable, given_lines
 from anaphora.cli.options import RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -35,6 +35,7 @@ def run(
     from anaphora.config import unknown
     from anaphora.formats.lines import write_lines
     from anaphora.formats.nbest import FORMATS, check_name, check_new, parse_list
+    from anaphora.pipeline import LanguageModel, load_as
 
     if kind not in FORMATS:
         raise ConfigError(unknown("--format", kind, FORMATS))
@@ -49,7 +50,8 @@ def run(
     entries = parse_list(given_lines(file), written, shown)
     check_new(feature, entries, shown)
     with listening() as report:
-        scores = open_language_model(run_folder, report).score_lines([entry.text for entry in entries], report=report)
+        model = load_as(LanguageModel, run_folder, report)
+        scores = model.score_lines([entry.text for entry in entries], report=report)
     lines = [written.scored(entry, score.log10, feature) for entry, score in zip(entries, scores, strict=True)]
     if output is None:
         for line in lines:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anaphora.cli.opening import check_writable, given_lines, split_pairs
+from anaphora.cli.files import check_writable, given_lines, split_pairs
 from anaphora.cli.options import (
     DynamicOption,
     NeuralCacheOption,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import AUTO, experiment_text
+from anaphora.cli.experiments import AUTO, experiment_text, say_columns
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import Signals, obeyed
@@ -49,8 +49,8 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
     ] = None,
-    time: Annotated[str, typer.Option(metavar="30m", help="Stop after so long: 30m, 1h30m, 90s.")] = "",
-    threads: Annotated[int | None, typer.Option(min=0, help="Threads of a product; 0 lets torch choose.")] = None,
+    time: Annotated[str, typer.Option(metavar="30m", help="Stop after this much time: 30m, 1h30m, 90s.")] = "",
+    threads: Annotated[int | None, typer.Option(min=0, max=1024, help="Threads; 0 lets torch choose.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run folder where it stands.")] = False,
     parent: Annotated[
         Path | None, typer.Option("--from", metavar="RUN", help="Start a new run from the weights of an older one.")
@@ -65,13 +65,12 @@ def run(
         raise ConfigError("--resume goes on with a run and --from begins a new one: keep one of them.")
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is needed here: the folder to go on with, or the new one to make.")
-    changes = _changes(settings or [], time, threads)
+    changes, start = _changes(settings or [], time, threads), _start(parent, vocabulary)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
     from anaphora.experiment.conduct import train
     from anaphora.experiment.schema import read_experiment
 
-    start = _start(parent, vocabulary)
     try:
         with listening() as report, obeyed() as signals:
             begun = folder if resume else parent if vocabulary != "only" else None
@@ -79,6 +78,7 @@ def run(
             experiment = read_experiment(
                 text, where, changes, data=data or [], source=source, target=target, start=start
             )
+            say_columns(experiment, data or [], source, target, report)
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
     except (KeyboardInterrupt, typer.Exit):
         if (folder / "latest").exists():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.opening import check_writable, given_lines, open_translators
+from anaphora.cli.files import check_writable, given_lines
 from anaphora.cli.options import (
     Beam,
     Dictionary,
@@ -16,6 +16,7 @@ from anaphora.cli.options import (
     ReplaceUnknown,
     Threads,
     fusion_of,
+    known_mean,
     replacements_of,
     use_threads,
 )
@@ -49,13 +50,13 @@ def run(
         Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")
     ] = None,
     no_split: Annotated[
-        bool, typer.Option("--no-split", help="Take every line as one sentence; else lines are split into sentences.")
+        bool, typer.Option("--no-split", help="Take every line as one sentence, without white space at its ends.")
     ] = False,
     replace_unknown: ReplaceUnknown = False,
     dictionary: Dictionary = None,
     candidates: Annotated[
         Path | None,
-        typer.Option(help="Write with frequent words and with the translations in this dictionary alone."),
+        typer.Option(help="Restrict output to frequent words and this dictionary's translations of the source."),
     ] = None,
     frequent: Annotated[
         int | None, typer.Option(min=0, help="With --candidates: how many frequent words. [default: 2000]")
@@ -75,8 +76,11 @@ def run(
     use_threads(threads)
     words = replacements_of(replace_unknown, dictionary)
     chosen = _candidates(candidates, frequent, each)
+
+    from anaphora.pipeline import load_together
+
     with listening() as report:
-        translator = open_translators(runs, mean, fusion, report)
+        translator = load_together(runs, known_mean(mean, len(runs)), fusion, report)
         translate = translator.translate if no_split else translator.translate_text
         translations = translate(
             given_lines(file),

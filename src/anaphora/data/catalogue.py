@@ -26,7 +26,7 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class PairArchive:
-    """A zip archive of sentence pairs that are parted here (``data/tatoeba.py``)."""
+    """A zip archive of sentence pairs that are split here (``data/tatoeba.py``)."""
 
     address: str
     member: str

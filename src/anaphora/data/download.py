@@ -1,4 +1,4 @@
-"""One file over HTTP: what broke off is gone on with, in the same call and in a later one.
+"""One file over HTTP: what broke off is resumed, in the same call or in a later one.
 
 A download grows in a ``.part`` file, beside which a small file says which version of which address it belongs to. The
 server is asked for the rest of just that version (RFC 9110: Range, If-Range); one that knows no ranges, or has another
@@ -70,7 +70,7 @@ def download(wanted: Download, part: PartFile, report: Report) -> bool:
     """Bring the whole of an address into ``part``, going on where it stands; whether it was put together from pieces.
 
     A connection that breaks is opened again for as long as every answer brings something. Raises DataError when the
-    address cannot be had or gives too much; what can be gone on with stays in ``part`` for the next call.
+    address cannot be had or gives too much; what can be resumed stays in ``part`` for the next call.
     """
     pieces = part.size > 0
     try:
@@ -84,7 +84,7 @@ def download(wanted: Download, part: PartFile, report: Report) -> bool:
                 raise DataError(
                     f"{here}: run the same again to go on, or get the files elsewhere and pass --from FOLDER."
                 )
-            report(Note(f"{here} and is gone on with."))
+            report(Note(f"{here} and is being resumed."))
             pieces = True
     except DataError:
         if not (part.size and part.version(wanted.address)):

@@ -51,7 +51,7 @@ def fetch(
 ) -> Path:
     """Bring a known corpus into the data folder and return its folder; what is there and whole is left alone.
 
-    A download that breaks off is gone on with, by the next call if need be. With ``source`` the files are taken from
+    A download that breaks off is resumed, by the next call if need be. With ``source`` the files are taken from
     that folder, or from its subfolder ``name``, gzipped or not, and nothing is downloaded. Raises DataError for an
     unknown name, a file that cannot be had, and one that is not what it should be.
     """
@@ -123,7 +123,7 @@ def _fetch_archive(name: str, archive: PairArchive, files: Sequence[RemoteFile],
     part = PartFile(folder / f"{archive.address.rpartition('/')[2]}.part")
 
     def put() -> None:
-        report(Note(f"The pairs of {archive.address} are parted into {' and '.join(file.name for file in files)}."))
+        report(Note(f"The pairs of {archive.address} are split into {' and '.join(file.name for file in files)}."))
         parts = tatoeba.split(tatoeba.read_archive(part.path, archive.member, archive.most))
         for file in files:
             pairs = parts[file.name.removesuffix(".tsv")]

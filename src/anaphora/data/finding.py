@@ -98,7 +98,8 @@ def _plain_name(path: Path) -> str:
 
 def _list(path: Path, otherwise: str) -> dict[str, Path]:
     if not path.is_dir():
-        raise DataError(f"--data should be a folder or {otherwise}, but there is no {path}: check the path.")
+        what = f"{path} is neither, and is read more than once" if path.exists() else f"there is no {path}"
+        raise DataError(f"--data should be a folder or {otherwise}, but {what}: check the path.")
     listing: dict[str, Path] = {}
     try:
         entries = sorted(path.iterdir())
@@ -113,7 +114,7 @@ def _list(path: Path, otherwise: str) -> dict[str, Path]:
 
 
 def _pair_file(path: Path, sides: tuple[str, str]) -> PairFile:
-    if not _plain_name(path).endswith(".tsv"):
+    if not _plain_name(path).lower().endswith(".tsv"):
         raise DataError(
             f"--data should be a folder or a .tsv file, but {path} is neither: put train.{sides[0]} and "
             f"train.{sides[1]} into a folder and pass that."

@@ -137,7 +137,7 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
     if not held.count:
         raise DataError(
             f"A validation part has to be held out, but the pairs of {_paths(_flat(whole.files))} ({whole.count:,}) "
-            f"cannot be parted without sharing a source sentence: give more data, or a validation part of its own."
+            f"cannot be split without sharing a source sentence: give more data, or a validation part of its own."
         )
 
     def kept(source: str, target: str) -> bool:

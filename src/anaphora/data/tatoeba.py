@@ -1,4 +1,4 @@
-"""Sentence pairs of Tatoeba parted so that no sentence of one part occurs in another, on either side.
+"""Sentence pairs of Tatoeba, split so that no sentence of one part occurs in another, on either side.
 
 Pairs that share a sentence, whatever its case and signs, belong to one group; a hash of the group's name says which
 part all of it goes to. A fortieth is kept out of both.

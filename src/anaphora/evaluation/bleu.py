@@ -15,6 +15,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.text.moses import MosesText
+from anaphora.text.normalise import normalise
 
 Condition = Literal["raw", "moses-lowercase"]
 Metric = Literal["BLEU", "chrF2"]
@@ -97,10 +98,12 @@ def prepared(
             f"Outputs and references should be equally many and at least one, but there are {len(hypotheses):,} "
             f"outputs and {len(references):,} references: give the file that was translated and its translation."
         )
+    # what is written is composed, as every text that is read, so references are as well
+    sides = [normalise(text) for text in hypotheses], [normalise(text) for text in references]
     if condition == "raw":
-        return list(hypotheses), list(references)
+        return sides
     prepare = MosesText(_code(language))
-    return [prepare(text) for text in hypotheses], [prepare(text) for text in references]
+    return [prepare(text) for text in sides[0]], [prepare(text) for text in sides[1]]
 
 
 def _score(

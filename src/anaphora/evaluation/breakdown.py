@@ -1,7 +1,9 @@
 """A test set in groups of sentences: by the length of the source, and by words that training never showed."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+
+from anaphora.data.check.words import words
+from anaphora.text.normalise import normalise
 
 Groups = Mapping[str, Sequence[int]]
 """Sentences by the name of their group, in the order they should be shown."""
@@ -12,20 +14,18 @@ WIDTH = 10
 LONGEST = 50
 """Sources with more words are one group."""
 
-_WORD = re.compile(r"\w+")
-
 
 def words_of_text(text: str, lowercase: bool) -> list[str]:
-    """The words of a text: runs of letters, digits and the low line."""
-    return _WORD.findall(text.lower() if lowercase else text)
+    """The words of a text, without punctuation; in scripts without spaces every letter is one."""
+    return words(normalise(text, lowercase=lowercase))
 
 
 def by_length(sources: Iterable[str]) -> Groups:
     """Sentences by the words between spaces of their source: 0-10, 11-20, .., over 50; empty groups are left out."""
     groups: dict[int, list[int]] = {}
     for number, source in enumerate(sources):
-        words = min(len(source.split()), LONGEST + 1)
-        groups.setdefault(max(0, words - 1) // WIDTH, []).append(number)
+        length = min(len(source.split()), LONGEST + 1)
+        groups.setdefault(max(0, length - 1) // WIDTH, []).append(number)
     return {_name(group): groups[group] for group in sorted(groups)}
 
 

@@ -15,6 +15,6 @@ class TranslationEvaluation(Config):
     beam: int = Field(5, ge=1)
     """Hypotheses kept at each step when text is translated."""
     length_penalty: float = Field(0.0, ge=0)
-    """How far long hypotheses are favoured (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
+    """How strongly length is rewarded (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
     validation_beam: int = Field(1, ge=1)
     """Hypotheses kept at each step for BLEU during training."""

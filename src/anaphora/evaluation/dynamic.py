@@ -43,7 +43,7 @@ class Dynamic(Config):
     """The kind's name."""
     rule: Literal["sgd", "rms"] = "sgd"
     """Whether one rate holds for all weights, or every weight has a scale that is gathered on the training part."""
-    rate: float = Field(0.0, ge=0)
+    rate: float = Field(0.0, ge=0, le=1e6)
     """How far a segment's gradient moves the weights; 0 takes what suits the validation part best."""
     steps: int = Field(20, ge=1)
     """Predictions of a segment."""
@@ -89,7 +89,7 @@ def dynamic_log_probs(
 def fitted_dynamic(
     model: TextModel, units: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
 ) -> Dynamic:
-    """The options with the rate under which the begin of a text is likeliest, where it is not given."""
+    """The options with the rate under which the start of a text is likeliest, where it is not given."""
     if dynamic.rate:
         return dynamic
     begin = list(islice(units, TRIED_ON))

@@ -32,7 +32,7 @@ class NeuralCache(Config):
 
     kind: Literal["neural-cache"] = "neural-cache"
     """The kind's name."""
-    units: int = Field(2000, ge=1)
+    units: int = Field(2000, ge=1, le=2**31 - 1)
     """N: how many units before a place are remembered."""
     theta: float = Field(0.0, ge=0)
     """How much likeness counts; 0 takes what suits the validation part best."""

@@ -1,4 +1,4 @@
-"""What running text costs in one pass, the state carried from the first unit to the last; many times faster than it.
+"""What running text costs in one pass, its state carried from first unit to last; read in parallel segments.
 
 Unit by unit, every product has one row, and what takes time is fetching the matrices. So a block of text is cut into
 segments that are read side by side. Each must start from the state that the one before it ends in, and that is guessed

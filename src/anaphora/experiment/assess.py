@@ -25,7 +25,7 @@ from anaphora.experiment.schema import (
 from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
-from anaphora.pipeline import LanguageModel, Translator, load
+from anaphora.pipeline import LanguageModel, Translator, load, load_together
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.run import Run
 from anaphora.run.checkpoint import CheckpointName, name_of
@@ -95,16 +95,10 @@ def assess_ensemble(
     """Figures of one or several translators as one, on ``pairs`` or the test parts of the first; they are kept nowhere.
 
     ``fusion`` is a run of a language model and how much it counts beside them. The first run's experiment says under
-    which conditions. Raises as ``assess_both``, and ConfigError where models do not go together.
+    which conditions. Raises as ``assess_both`` and ``load_together``.
     """
     experiment = _translators(paths)[0]
-    members = [cast(Translator, load(path, report=report)) for path in paths]
-    translator = Translator.ensemble(members, mean)
-    if fusion is not None:
-        model = load(fusion[0], report=report)
-        if not isinstance(model, LanguageModel):
-            raise ConfigError(f"Fusion needs a language model, but {fusion[0]} is none: name another run.")
-        translator = translator.fused(model, fusion[1])
+    translator = load_together(paths, mean, fusion, report)
     return {
         part: score_translations(translator, text, experiment, search, report)
         for part, text in _texts(paths[0], experiment, pairs, None, report).items()
@@ -126,7 +120,7 @@ def _translators(paths: Sequence[Path]) -> list[TranslationExperiment]:
     for path in paths:
         experiment = experiment_of(path)
         if not isinstance(experiment, TranslationExperiment):
-            raise ConfigError(f"Several translators can be evaluated, but {path} is none: evaluate each run by itself.")
+            raise ConfigError(f"Several translators can be evaluated, but {path} is not one: evaluate it by itself.")
         found.append(experiment)
     return found
 

@@ -42,8 +42,8 @@ from anaphora.training.device import device_for
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
 
-_PLACES = "data.files"
-"""Where the data lies, which may be elsewhere now: what it is, its fingerprints say."""
+_PLACES = ("data.files", "guide.file")
+"""Where data and links lie, which may be elsewhere now: what they are, their fingerprints say."""
 
 
 def train(
@@ -181,7 +181,7 @@ def say_what_is_frozen(model: torch.nn.Module, report: Report) -> None:
     if len(trained) < len(named):
         count = sum(named[name].numel() for name in trained)
         whole = sum(weight.numel() for weight in named.values())
-        report(Note(f"Trained are {', '.join(trained)}: {count:,} of {whole:,} numbers. All else stays as it is."))
+        report(Note(f"Only {', '.join(trained)} are trained ({count:,} of {whole:,} parameters); the rest is frozen."))
 
 
 def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> None:
@@ -191,7 +191,7 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
     differences = [
         f"{key} was {before.get(key, 'absent')} and is {after.get(key, 'absent')}"
         for key in sorted(changed)
-        if key not in (*BOUNDS, _PLACES)
+        if key not in (*BOUNDS, *_PLACES)
     ]
     latest = run.load("latest", report) if run.checkpoints() else None
     if latest:
@@ -201,9 +201,10 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
             f"{run.path} cannot go on, since it was begun otherwise: {'; '.join(differences)}. "
             f"Resume it as it was, or train into a folder of its own."
         )
-    if _PLACES in changed:
-        report(Note(f"The data is the same, and is read from {', '.join(after[_PLACES])} this time."))
-    for key in sorted(changed - {_PLACES}):
+    for key in sorted(changed.intersection(_PLACES)):
+        places = [after[key]] if isinstance(after[key], str) else after[key]
+        report(Note(f"{key} is the same, and is read from {', '.join(places)} this time."))
+    for key in sorted(changed.difference(_PLACES)):
         report(Note(f"{key} is {after[key]} from here on; it was {before[key]} before."))
     for fault in damaged_logs(run):
         report(Note(fault, warning=True))

@@ -7,11 +7,10 @@ from pathlib import Path
 from anaphora.data.corpora import PairCorpus, fingerprint
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
-from anaphora.errors import DataError
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Report
 from anaphora.formats.lines import write_lines
-from anaphora.formats.pharaoh import Links, read_links, to_pharaoh
+from anaphora.formats.pharaoh import Links, check_links, read_links, to_pharaoh
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.pipeline.given import pieces_of
@@ -30,12 +29,7 @@ class GivenLinks:
             for source, target in file
         ]
         links = read_links(self._path, len(lengths))
-        for number, (found, words) in enumerate(zip(links, lengths, strict=True), 1):
-            if words is not None and any(i >= words[0] or j >= words[1] for i, j in found):
-                raise DataError(
-                    f"{self._path}:{number} should link the words of a pair with {words[0]} and {words[1]} words, "
-                    f"counted from 0, but has {to_pharaoh(found)}: give the links of the same text."
-                )
+        check_links(self._path, links, lengths)
         self._links = [found for found, words in zip(links, lengths, strict=True) if words is not None]
 
     @property

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 import tomli_w
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
+from anaphora.experiment.data_table import PairData, TextData, own_files, refuse_parts, with_whole_paths
 from anaphora.experiment.idle import refuse_idle, refuse_lone_residual, refuse_updates
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
@@ -25,46 +26,6 @@ from anaphora.models.window_model import WindowModelConfig
 from anaphora.text.sentences import is_unspaced
 from anaphora.text.units import Bpe, Character, TextConfig, Unigram, Word
 from anaphora.training.config import TrainingConfig
-
-
-class DataConfig(Config):
-    """Where text comes from: a known corpus, or files of one's own."""
-
-    corpus: str = "none"
-    """A known corpus, fetched before (``anaphora fetch``); "none" when ``files`` are given."""
-    files: tuple[str, ...] = ()
-    """Folders and files of one's own, put together."""
-    train: str = "train"
-    """What the files of the training part are called."""
-    valid: str = "val"
-    """What the files of the validation part are called; "val" also finds valid and dev."""
-    test: str = "test"
-    """What the names of the test parts begin with."""
-
-
-class PairData(DataConfig):
-    """Pairs of sentences."""
-
-    source: str = "en"
-    """The language translated from, as files of it end."""
-    target: str = "de"
-    """The language translated into, as files of it end."""
-    longest: int = Field(100, ge=0)
-    """Training pairs with more units than this on a side are left out; 0 keeps them all."""
-
-
-class TextData(DataConfig):
-    """Running text."""
-
-    language: str = "en"
-    """The language of the text, for units that are words."""
-    steps: int = Field(100, ge=1)
-    """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
-    windows: Literal["equal", "random"] = "equal"
-    """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn anew every
-    epoch, the learning rate following the length (Merity et al. 2018)."""
-    longest: int = Field(0, ge=0)
-    """Training sentences with more units than this are left out; 0 keeps them all."""
 
 
 class StartConfig(Config):
@@ -343,11 +304,12 @@ def read_experiment(
     """
     table = read_table(text, where)
     if data:
-        table["data"] = _own_files(table.get("data"), data)
+        table["data"] = own_files(table.get("data"), data)
     if start is not None:
         table["start"] = start.model_dump()
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
-    experiment = parse(override(table, [*languages, *settings]), where)
+    experiment = parse(with_whole_paths(override(table, [*languages, *settings])), where)
+    refuse_parts(experiment.data, where)
     if isinstance(experiment, TranslationExperiment):
         refuse_idle(experiment, experiment.data.longest, where)
     if isinstance(experiment, RecurrentExperiment):
@@ -367,7 +329,7 @@ def parse(table: Mapping[str, Any], where: str) -> Experiment:
     if task in _PAIRS:
         return _PAIRS[task].parse(table, where)
     kind = table.get("model", "recurrent")
-    if kind not in _LANGUAGE_MODELS:
+    if not isinstance(kind, str) or kind not in _LANGUAGE_MODELS:
         raise ConfigError(f"{where}: {unknown('model', str(kind), _LANGUAGE_MODELS)}")
     return _LANGUAGE_MODELS[kind].parse(table, where)
 
@@ -390,10 +352,3 @@ def _decided_by(experiment: AnyExperiment, figures: Mapping[str, str]) -> AnyExp
             f"it should be '{figures[training.metric]}'."
         )
     return experiment
-
-
-def _own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
-    """The ``[data]`` table for a person's own files: their parts have the common names, whatever the recipe's have."""
-    places = DataConfig.model_fields
-    options = {key: value for key, value in table.items() if key not in places} if isinstance(table, Mapping) else {}
-    return options | {"files": [str(path.absolute()) for path in data]}

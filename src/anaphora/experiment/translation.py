@@ -20,7 +20,8 @@ from anaphora.experiment.schema import PairExperiment, TranslationExperiment
 from anaphora.experiment.work import TRAIN, Work, data_paths, mean_loss, not_skipping
 from anaphora.models.guide import GivenGuide, LearntGuide, NoGuide
 from anaphora.nn.lengths import Lengths
-from anaphora.pipeline import Network, Translator
+from anaphora.pipeline import Translator
+from anaphora.protocols import Model
 from anaphora.run import Run
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
@@ -143,7 +144,7 @@ class TranslationWork(Work):
         assert isinstance(self._experiment, TranslationExperiment)
         evaluation, pairs = self._experiment.evaluation, list(self._parts.valid)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
-        translator = Translator(cast(Network, model), coders["source"], coders["target"], evaluation)
+        translator = Translator(cast(Model, model).stepper, coders["source"], coders["target"], evaluation)
         texts = [output.text for output in translator.translate(sources, beam=evaluation.validation_beam)]
         language = self._experiment.data.target
         return bleu(texts, references, language=language, condition=evaluation.conditions).value

@@ -11,7 +11,7 @@ from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import Integers
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Report, Skipped
-from anaphora.experiment.schema import DataConfig
+from anaphora.experiment.data_table import DataConfig
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs import Output
 from anaphora.protocols import Batch, Batches, Carry

@@ -17,15 +17,14 @@ r"""ARPA files: back-off n-gram models as text, as every n-gram toolkit reads an
 A line has log10 p, the words, and log10 of the back-off weight where that is not 0, with tabs between the three.
 """
 
-import gzip
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import read_lines
+from anaphora.formats.lines import packed_by_name, read_lines
 from anaphora.formats.replacing import replacing
 
 NEVER = -99.0
@@ -65,12 +64,8 @@ def read_arpa(path: Path) -> list[list[ArpaGram]]:
 
 def write_arpa(path: Path, orders: Sequence[Sequence[ArpaGram]]) -> None:
     """Write a model whole or not at all, gzipped where the name ends in ``.gz``; DataError when that fails."""
-    with replacing(path) as stream:
-        if path.suffix.lower() == ".gz":
-            with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
-                _write(cast(BinaryIO, packed), orders)
-        else:
-            _write(stream, orders)
+    with replacing(path) as plain, packed_by_name(path, plain) as stream:
+        _write(stream, orders)
 
 
 def _write(stream: BinaryIO, orders: Sequence[Sequence[ArpaGram]]) -> None:

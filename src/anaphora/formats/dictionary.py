@@ -3,6 +3,7 @@
 A word's first line is its best translation, unless likelihoods say otherwise.
 """
 
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -51,4 +52,5 @@ def _entry(line: str, where: str) -> Entry:
             f"{where} should read WORD, tab, TRANSLATION, and perhaps a tab and a probability, but reads "
             f"'{line[:60]}': mend or remove it."
         )
-    return Entry(source.strip(), target.strip(), probability)
+    source, target = (unicodedata.normalize("NFC", word.strip()) for word in (source, target))
+    return Entry(source, target, probability)

@@ -55,15 +55,25 @@ def decode_lines(stream: BinaryIO, name: str, *, replace_invalid: bool = False) 
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a file whole or not at all; a line with a line feed in it is a DataError.
+    """Write a file whole or not at all, gzipped where its name ends in ``.gz``.
 
-    Raises DataError when the disk or the folder will not take it.
+    Raises DataError when the disk or the folder will not take it, and for a line with a line feed in it.
     """
-    with replacing(path) as stream:
+    with replacing(path) as plain, packed_by_name(path, plain) as stream:
         for number, line in enumerate(lines, 1):
             if "\n" in line:
                 raise DataError(f"Line {number} for {path} should be one line, but holds a line feed.")
             stream.write(line.encode() + b"\n")
+
+
+@contextmanager
+def packed_by_name(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
+    """What packs its bytes into ``stream`` where the name ends in ``.gz``, else the stream itself."""
+    if path.suffix.lower() != ".gz":
+        yield stream
+        return
+    with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
+        yield cast(BinaryIO, packed)
 
 
 @contextmanager

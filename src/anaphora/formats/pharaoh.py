@@ -38,3 +38,13 @@ def read_links(path: Path, pairs: int) -> list[Links]:
             f"those of the same pairs, an empty line where there is no link."
         )
     return links
+
+
+def check_links(path: Path, links: Iterable[Links], lengths: Iterable[tuple[int, int] | None]) -> None:
+    """DataError for the first pair, of two ``lengths`` in words or None for one that is left out, that lacks a word."""
+    for number, (found, words) in enumerate(zip(links, lengths, strict=True), 1):
+        if words is not None and any(i >= words[0] or j >= words[1] for i, j in found):
+            raise DataError(
+                f"{path}:{number} should link the words of a pair with {words[0]} and {words[1]} words, counted from "
+                f"0, but has {to_pharaoh(found)}: give the links of the same text."
+            )

@@ -6,7 +6,7 @@
     c1
 
 Step after step, each with the sentences that are still there. So the rows of a step are one stretch, what they were a
-step before is the begin of the stretch before it, and a product over all steps is one over all rows.
+step before is the start of the stretch before it, and a product over all steps is one over all rows.
 """
 
 from functools import cached_property

@@ -10,8 +10,7 @@ from anaphora.pipeline.aligner import Aligner
 from anaphora.pipeline.candidates import Candidates
 from anaphora.pipeline.generation import Generation
 from anaphora.pipeline.language_model import LanguageModel
-from anaphora.pipeline.loading import load
-from anaphora.pipeline.network import Network
+from anaphora.pipeline.loading import load, load_as, load_together
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.translator import Translator, longest
 
@@ -20,9 +19,10 @@ __all__ = [
     "Candidates",
     "Generation",
     "LanguageModel",
-    "Network",
     "Translation",
     "Translator",
     "load",
+    "load_as",
+    "load_together",
     "longest",
 ]

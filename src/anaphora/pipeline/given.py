@@ -10,7 +10,7 @@ from anaphora.text.words import WordCoder
 def demand_several(texts: abc.Sequence[str]) -> None:
     """TypeError for one text alone."""
     if isinstance(texts, str):
-        raise TypeError("Several texts were expected, but one came: put it into a list, as in [text].")
+        raise TypeError("Several texts were expected, but one was given: put it into a list, as in [text].")
 
 
 def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None:

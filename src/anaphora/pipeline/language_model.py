@@ -82,7 +82,7 @@ class LanguageModel(WordScores):
             raise ConfigError(f"A text should go on for a length of at least 1 unit, but {length} was given: raise it.")
         if "\n" in prompt and self._of_sentences:
             raise ConfigError(
-                "A model of sentences knows nothing of the line before, but a prompt of several came: give one."
+                "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
             )
         stepper = self._model.stepper()
         begin = self._encode(prompt)
@@ -168,7 +168,7 @@ class LanguageModel(WordScores):
         ConfigError for a model that cannot adapt so.
         """
         if isinstance(lines, str):
-            raise TypeError("Several lines were expected, but one came: put it into a list, as in [line].")
+            raise TypeError("Several lines were expected, but one was given: put it into a list, as in [line].")
         self.check(adaptation)
         rows, unknown = [self._line(line) for line in lines], self._coder.symbols.unk
         alone = isinstance(adaptation, Static)

@@ -13,12 +13,14 @@ from anaphora.formats.pharaoh import Links
 from anaphora.pipeline.candidates import Candidates
 from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of
 from anaphora.pipeline.language_model import LanguageModel
-from anaphora.pipeline.network import Fusion, KnownWords, Networks, Searched
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.unknown import Filler, filler
+from anaphora.protocols import Stepper
 from anaphora.search.beam import beam as beam_search
-from anaphora.search.ensemble import Mean
+from anaphora.search.ensemble import Ensemble, Mean
+from anaphora.search.fusion import Fused
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.known import Known
 from anaphora.search.scoring import score
 from anaphora.text.coder import UNK, TextCoder
 from anaphora.text.rare import AnnotatedCoder
@@ -35,19 +37,19 @@ class Translator:
 
     def __init__(
         self,
-        model: Searched,
+        stepper: abc.Callable[[], Stepper],
         source: TextCoder,
         target: TextCoder,
         evaluation: TranslationEvaluation = _EVALUATION,
         splitter: Splitter | None = None,
     ) -> None:
-        """The network may go on being trained in between: it is read anew by every call.
+        """Every call asks ``stepper`` anew, so that a network may go on being trained in between.
 
         Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
         into sentences by ``splitter``, or not at all.
         """
         self._splitter = splitter
-        self._model = model
+        self._stepper = stepper
         self._source = source
         self._target = target
         self.evaluation = evaluation
@@ -68,8 +70,13 @@ class Translator:
                         f"{side} vocabulary ({its.symbols.size:,} units) than number 1 ({one.symbols.size:,}): train "
                         f"them on the same data with the same [text]."
                     )
-        networks = Networks([member._model for member in members], mean)
-        return cls(networks, first._source, first._target, first.evaluation, first._splitter)
+        return cls(
+            lambda: Ensemble([member._stepper() for member in members], mean),
+            first._source,
+            first._target,
+            first.evaluation,
+            first._splitter,
+        )
 
     def fused(self, model: LanguageModel, weight: float) -> "Translator":
         """This translator, whose every symbol scores ln p + ``weight`` ln p by a language model of its target side.
@@ -77,9 +84,12 @@ class Translator:
         (Gulcehre et al. 2015, shallow fusion.) Raises ConfigError where the vocabularies are not the same, and for a
         weight that is not above 0.
         """
-        fusion = Fusion(self._model, lambda: model.stepper_over(self._target), weight)
-        fusion.stepper()  # what does not go together is found here
-        return Translator(fusion, self._source, self._target, self.evaluation, self._splitter)
+
+        def stepper() -> Fused:
+            return Fused(self._stepper(), model.stepper_over(self._target), weight)
+
+        stepper()  # what does not go together is found here
+        return Translator(stepper, self._source, self._target, self.evaluation, self._splitter)
 
     def without_unknown(self) -> "Translator":
         """This translator, which writes no ``<unk>``; ConfigError where its unknown words are annotated."""
@@ -88,7 +98,7 @@ class Translator:
                 f"Unknown words are left out by writing no <unk>, but this translator has text.rare = "
                 f"'{self._target.rare}' and writes them as annotations: evaluate it without --known-words."
             )
-        return Translator(KnownWords(self._model), self._source, self._target, self.evaluation, self._splitter)
+        return Translator(lambda: Known(self._stepper()), self._source, self._target, self.evaluation, self._splitter)
 
     def knows(self, source: str, target: str) -> bool:
         """Whether the vocabularies have all of a pair."""
@@ -115,7 +125,7 @@ class Translator:
         """
         size = self.evaluation.beam if beam is None else beam
         penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
-        stepper = self._model.stepper()
+        stepper = self._stepper()
         unknown = filler(self._source, self._target, replace_unknown)
         rows = self._encode(texts)
         full = [place for place, row in enumerate(rows) if row.ids]
@@ -205,7 +215,7 @@ class Translator:
                 f"Translations that are given have no annotations, but this translator expects them (text.rare = "
                 f"'{self._target.rare}'): score them by one without."
             )
-        stepper = self._model.stepper()
+        stepper = self._stepper()
         rows = self._encode(sources)
         answers: dict[int, Translation] = {}
         for batch in self._batches(rows, [self._target.encode(text) for text in targets]):

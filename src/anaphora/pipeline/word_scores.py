@@ -12,8 +12,7 @@ from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
 from anaphora.pipeline.lines import one_row
-from anaphora.pipeline.network import TextNetwork
-from anaphora.protocols import TextStepper
+from anaphora.protocols import TextModel, TextStepper
 from anaphora.text.coder import EOS, MARKS, TextCoder
 
 LN_10 = float(np.log(10))
@@ -39,7 +38,7 @@ class WordScores:
     a sentence by itself between ``<s>`` and ``</s>``.
     """
 
-    def __init__(self, model: TextNetwork, coder: TextCoder) -> None:
+    def __init__(self, model: TextModel, coder: TextCoder) -> None:
         """The network may go on being trained in between: it is read anew by every call."""
         self._model = model
         self._coder = coder
@@ -78,14 +77,14 @@ class WordScores:
     State = Place
 
     def BeginSentenceWrite(self, state: Place) -> None:
-        """Let ``state`` be the begin of a sentence."""
+        """Let ``state`` be the start of a sentence."""
         stepper = self._stepper()
         _, before = stepper.start(one_row([stepper.bos], []))
         step = stepper.advance(None, before, torch.tensor([stepper.bos]))
         state.become(Context(step.log_probs_NV[0], step.state, 1, False))
 
     def NullContextWrite(self, state: Place) -> None:
-        """Let ``state`` be a place of which nothing is known; to a recurrent model, the begin of a sentence."""
+        """Let ``state`` be a place of which nothing is known; to a recurrent model, the start of a sentence."""
         step = self._stepper().nothing()
         state.become(Context(step.log_probs_NV[0], step.state, 0, False))
 

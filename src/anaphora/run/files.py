@@ -78,7 +78,7 @@ def read(path: Path) -> bytes:
         raise DamagedError(f"{path} cannot be read: {error.strerror}.") from None
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise DamagedError(f"{path} should be a regular file, but is none.")
+            raise DamagedError(f"{path} should be a regular file, but is not one.")
         with open(descriptor, "rb", closefd=False) as file:
             return file.read()
     finally:

@@ -211,7 +211,7 @@ class Run:
             if which not in present:
                 asked = "average" if which == AVERAGE else f"checkpoint of update {which}"
                 there = ", ".join(map(str, reversed(present)))
-                raise RunError(f"{self.path} has no {asked}, but of {there}: name one of these.")
+                raise RunError(f"{self.path} has no {asked}; it has {there}: name one of these.")
             return self._read(which, for_training)
         faults: list[str] = []
         best = self.best() if which == "best" else None
@@ -309,6 +309,13 @@ def check_free(path: Path) -> None:
             f"A new run needs a folder of its own, but {path} exists and is not empty; "
             f"choose another with --run, remove it, or go on with it by --resume."
         )
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise RunError(f"The name of a run folder should be UTF-8, but {str(path)!a} is not: choose another.") from None
+    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if not os.access(there, os.W_OK):
+        raise RunError(f"The run folder {path} cannot be made: there is no permission to write in {there}.")
 
 
 def _check_is_run(path: Path) -> None:
@@ -316,7 +323,8 @@ def _check_is_run(path: Path) -> None:
         raise RunError(f"A run folder should be at {path}, but nothing is there.")
     if not path.is_dir():
         raise RunError(
-            f"A run should be a folder, but {path} is a file: name a folder, or call a count file .arpa or .arpa.gz."
+            f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .arpa.gz) are for "
+            f"evaluate, score, rescore and generate."
         )
     if not any(path.iterdir()):
         raise RunError(f"{path} should be a run folder, but is empty.")

@@ -80,7 +80,7 @@ class SubwordCoder:
                 eos_id=EOS,
                 unk_surface=UNKNOWN,
             )
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             raise _too_small(size, str(error)) from None
         return cls(written.getvalue(), lowercase=lowercase)
 

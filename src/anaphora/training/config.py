@@ -56,7 +56,7 @@ class TrainingConfig(Config):
     """What products are made in: "bf16" (sums, weights and memory cells stay "fp32"); "auto" where it is faster."""
     device: Device = "cpu"
     """Where updates are made: "cuda" is a GPU. Validation and all that is written stay on the processor."""
-    threads: int = Field(0, ge=0)
+    threads: int = Field(0, ge=0, le=1024)
     """Threads of a matrix product; 0 lets torch choose. Another number may round differently."""
 
     @model_validator(mode="after")

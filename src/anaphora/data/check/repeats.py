@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from anaphora.data.check.findings import SHOWN, Place, Tally
+from anaphora.text.normalise import normalise
 
 Records = np.ndarray[Any, np.dtype[np.void]]
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
@@ -142,5 +143,5 @@ def _latest(starts: np.ndarray[Any, np.dtype[np.bool_]]) -> Places:
 
 
 def _hash(text: str) -> int:
-    plain = " ".join(text.split())
+    plain = " ".join(normalise(text).split())
     return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "little")

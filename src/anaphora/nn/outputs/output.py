@@ -94,7 +94,7 @@ class Output(nn.Module, ABC):
             ConfigError: this output is no softmax over words, which alone can leave some of them out.
         """
         raise ConfigError(
-            "Candidates need a softmax over words, which alone can leave some of them out, but this output is none: "
+            "Candidates need a softmax over words, which alone can leave some of them out, but this output is not one: "
             'search without them, or train with output.kind = "full" or "sampled".'
         )
 

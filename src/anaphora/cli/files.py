@@ -1,0 +1,37 @@
+"""The files that verbs read and write: lines, pairs, and an output that can be written."""
+
+import os
+import sys
+from pathlib import Path
+
+from anaphora.errors import DataError
+
+
+def given_lines(file: str) -> list[str]:
+    """The lines of a file, or of standard input for ``-``; errors as for ``formats.lines``."""
+    from anaphora.formats.lines import decode_lines, read_lines
+
+    return list(decode_lines(sys.stdin.buffer, "standard input") if file == "-" else read_lines(Path(file)))
+
+
+def split_pairs(lines: list[str]) -> tuple[list[str], list[str]]:
+    """The sources and the targets of lines of two columns; DataError for the first line that has not two."""
+    pairs = [line.split("\t") for line in lines]
+    for number, pair in enumerate(pairs, 1):
+        if len(pair) != 2:
+            raise DataError(
+                f"Pairs are a source and its translation with a tab between them, but line {number} has {len(pair)} "
+                f"column(s): put both into one file of two columns."
+            )
+    return [source for source, _ in pairs], [target for _, target in pairs]
+
+
+def check_writable(*files: Path | None) -> None:
+    """Refuse an output whose folder is missing, or that is one, before any work is done for it."""
+    for file in filter(None, files):
+        if not file.absolute().parent.is_dir():
+            raise DataError(f"{file} cannot be written: there is no folder {file.absolute().parent}; make it first.")
+        if file.is_dir():
+            raise DataError(f"{file} cannot be written: it is a folder; name a file in it.")
+        if not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
+            raise DataError(f"{file} cannot be written: there is no permission to; name another place.")
