@@ -1,3 +1,4 @@
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ def test_translations_are_read_from_the_likeliest_on_and_equals_as_they_come(tmp
 
 
 def test_words_are_composed_as_all_text_is(tmp_path: Path) -> None:
-    (tmp_path / "d.tsv").write_text("cafe\u0301\tu\u0308ber\n", encoding="utf-8")
-    assert read_dictionary(tmp_path / "d.tsv") == {"caf\u00e9": ["\u00fcber"]}
+    (tmp_path / "d.tsv").write_text(unicodedata.normalize("NFD", "schön\tnước\n"), encoding="utf-8")
+    assert read_dictionary(tmp_path / "d.tsv") == {"schön": ["nước"]}
 
 
 def test_a_dictionary_of_two_columns_needs_no_probabilities(tmp_path: Path) -> None:
