@@ -2,7 +2,7 @@
 
 import pytest
 
-from anaphora.text.moses import MosesText
+from anaphora.text.moses import MosesText, MosesTokens
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,20 @@ from anaphora.text.moses import MosesText
 )  # fmt: skip
 def test_tokens_are_those_of_the_published_files(language: str, raw: str, expected: str) -> None:
     assert MosesText(language)(raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("ar", "هل أنت بخير؟"),
+        ("hi", "वह पानी पीता है।"),
+        ("ja", "元気ですか？ はい。"),
+        ("fa", "من می\u200cخواهم"),
+        ("th", "กินข้าว"),
+        ("fr", "« Oui », dit-il."),
+        ("en", "It's here, isn't it?"),
+    ],
+)
+def test_tokens_are_put_together_as_people_write_them(language: str, text: str) -> None:
+    tokens = MosesTokens(language)
+    assert tokens.join(tokens.split(text)) == text

@@ -4,12 +4,17 @@ The order of ``MosesText`` is that of the data set's own ``lc.norm.tok`` files: 
 tokenise. Languages that Moses has no rules for are treated as English.
 """
 
+import re
+import unicodedata
 from collections.abc import Sequence
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
 _KEPT_WHOLE = ["<unk>"]
 """What a text may hold that is one token whatever its signs; a pattern each."""
+
+_BEFORE_ENDS = re.compile(" +(?=[؟،؛۔।॥։።。、，：；？！])")
+"""Spaces before signs that end a part of a sentence, which Moses knows in few languages."""
 
 
 class MosesText:
@@ -39,5 +44,20 @@ class MosesTokens:
         return list(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE))
 
     def join(self, tokens: Sequence[str]) -> str:
-        """The line, with spaces where people write them."""
-        return str(self._detokeniser.detokenize(list(tokens), unescape=False))
+        """The line, with spaces where people write them; what stood right behind its word does so again."""
+        line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
+        return _BEFORE_ENDS.sub("", line)
+
+
+def _mended(tokens: Sequence[str]) -> list[str]:
+    """The tokens, whole where Moses tears a word at the mark of a letter, or at what joins or parts two letters."""
+    whole: list[str] = []
+    torn = False
+    for token in tokens:
+        inside = all(unicodedata.category(character) in ("Mn", "Mc", "Cf") for character in token)
+        if whole and (inside or torn):
+            whole[-1] += token
+        else:
+            whole.append(token)
+        torn = inside
+    return whole
