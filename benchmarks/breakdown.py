@@ -16,6 +16,7 @@ from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch
 from anaphora.training.allocator import keep_freed_memory
+from anaphora.training.clipping import clip, global_norm
 from benchmarks import ours
 from benchmarks.material import SentenceBatches, coder_of
 from benchmarks.work import Setting
@@ -44,7 +45,8 @@ def breakdown(setting: Setting) -> dict[str, float]:
         with draws(setting.seed, number), products_in(arithmetic):
             _forward_and_back(model, batch, clock)
         with clock.part("clipping"):
-            torch.nn.utils.clip_grad_norm_(weights, training.clip_norm)
+            gradients = [weight.grad for weight in weights if weight.grad is not None]
+            clip(gradients, global_norm(gradients), largest_norm=training.clip_norm)
         with clock.part(f"optimizer ({training.optimizer.kind})"):
             optimizer.step()
     whole = time.perf_counter() - begin

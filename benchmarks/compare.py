@@ -48,7 +48,6 @@ class Comparison:
 
 def compare(work: Work, setting: Setting, rounds: int, said: Callable[[str], None]) -> Comparison:
     """Ours, peer, ours, peer, ..; UnequalError when they turn out to do different work."""
-    work.prepare()
     ours: list[Sample] = []
     theirs: list[Sample] = []
     for number in range(1, rounds + 1):

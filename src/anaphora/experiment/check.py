@@ -10,11 +10,12 @@ from anaphora.data.check.tables import Table, survey_tables
 from anaphora.data.check.units import unknown_units
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.errors import AnaphoraError, DataError
-from anaphora.events import Event, Report, Skipped, silent
+from anaphora.events import Report, silent
 from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.experiment.language_model import language_model_parts
 from anaphora.experiment.schema import AlignerExperiment, CountedExperiment, Experiment, TranslationExperiment
 from anaphora.experiment.translation import pair_parts
+from anaphora.experiment.work import not_skipping
 from anaphora.text.coder import TextCoder
 
 _ORDER = ("error", "warning", "note")
@@ -63,11 +64,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
 
     What keeps the experiment from being trained is an error among the findings, not an exception.
     """
-
-    def heard(event: Event) -> None:
-        if not isinstance(event, Skipped):  # what is left out is among the findings, with its lines
-            report(event)
-
+    heard = not_skipping(report)  # what is left out is among the findings, with its lines
     checked = Checked(experiment)
     try:
         if isinstance(experiment, TranslationExperiment | AlignerExperiment):

@@ -24,7 +24,7 @@ from anaphora.experiment.schema import (
     MixtureExperiment,
     NgramExperiment,
     TranslationExperiment,
-    parse,
+    begun_with,
 )
 from anaphora.experiment.translation import TranslationWork
 from anaphora.experiment.vectors import word_vectors
@@ -63,7 +63,7 @@ def train(
 
 def experiment_of(path: Path) -> Experiment:
     """The experiment that a run folder was begun with."""
-    return parse(Run.open(path).experiment, str(path / "experiment.toml"))
+    return begun_with(Run.open(path))
 
 
 def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:

@@ -8,7 +8,7 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
-from anaphora.experiment.schema import AnyExperiment, Experiment, TranslationExperiment, parse
+from anaphora.experiment.schema import AnyExperiment, Experiment, TranslationExperiment, begun_with
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
 from anaphora.run.weights import tensors_of
@@ -34,7 +34,7 @@ class Parent:
         self._path = Path(experiment.start.run)
         self._run = Run.open(self._path)
         self._mode = experiment.start.vocabulary
-        self.begun = begun = parse(self._run.experiment, str(self._path / "experiment.toml"))
+        self.begun = begun = begun_with(self._run)
         """What the parent was begun as."""
         self._old = load_coders(self._run)
         if self._mode == "only":

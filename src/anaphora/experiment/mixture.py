@@ -17,7 +17,7 @@ from anaphora.experiment.schema import (
     Experiment,
     LanguageModelExperiment,
     MixtureExperiment,
-    parse,
+    begun_with,
     read_experiment,
 )
 from anaphora.models import registry
@@ -97,7 +97,7 @@ class MixtureWork(AtOnce, LanguageModelWork):
 def _begun(run: str) -> LanguageModelExperiment:
     """The experiment of a run that may be mixed."""
     path = Path(run)
-    begun = parse(Run.open(path).experiment, str(path / "experiment.toml"))
+    begun = begun_with(Run.open(path))
     if not isinstance(begun, LanguageModelExperiment):
         raise ConfigError(f"A mixture is made of language models, but {path} is a translator: leave it out.")
     if isinstance(begun, MixtureExperiment):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from anaphora.errors import ConfigError
 from anaphora.events import Report
-from anaphora.experiment.schema import RecurrentExperiment, parse
+from anaphora.experiment.schema import RecurrentExperiment, begun_with
 from anaphora.nn.embedding import EmbeddingConfig
 from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
@@ -18,7 +18,7 @@ class Pretrained:
         """Open it; RunError when it is none, ConfigError when it is of another kind; ``purpose`` is what needs it."""
         self.path = Path(run)
         self._run = Run.open(self.path)
-        begun = parse(self._run.experiment, str(self.path / "experiment.toml"))
+        begun = begun_with(self._run)
         if not isinstance(begun, RecurrentExperiment):
             kind = f"model = '{begun.model}'" if begun.task == "language-model" else f"task = '{begun.task}'"
             raise ConfigError(

@@ -23,6 +23,8 @@ from anaphora.models.mixture import MixtureModelConfig
 from anaphora.models.ngram import NgramModelConfig
 from anaphora.models.translator import TranslatorConfig
 from anaphora.models.window_model import WindowModelConfig
+from anaphora.run import Run
+from anaphora.run.folder import EXPERIMENT
 from anaphora.text.sentences import is_unspaced
 from anaphora.text.units import Bpe, Character, TextConfig, Unigram, Word
 from anaphora.training.config import TrainingConfig
@@ -317,6 +319,11 @@ def read_experiment(
     if isinstance(experiment, CountedExperiment):
         refuse_updates(experiment.training, where)
     return experiment
+
+
+def begun_with(run: Run) -> Experiment:
+    """The experiment that a run was begun with; ConfigError with one sentence."""
+    return parse(run.experiment, str(run.path / EXPERIMENT))
 
 
 def parse(table: Mapping[str, Any], where: str) -> Experiment:

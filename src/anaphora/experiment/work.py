@@ -88,7 +88,7 @@ class Work(ABC):
 
 
 def not_skipping(report: Report) -> Report:
-    """The same, but for what was left out of the data: that is said when the batches are made."""
+    """The same, but for what was left out of the data: that is said elsewhere."""
 
     def quietly(event: Event) -> None:
         if not isinstance(event, Skipped):

@@ -12,6 +12,7 @@ from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.pipeline.generation import Aloud, Generation
+from anaphora.pipeline.given import demand_several
 from anaphora.pipeline.lines import Reading, by_length, one_row
 from anaphora.pipeline.word_scores import LN_10, WordScores
 from anaphora.protocols import TextStepper
@@ -167,8 +168,7 @@ class LanguageModel(WordScores):
         With an ``adaptation`` they are running text, as in ``evaluate``: each is read behind those before it. Raises
         ConfigError for a model that cannot adapt so.
         """
-        if isinstance(lines, str):
-            raise TypeError("Several lines were expected, but one was given: put it into a list, as in [line].")
+        demand_several(lines)
         self.check(adaptation)
         rows, unknown = [self._line(line) for line in lines], self._coder.symbols.unk
         alone = isinstance(adaptation, Static)
