@@ -10,9 +10,7 @@ import numpy.typing as npt
 
 from anaphora.errors import DataError
 from anaphora.formats.pharaoh import Links
-
-_SPACE = "\u2581"
-"""How the pieces of a coder show a space."""
+from anaphora.text.coder import SPACE
 
 
 def hard_links(weights_TS: npt.NDArray[Any], source: int, target: int) -> Links:
@@ -33,20 +31,20 @@ def words_of(pieces: Sequence[str]) -> list[int | None]:
     words: list[int | None] = []
     word, open_word = -1, False
     for piece in pieces:
-        letters = piece.strip(_SPACE)
-        open_word = open_word and not piece.startswith(_SPACE)
+        letters = piece.strip(SPACE)
+        open_word = open_word and not piece.startswith(SPACE)
         if letters and not open_word:
             word, open_word = word + 1, True
         words.append(word if letters else None)
-        open_word = open_word and not piece.endswith(_SPACE)
+        open_word = open_word and not piece.endswith(SPACE)
     return words
 
 
 def spaced(pieces: Sequence[str], space: bool) -> list[str]:
     """The pieces of a text with the space in front of the first, or without it, whatever it had."""
     first, *others = pieces or [""]
-    bare = first.removeprefix(_SPACE)
-    return [_SPACE + bare if space else bare, *others][: len(pieces)]
+    bare = first.removeprefix(SPACE)
+    return [SPACE + bare if space else bare, *others][: len(pieces)]
 
 
 def merge(links: Iterable[tuple[int, int]], source: Sequence[int | None], target: Sequence[int | None]) -> Links:

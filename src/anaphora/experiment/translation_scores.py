@@ -8,7 +8,7 @@ from typing import Any, Self
 from anaphora.evaluation.bleu import Condition, Score, bleu, chrf, sentence_scores
 from anaphora.evaluation.breakdown import Groups
 from anaphora.pipeline import Translation
-from anaphora.text.coder import MARKS, UNK
+from anaphora.text.coder import MARKS, SPACE, UNK
 
 Scores = Mapping[Condition, tuple[Score, Score]]
 
@@ -55,7 +55,7 @@ class TranslationScores:
     @property
     def unknown(self) -> int:
         """Words of the outputs that the vocabulary lacks, whether they were replaced or not."""
-        return sum(piece.strip("\u2581") == MARKS[UNK] for output in self.outputs for piece in output.target_pieces)
+        return sum(piece.strip(SPACE) == MARKS[UNK] for output in self.outputs for piece in output.target_pieces)
 
     def of_groups(self, groups: Groups) -> dict[str, tuple[int, tuple[Score, Score]]]:
         """Sentences, BLEU and chrF of each group, under the first condition: that which the experiment names."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from anaphora.errors import DataError
 from anaphora.formats.arpa import NEVER, ArpaGram, write_arpa
 from anaphora.models.ngram import NgramModel
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, TextCoder
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder
 from anaphora.text.words import WordCoder
 
 _LN_10 = math.log(10)
@@ -23,7 +23,7 @@ def save_arpa(model: NgramModel, coder: TextCoder, path: Path) -> None:
     """
     names = [coder.pieces([unit])[0] for unit in range(model.symbols.size)]
     if isinstance(coder, WordCoder):  # whole words need no mark where they begin
-        names = [name.removeprefix("\u2581") for name in names]
+        names = [name.removeprefix(SPACE) for name in names]
     names[PAD] = names[BOS] = ""
     names[EOS], names[UNK] = _END, _UNKNOWN
     _check(name for unit, name in enumerate(names) if unit not in (PAD, BOS))

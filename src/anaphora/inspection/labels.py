@@ -3,8 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 
-WORD_START = "\u2581"
-"""What SentencePiece puts where a word begins."""
+from anaphora.text.coder import SPACE
 
 LONGEST = 24
 """Characters of the longest label; a longer one ends in an ellipsis."""
@@ -19,18 +18,18 @@ def labels(pieces: Sequence[str]) -> list[str]:
     Where pieces are subwords, a word's first piece stands plain and what goes on with a word begins with a dot:
     "▁chan", "tons" becomes "chan", "·tons". Signs and marks such as "</s>" stay as they are.
     """
-    subwords = any(piece.startswith(WORD_START) for piece in pieces)
+    subwords = any(piece.startswith(SPACE) for piece in pieces)
     return [_label(piece, subwords) for piece in pieces]
 
 
 def _label(piece: str, subwords: bool) -> str:
-    if piece.startswith(WORD_START):
+    if piece.startswith(SPACE):
         label = piece[1:] or _SHOWN[" "]
     elif subwords and piece and unicodedata.category(piece[0])[0] in "LMN":
         label = "\u00b7" + piece
     else:
         label = piece
-    label = _SHOWN.get(label, label).replace(WORD_START, _SHOWN[" "])
+    label = _SHOWN.get(label, label).replace(SPACE, _SHOWN[" "])
     # Control characters would break the line, and half a surrogate pair cannot be written.
     label = "".join(f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") else c for c in label)
     return label if len(label) <= LONGEST else label[: LONGEST - 1] + "\u2026"

@@ -14,7 +14,7 @@ from anaphora.models.alignment import aligner as models
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
 from anaphora.pipeline.given import demand_pairs, pieces_of
-from anaphora.text.coder import MARKS, TextCoder
+from anaphora.text.coder import MARKS, SPACE, TextCoder
 
 _PAIRS = 2000
 """Pairs between two Progress events."""
@@ -75,4 +75,4 @@ class Aligner:
 
 
 def _bare(coder: TextCoder, unit: int) -> str:
-    return coder.pieces([unit])[0].replace("\u2581", " ").strip()
+    return coder.pieces([unit])[0].replace(SPACE, " ").strip()

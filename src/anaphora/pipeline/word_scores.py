@@ -13,7 +13,7 @@ from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
 from anaphora.pipeline.lines import one_row
 from anaphora.protocols import TextModel, TextStepper
-from anaphora.text.coder import EOS, MARKS, TextCoder
+from anaphora.text.coder import EOS, MARKS, SPACE, TextCoder
 
 LN_10 = float(np.log(10))
 
@@ -122,7 +122,7 @@ class WordScores:
         """The units of every word of a sentence, the space before it with it."""
         units, words = self._coder.encode(sentence), list[list[int]]()
         for unit, piece in zip(units, self._coder.pieces(units), strict=True):
-            if not words or piece.startswith("\u2581"):
+            if not words or piece.startswith(SPACE):
                 words.append([])
             words[-1].append(unit)
         return words

@@ -7,7 +7,7 @@ from typing import Self
 
 from anaphora.errors import RunError
 from anaphora.protocols import Symbols
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.normalise import normalise
 
 _FIRST = len(MARKS)
@@ -66,5 +66,5 @@ def _shown(number: int) -> str:
         return MARKS[number]
     byte = number - _FIRST
     if byte == ord(" "):
-        return "\u2581"
+        return SPACE
     return chr(byte) if ord(" ") < byte < 127 else f"<0x{byte:02X}>"

@@ -8,7 +8,7 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import Symbols
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.normalise import normalise
 
 
@@ -20,7 +20,7 @@ class CharacterCoder:
         self._lowercase = lowercase
         self._alphabet = tuple(alphabet)
         self._ids = {character: len(MARKS) + place for place, character in enumerate(self._alphabet)}
-        self._shown = (*MARKS, *(character.replace(" ", "\u2581") for character in self._alphabet))
+        self._shown = (*MARKS, *(character.replace(" ", SPACE) for character in self._alphabet))
         self._written = ("", UNKNOWN, "", "", *self._alphabet)
 
     @classmethod

@@ -17,6 +17,9 @@ MARKS = ("<pad>", "<unk>", "<s>", "</s>")
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 """What an unknown symbol reads as in decoded text."""
 
+SPACE = "\u2581"
+"""What stands for a space in pieces that are shown: where a word begins, as SentencePiece writes it."""
+
 _BREAKS = str.maketrans("\n\0", "  ")
 
 

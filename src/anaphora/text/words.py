@@ -13,13 +13,11 @@ from typing import Literal, Protocol, Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import Symbols
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, one_line, symbols_of
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, one_line, symbols_of
 from anaphora.text.normalise import normalise
 
 Tokenise = Literal["moses", "none"]
 """``moses`` for text as people write it, ``none`` for text whose tokens stand between spaces already."""
-
-_SPACE = "\u2581"
 
 
 class Tokens(Protocol):
@@ -156,7 +154,7 @@ class WordCoder:
             spaced = line.startswith(" ", place)
             found = line.startswith(word, place + spaced)
             place += spaced + len(word) if found else 0
-            shown.append(word if found and not spaced and place > len(word) else _SPACE + word)
+            shown.append(word if found and not spaced and place > len(word) else SPACE + word)
         return shown
 
     def words(self, text: str) -> list[str]:
@@ -169,7 +167,7 @@ class WordCoder:
         for word in self._tokens.split(line):
             start = line.find(word, place)
             spaced = start < 0 or not line[:start].strip() or any(sign.isspace() for sign in line[place:start])
-            shown.append((_SPACE if spaced else "") + self._written[self._ids.get(word, UNK)])
+            shown.append((SPACE if spaced else "") + self._written[self._ids.get(word, UNK)])
             place = start + len(word) if start >= 0 else place
         return shown
 
