@@ -14,6 +14,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from anaphora.errors import DataError, MissingExtraError
+from anaphora.text.language import bare
 from anaphora.text.moses import MosesText
 from anaphora.text.normalise import normalise
 
@@ -79,7 +80,7 @@ def metric_of(name: Metric, language: str, condition: Condition, *, single: bool
     ``single`` is for sentences by themselves.
     """
     # Texts are lower-cased already under these conditions; told so, sacreBLEU notes it in the signature.
-    moses, code = condition == "moses-lowercase", _code(language)
+    moses, code = condition == "moses-lowercase", bare(language)
     if name == "chrF2":
         return CHRF(lowercase=moses)
     try:
@@ -102,7 +103,7 @@ def prepared(
     sides = [normalise(text) for text in hypotheses], [normalise(text) for text in references]
     if condition == "raw":
         return sides
-    prepare = MosesText(_code(language))
+    prepare = MosesText(bare(language))
     return [prepare(text) for text in sides[0]], [prepare(text) for text in sides[1]]
 
 
@@ -113,8 +114,3 @@ def _score(
     metric = metric_of(name, language, condition)
     result = metric.corpus_score(hypotheses, [references])
     return Score(result.name, float(result.score), str(metric.get_signature()), condition)
-
-
-def _code(language: str) -> str:
-    """The language of a code that may name a region or a script: ``zh`` of ``zh_Hans``."""
-    return language.replace("_", "-").split("-")[0].lower()

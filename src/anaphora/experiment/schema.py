@@ -25,7 +25,7 @@ from anaphora.models.translator import TranslatorConfig
 from anaphora.models.window_model import WindowModelConfig
 from anaphora.run import Run
 from anaphora.run.folder import EXPERIMENT
-from anaphora.text.sentences import is_unspaced
+from anaphora.text.language import is_unspaced
 from anaphora.text.units import Bpe, Character, TextConfig, Unigram, Word
 from anaphora.training.config import TrainingConfig
 

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from anaphora.text.abbreviations import BEFORE_NAMES, BEFORE_NUMBERS, ORDINALS
-
-_UNSPACED = frozenset(("bo", "ja", "km", "lo", "my", "th", "yue", "zh"))
-"""Languages that set no space between words; nor, mostly, between sentences."""
+from anaphora.text.language import bare, is_unspaced
 
 _CLOSING = "\"'”’“‘»›«‹)\\]}」』）"
 _CLOSED = rf"(?P<closing>[ \u00a0\u202f]»|[{_CLOSING}]*+)(?P<space>\s++)(?=\S)"
@@ -70,7 +68,7 @@ class Splitter:
     def split(self, text: str) -> Passage:
         """The sentences of a text; none for one of white space alone."""
         sentences, gaps, gap = [], [], ""
-        for piece in _pieces(text, _code(self.source)):
+        for piece in _pieces(text, bare(self.source)):
             body = piece.strip()
             if not body:
                 gap += piece
@@ -90,15 +88,6 @@ class Splitter:
         elif spaced[0] and not spaced[1]:
             inner = ["" if gap == " " else gap for gap in inner]
         return (first, *inner, last) if passage.sentences else passage.gaps
-
-
-def is_unspaced(language: str) -> bool:
-    """Whether a language, given by a code that may name a region, sets no space between words."""
-    return _code(language) in _UNSPACED
-
-
-def _code(language: str) -> str:
-    return re.split("[-_]", language.lower())[0]
 
 
 def _pieces(text: str, language: str) -> Iterator[str]:

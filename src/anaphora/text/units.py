@@ -17,6 +17,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import TextCoder
+from anaphora.text.language import bare
 from anaphora.text.rare import AnnotatedCoder, NumberingCoder, Rare, annotations
 from anaphora.text.sampling import sample
 from anaphora.text.words import Tokenise, WordCoder
@@ -176,7 +177,7 @@ def load(config: AnyUnits, folder: Path) -> dict[str, TextCoder]:
 
 def _learn_words(config: Word, side: str, lines: Lines, language: str, dictionary: Mapping[str, str]) -> TextCoder:
     numbered, annotated = config.rare == "copyable" and side == "source", config.rare != "none" and side == "target"
-    code = language.replace("_", "-").split("-")[0].lower()
+    code = bare(language)
     coder = (NumberingCoder if numbered else WordCoder).learn(
         lines(),
         size=config.size,
