@@ -28,7 +28,7 @@ def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(
     assert len(sentences.read_text().splitlines()) == 6
     assert main(["evaluate", run, run, "--beam", "1", "--details"]) == 0
     shown = capsys.readouterr().out
-    assert f"test: {run} against {run}" in shown and "with unknown words" in shown and "paired bootstrap" in shown
+    assert f"test: {run} against {run}" in shown and "words new to training" in shown and "paired bootstrap" in shown
 
 
 def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(

@@ -9,6 +9,7 @@ import pytest
 from anaphora.data.grammar import GrammarParts, corpus, sentences, write
 from anaphora.data.grammar.corpus import LONGEST
 from anaphora.errors import ConfigError
+from anaphora.formats.pharaoh import read_links
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +93,12 @@ def test_files_are_aligned_line_by_line(tmp_path: Path) -> None:
     for name, part in (("train", parts.train), ("val", parts.valid), ("test", parts.test)):
         assert lines[f"{name}.en"] == [pair.source for pair in part]
         assert lines[f"{name}.fr"] == [pair.target for pair in part]
-    links = [[tuple(map(int, link.split("-"))) for link in line.split()] for line in lines["test.links"]]
-    assert links == [list(pair.links) for pair in parts.test]
+    for pair, links in zip(parts.test, read_links(folder / "test.links", 30), strict=True):
+        sources, targets = pair.source.split(), pair.target.split()
+        assert {(i, j) for i, j in links if i < len(sources) and j < len(targets)} == links
+        for i, j in pair.links:  # as the words are written, the ones that are written together included
+            assert any(pair.source_words[i] in sources[a] and pair.target_words[j] in targets[b] for a, b in links)
+        assert len(links) <= len(pair.links)
 
 
 def test_a_training_part_too_small_to_learn_from_is_refused() -> None:

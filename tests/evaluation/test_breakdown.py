@@ -32,10 +32,10 @@ def test_one_unknown_word_makes_a_sentence_one_with_unknown_words() -> None:
     known = frozenset({"a", "man", "walks"})
     sources = ["a man walks.", "a dog walks.", "", "A man"]
     assert by_unknown_words(sources, known, lowercase=False) == {
-        "known words only": [0, 2],
-        "with unknown words": [1, 3],
+        "words seen in training": [0, 2],
+        "words new to training": [1, 3],
     }
-    assert by_unknown_words(sources, known, lowercase=True)["with unknown words"] == [1]
+    assert by_unknown_words(sources, known, lowercase=True)["words new to training"] == [1]
 
 
 def test_marks_and_spaces_are_no_words() -> None:

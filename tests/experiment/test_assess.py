@@ -114,8 +114,8 @@ def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_
     scores = results["test"]
     assert isinstance(scores, TranslationScores)
     groups = groups_of(run, results)["test"]
-    assert groups == {"source 0-10 words": [0, 1, 2], "with unknown words": [0, 1, 2]}
-    assert scores.of_groups(groups)["with unknown words"] == (3, scores.scores["raw"])
+    assert groups == {"source 0-10 words": [0, 1, 2], "words new to training": [0, 1, 2]}
+    assert scores.of_groups(groups)["words new to training"] == (3, scores.scores["raw"])
     (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("a", "b"))
     events: list[Event] = []
     assert groups_of(run, results, events.append)["test"].keys() == {"source 0-10 words"}

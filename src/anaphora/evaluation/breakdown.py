@@ -30,11 +30,11 @@ def by_length(sources: Iterable[str]) -> Groups:
 
 
 def by_unknown_words(sources: Iterable[str], known: Set[str], lowercase: bool) -> Groups:
-    """Sentences whose source has only words that are ``known``, and those with others."""
-    groups: dict[str, list[int]] = {"known words only": [], "with unknown words": []}
+    """Sentences whose source has only words that are ``known`` from training, and those with others."""
+    groups: dict[str, list[int]] = {"words seen in training": [], "words new to training": []}
     for number, source in enumerate(sources):
         unknown = any(word not in known for word in words_of_text(source, lowercase))
-        groups["with unknown words" if unknown else "known words only"].append(number)
+        groups["words new to training" if unknown else "words seen in training"].append(number)
     return {name: numbers for name, numbers in groups.items() if numbers}
 
 

@@ -42,7 +42,7 @@ class Comparison:
     def __str__(self) -> str:
         low, high = self.interval
         return (
-            f"{self.name}: {self.first:.2f} against {self.second:.2f}, difference {self.mean_difference:+.2f} "
+            f"{self.name}: {self.first:.2f} against {self.second:.2f}, difference {self.second - self.first:+.2f} "
             f"(95%: {low:+.2f} to {high:+.2f}), p = {self.p_value:.4f} ({self.condition}; {self.signature}; "
             f"paired bootstrap, n = {self.samples:,}, seed {self.seed})"
         )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static, is_fitted
 from anaphora.events import Note, Report
 from anaphora.experiment.conduct import experiment_of
@@ -22,7 +22,13 @@ def adapted_to_data(model: LanguageModel, path: Path, adaptation: Adaptation, re
     experiment = experiment_of(path)
     assert isinstance(experiment, LanguageModelExperiment)  # an ARPA file adapts to nothing
     report(Note("Fitting to the run's own data ..."))
-    parts = language_model_parts(experiment, report)
+    try:
+        parts = language_model_parts(experiment, report)
+    except DataError as error:
+        raise DataError(
+            f"What is left open is fitted to the data that {path} was trained on, which is not at hand ({error}): give "
+            f"every number, as in --dynamic rate=0.001 or --neural-cache units=2000,theta=0.3,weight=0.1."
+        ) from None
     return model.adapted(adaptation, parts.valid.lines(), parts.train.lines())
 
 

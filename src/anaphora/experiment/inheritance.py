@@ -106,6 +106,11 @@ class Parent:
                 tensor[: len(old)] = old  # units are only ever appended
             else:
                 unfit.append(_difference(name, old, tensor))
+        if unfit and self._mode == "extend":
+            raise ConfigError(
+                f"The vocabulary of {self._path} cannot be extended, since the network is laid out by it: "
+                f"{'; '.join(unfit)}. Keep the vocabulary (--vocabulary keep)."
+            )
         if unfit:
             raise ConfigError(
                 f"The network does not fit the weights of {self._path}: {'; '.join(unfit)}. Give it the sizes of that "

@@ -17,7 +17,7 @@ from anaphora.pipeline.lines import Reading, by_length, one_row
 from anaphora.pipeline.word_scores import LN_10, WordScores
 from anaphora.protocols import TextStepper
 from anaphora.search.beam import beam as beam_search
-from anaphora.search.sampling import sample
+from anaphora.search.sampling import check_sampling, sample
 from anaphora.search.scoring import score
 from anaphora.text.coder import TextCoder
 
@@ -85,6 +85,8 @@ class LanguageModel(WordScores):
             raise ConfigError(
                 "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
             )
+        if not beam:
+            check_sampling(temperature, top_k, top_p, seed)  # before the prompt is told
         stepper = self._model.stepper()
         begin = self._encode(prompt)
         batch = one_row([stepper.bos], begin)

@@ -1,7 +1,7 @@
 """Unknown words in translations, put in from the source: a copy of the word that they stand for, or its translation.
 
 A translator of whole words writes ``<unk>`` for what its vocabulary lacks, mostly names and numbers. Which source word
-it stands for, attention says (Jean et al. 2015, section 3.3), or an annotation that training taught it to write (Luong
+it stands for, attention says (Jean et al. 2015, section 3.4), or an annotation that training taught it to write (Luong
 et al. 2015, "Addressing the Rare Word Problem").
 """
 

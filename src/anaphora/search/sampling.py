@@ -21,6 +21,20 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.walk import walk
 
 
+def check_sampling(temperature: float, top_k: int, top_p: float, seed: int) -> None:
+    """Raise ConfigError for what ``sample`` cannot draw by."""
+    if not 0 < temperature < math.inf or not 0 <= seed < 2**64:
+        raise ConfigError(
+            f"Sampling needs a finite temperature above 0 and a seed from 0 to 2^64 - 1, but they are {temperature} "
+            f"and {seed}: change them, or use a beam of one for the likeliest symbols."
+        )
+    if top_k < 0 or not 0 < top_p <= 1:
+        raise ConfigError(
+            f"Sampling needs a top-k of at least 0 and a top-p above 0 and at most 1, but they are {top_k} and "
+            f"{top_p}: change them, or leave them out to draw from every symbol."
+        )
+
+
 def sample(
     stepper: Stepper,
     batch: Batch,
@@ -48,16 +62,7 @@ def sample(
     that is not above 0 and finite, a seed below 0 or of more than 64 bits, a negative ``top_k``, a ``top_p`` not within
     0 and 1, or a length below 1.
     """
-    if not 0 < temperature < math.inf or not 0 <= seed < 2**64:
-        raise ConfigError(
-            f"Sampling needs a finite temperature above 0 and a seed from 0 to 2^64 - 1, but they are {temperature} "
-            f"and {seed}: change them, or use a beam of one for the likeliest symbols."
-        )
-    if top_k < 0 or not 0 < top_p <= 1:
-        raise ConfigError(
-            f"Sampling needs a top-k of at least 0 and a top-p above 0 and at most 1, but they are {top_k} and "
-            f"{top_p}: change them, or leave them out to draw from every symbol."
-        )
+    check_sampling(temperature, top_k, top_p, seed)
     bounds = Bounds.of(batch, max_length)
     numbers = batch.numbers_B.tolist()
 

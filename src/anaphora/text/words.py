@@ -77,7 +77,13 @@ class WordCoder:
         frequent = sorted(
             (word for word, count in counts.items() if count >= least), key=lambda word: (-counts[word], word)
         )
-        words = frequent[: max(0, size - len(MARKS) - len(first))]
+        places = size - len(MARKS) - len(first)
+        if places < 1:
+            raise DataError(
+                f"A vocabulary of {len(MARKS)} marks and {len(first)} annotations needs places for words as well, but "
+                f"text.size = {size} leaves none: raise it."
+            )
+        words = frequent[:places]
         if not words:
             raise DataError(
                 f"A vocabulary of at most {size} words, marks included, needs words seen at least {least} times, but "

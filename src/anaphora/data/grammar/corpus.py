@@ -5,7 +5,7 @@ it does show: what is asked for is composition, not guessing.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -14,6 +14,7 @@ from anaphora.data.grammar.pair import Pair, pair
 from anaphora.data.grammar.rules import Sentences
 from anaphora.errors import ConfigError
 from anaphora.formats.lines import write_lines
+from anaphora.formats.pharaoh import Links, to_pharaoh
 
 LONGEST = 16
 """Words of the longest sentence, on either side, with its punctuation."""
@@ -78,15 +79,32 @@ def corpus(seed: int, train: int = 30_000, valid: int = 1_000, test: int = 1_000
 def write(folder: Path, seed: int = 1, train: int = 30_000, valid: int = 1_000, test: int = 1_000) -> Path:
     """Write a corpus as line-aligned ``{train,val,test}.{en,fr}``, with the word links of the test part.
 
-    ``test.links`` holds one line a sentence in Pharaoh's format, "source-target" pairs from 0. Returns the folder.
+    ``test.links`` holds one line a sentence in Pharaoh's format, between the space-separated words, as all links are
+    read: what an elided form or a full stop is linked to goes to the word that it is written with. Returns the folder.
     """
     parts = corpus(seed, train, valid, test)
     folder.mkdir(parents=True, exist_ok=True)
     for name, pairs in (("train", parts.train), ("val", parts.valid), ("test", parts.test)):
         write_lines(folder / f"{name}.en", (p.source for p in pairs))
         write_lines(folder / f"{name}.fr", (p.target for p in pairs))
-    write_lines(folder / "test.links", (" ".join(f"{i}-{j}" for i, j in p.links) for p in parts.test))
+    write_lines(folder / "test.links", (to_pharaoh(_between_spaces(pair)) for pair in parts.test))
     return folder
+
+
+def _between_spaces(pair: Pair) -> Links:
+    """The links of a pair between what stands between its spaces."""
+    sources, targets = _places(pair.source, pair.source_words), _places(pair.target, pair.target_words)
+    return frozenset((sources[i], targets[j]) for i, j in pair.links)
+
+
+def _places(text: str, words: Iterable[str]) -> list[int]:
+    """The number of the space-separated word that each of the words in a text is a part of."""
+    places, end = [], 0
+    for word in words:
+        start = text.index(word, end)
+        places.append(text.count(" ", 0, start))
+        end = start + len(word)
+    return places
 
 
 class _Shown:
