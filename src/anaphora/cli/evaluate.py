@@ -190,7 +190,7 @@ def _print(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") ->
             typer.echo(f"{part}\n{result}")
             for name, count, bleu, chrf in one.rows(part):
                 figures = f"BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  ({bleu.condition})"
-                typer.echo(f"  {name:<20} {count:>7,} sentences  {figures}")
+                typer.echo(f"  {name:<24} {count:>7,} sentences  {figures}")
     for part, comparisons in compared.items():
         typer.secho(f"{part}: {scored[0].name} against {scored[1].name}", bold=True)
         for comparison in comparisons:
