@@ -47,7 +47,7 @@ class Comparison:
 
 
 def compare(work: Work, setting: Setting, rounds: int, said: Callable[[str], None]) -> Comparison:
-    """Ours, peer, ours, peer, ..; UnequalError when they turn out to do different work."""
+    """Ours, peer, ours, peer, .. of a prepared work; UnequalError when they turn out to do different work."""
     ours: list[Sample] = []
     theirs: list[Sample] = []
     for number in range(1, rounds + 1):

@@ -101,6 +101,8 @@ class Table(Config):
 
     @model_validator(mode="after")
     def _findings_are_about_systems(self) -> Self:
+        if not self.systems and not self.systems_of:
+            raise ValueError("a table compares systems: name some, or another table by systems_of.")
         names = [system.name for system in self.systems]
         for finding in self.findings:
             for name in (finding.system, finding.beside):

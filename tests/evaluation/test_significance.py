@@ -68,3 +68,8 @@ def test_outputs_of_different_texts_are_refused() -> None:
     outputs, references = corpora(5, 0.1)
     with pytest.raises(DataError, match="5 outputs of the first and 4 of the second"):
         paired_bootstrap(outputs, outputs[:4], references, "BLEU", language="en")
+
+
+def test_the_difference_that_is_printed_is_that_of_the_figures_beside_it() -> None:
+    found = paired_bootstrap(["a b c d", "e"], ["a b c d", "e f g h"], ["a b c d", "e f g h"], "BLEU", language="en")
+    assert f"difference {found.second - found.first:+.2f} " in str(found)

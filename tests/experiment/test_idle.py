@@ -75,3 +75,10 @@ def test_a_direction_that_nobody_hears_is_not_trained() -> None:
         read_experiment('task = "translate"\n', "mine.toml", settings)
     every_step = ["decoder.start=mean", "decoder.summary=every-step", "decoder.input_feeding=false"]
     assert read_experiment('task = "translate"\n', "mine.toml", [*settings, *every_step])
+
+
+def test_connections_around_a_lone_layer_of_a_language_model_are_refused() -> None:
+    text = 'task = "language-model"\n'
+    with pytest.raises(ConfigError, match=r"recurrence\.residual .* or set recurrence\.layers = 2"):
+        read_experiment(text, "mine.toml", ["recurrence.layers=1", "recurrence.residual=true"])
+    read_experiment(text, "mine.toml", ["recurrence.layers=2", "recurrence.residual=true"])

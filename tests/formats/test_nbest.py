@@ -117,3 +117,10 @@ def test_a_line_of_another_format_is_named(name: str, line: str) -> None:
     good = {"moses": "0 ||| a ||| f= 1 ||| 2", "kaldi": "u-1 a", "srilm": "-1 -2 1 a"}[name]
     with pytest.raises(DataError, match=r"list\.txt:2 should .*another format\?"):
         parse_list([good, line], FORMATS[name], "list.txt")
+
+
+@pytest.mark.parametrize("words", ["the man", "<s> the man </s>", "the man </s>", "<s> the man"])
+def test_the_ends_of_a_sentence_are_no_words_of_an_srilm_line_and_stay_in_it(words: str) -> None:
+    [entry] = parse_list([f"-1 -2 4 {words}"], FORMATS["srilm"], "list")
+    assert entry.text == "the man"
+    assert FORMATS["srilm"].scored(entry, -3.0, "") == f"-1 -3.000000 4 {words}"

@@ -163,6 +163,8 @@ def test_a_state_is_written_before_it_is_read() -> None:
 def test_one_line_in_place_of_a_list_is_refused() -> None:
     with pytest.raises(TypeError, match="put it into a list"):
         counted(word_coder()).score_lines("the man")
+    with pytest.raises(TypeError, match="put it into a list"):
+        counted(word_coder()).evaluate("the man")
 
 
 @EVERY_CODER
@@ -209,3 +211,11 @@ def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
     for call in (model.evaluate, model.adapted):
         with pytest.raises(ConfigError, match="a model of sentences begins every line anew"):
             call(SENTENCES, Dynamic())
+
+
+def test_options_of_drawing_are_refused_before_the_prompt_is_told() -> None:
+    model, heard = recurrent(character_coder()), list[str]()
+    for options in ({"top_p": 0.0}, {"temperature": 0.0}, {"top_k": -1}, {"seed": -1}):
+        with pytest.raises(ConfigError, match="Sampling needs"):
+            model.generate("the", length=3, heard=heard.append, **options)  # type: ignore[arg-type]
+    assert not heard

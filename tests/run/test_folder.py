@@ -10,6 +10,7 @@ import torch
 from anaphora.errors import RunError
 from anaphora.events import Event
 from anaphora.run import Run
+from anaphora.run.folder import check_free
 from anaphora.text import units
 from anaphora.text.characters import CharacterCoder
 
@@ -253,3 +254,11 @@ def test_a_read_only_folder_is_refused_in_a_sentence(run: Run, save: Save) -> No
             save(run, 50)
     finally:
         run.path.chmod(0o755)
+
+
+def test_a_place_that_takes_no_folder_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="should be UTF-8"):
+        check_free(tmp_path / "\udcff")
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(RunError, match="no permission to write in"):
+        check_free(tmp_path / "new" / "run")

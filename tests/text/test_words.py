@@ -128,3 +128,8 @@ def test_a_damaged_list_is_refused(damage: bytes) -> None:
 def test_a_text_without_words_is_refused() -> None:
     with pytest.raises(DataError, match="the training text gives none"):
         learn(["", " "])
+
+
+def test_a_size_without_places_for_words_is_refused() -> None:
+    with pytest.raises(DataError, match=r"text\.size = 4 leaves none: raise it"):
+        learn(["a b"], size=4)

@@ -63,7 +63,7 @@ def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
     """The ``[data]`` table for a person's own files: their parts have the common names, whatever the recipe's have."""
     places = DataConfig.model_fields
     options = {key: value for key, value in table.items() if key not in places} if isinstance(table, Mapping) else {}
-    return options | {"files": [str(path.absolute()) for path in data]}
+    return options | {"files": [str(path) for path in data]}
 
 
 def with_whole_paths(table: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from anaphora.text.coder import TextCoder
 from anaphora.text.words import WordCoder
 
 
-def demand_several(texts: abc.Sequence[str]) -> None:
+def demand_several(texts: abc.Iterable[str]) -> None:
     """TypeError for one text alone."""
     if isinstance(texts, str):
         raise TypeError("Several texts were expected, but one was given: put it into a list, as in [text].")

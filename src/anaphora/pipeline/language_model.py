@@ -125,6 +125,7 @@ class LanguageModel(WordScores):
         ``trained_on`` is the text of the training, which dynamic evaluation by the rule "rms" alone looks at. Raises
         ConfigError for a model that cannot adapt so, DataError for too little text.
         """
+        demand_several(lines)
         self.check(adaptation)
         units, seen = (chain.from_iterable(map(self._line, some)) for some in (lines, trained_on))
         return fitted_adaptation(self._model, units, seen, self._coder.symbols.eos, adaptation)
@@ -141,6 +142,7 @@ class LanguageModel(WordScores):
 
         Raises DataError for a text without lines, ConfigError for a model that cannot adapt so.
         """
+        demand_several(lines)
         self.check(adaptation)
         by_line, text = self._of_sentences, Reading(lines, self._coder)
         _, _, unk, bos, eos = self._coder.symbols

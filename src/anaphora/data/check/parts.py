@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from anaphora.data.check import pairs
 from anaphora.data.check.findings import Finding, Place, Tally
 from anaphora.data.check.lengths import Histogram, Ratios, length_histogram
-from anaphora.data.check.reading import PairLine, pair_lines, text_lines
+from anaphora.data.check.reading import pair_lines, text_lines
 from anaphora.data.check.rules import findings
 from anaphora.data.check.side import SideSurvey
 from anaphora.data.corpora import PairCorpus, TextCorpus
@@ -65,9 +65,11 @@ class PairPart:
         """Look at the pairs, and at those that lack a side."""
         for row in pair_lines(self._corpus, self._reject):
             if row.kept or (self._owner and not (row.source.strip() and row.target.strip())):
-                self._see(row)
-                texts, files = (row.source, row.target), (row.source_file, row.target_file)
-                yield Compared(texts, files, row.line, may_repeat=False) if row.kept else None
+                pair = Compared(
+                    (row.source, row.target), (row.source_file, row.target_file), row.line, may_repeat=False
+                )
+                self._see(pair)
+                yield pair if row.kept else None
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong with the pairs as such."""
@@ -83,17 +85,17 @@ class PairPart:
         if self._owner:
             self._faults.setdefault("columns", Tally()).add(place)
 
-    def _see(self, row: PairLine) -> None:
+    def _see(self, pair: Compared) -> None:
         """A pair, perhaps one that lacks a side."""
-        texts, files = (row.source, row.target), (row.source_file, row.target_file)
-        for side, text, file in zip(self.sides, texts, files, strict=True):
-            side.see(text, file, row.line)
+        for side, text, file in zip(self.sides, pair.texts, pair.files, strict=True):
+            side.see(text, file, pair.line)
             if not text.strip():
-                side.fault("blank" if text else "empty", Place(file, row.line))
-        if all(map(str.strip, texts)):
-            self._ratios.see(len(row.source), len(row.target), row.source_file, row.line)
-            for kind, shown in pairs.faults(row.source, row.target):
-                self._faults.setdefault(kind, Tally()).add(Place(row.source_file, row.line, shown))
+                side.fault("blank" if text else "empty", Place(file, pair.line))
+        source, target = pair.texts
+        if source.strip() and target.strip():
+            self._ratios.see(len(source), len(target), pair.files[0], pair.line)
+            for kind, shown in pairs.faults(source, target):
+                self._faults.setdefault(kind, Tally()).add(Place(pair.files[0], pair.line, shown))
 
 
 class TextPart:
