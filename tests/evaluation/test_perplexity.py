@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from anaphora.evaluation.perplexity import Prediction, TextSize, perplexity, text_size
+from anaphora.evaluation.perplexity import Prediction, TextSize, perplexity, size_of_line
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
@@ -27,7 +27,8 @@ def test_an_empty_text_has_no_perplexity() -> None:
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))))
 def test_the_size_of_a_text_is_that_of_its_file(lines: list[str]) -> None:
     file = "".join(line + "\n" for line in lines)
-    assert text_size(lines) == (len(file), len(file.encode()))
+    size = sum(map(size_of_line, lines), start=TextSize(0, 0))
+    assert size == TextSize(len(file), len(file.encode()))
 
 
 def test_one_bit_a_character_is_half_a_bit_a_byte_of_two_byte_letters() -> None:
@@ -36,6 +37,7 @@ def test_one_bit_a_character_is_half_a_bit_a_byte_of_two_byte_letters() -> None:
         tokens=5,
         unknown=1,
         size=TextSize(characters=10, bytes=20),
+        known_size=TextSize(characters=8, bytes=16),
         unknown_nats=6 * math.log(2),
         sentence_nats=15 * math.log(2),
         carried=True,
@@ -46,8 +48,14 @@ def test_one_bit_a_character_is_half_a_bit_a_byte_of_two_byte_letters() -> None:
     assert prediction.sentence_perplexity == pytest.approx(8)
     assert prediction.bits_per_character == pytest.approx(1)
     assert prediction.bits_per_byte == pytest.approx(0.5)
+    assert prediction.known_bits_per_character == pytest.approx(0.5)
+    assert prediction.known_bits_per_byte == pytest.approx(0.25)
     assert json.loads(json.dumps(prediction.json()))["bits_per_byte"] == pytest.approx(0.5)
-    assert "one pass      perplexity 4.000 of 5 predictions; 2.000 without 1 unknown" in str(prediction)
-    assert "line by line  perplexity 8.000" in str(prediction)
-    alone = replace(prediction, carried=False, adaptation="as it is")
-    assert str(alone).startswith("line by line  perplexity 4.000 of 5") and str(alone).endswith("; as it is")
+    assert str(prediction).splitlines() == [
+        "one pass         perplexity 4.000 of 5 predictions; 1.0000 bits per character, 0.5000 bits per byte",
+        "without unknown  perplexity 2.000 of 4 predictions; 0.5000 bits per character, 0.2500 bits per byte",
+        "line by line     perplexity 8.000",
+    ]
+    alone = replace(prediction, unknown=0, carried=False, adaptation="as it is")
+    [line] = str(alone).splitlines()
+    assert line.startswith("line by line     perplexity 4.000 of 5") and line.endswith("; as it is")

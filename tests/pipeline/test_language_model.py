@@ -11,6 +11,7 @@ import pytest
 from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
 from anaphora.evaluation.dynamic import Dynamic
+from anaphora.evaluation.perplexity import TextSize
 from anaphora.events import Event, Progress
 from anaphora.models import registry
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
@@ -187,6 +188,13 @@ def test_sampling_from_the_likeliest_unit_alone_is_greedy() -> None:
 
 
 @EVERY_MODEL
+def test_without_unknown_words_bits_are_shared_among_what_the_known_ones_write(make: Make) -> None:
+    found = make(word_coder()).evaluate(["the ζέβρα", "the  man"])
+    assert found.size == TextSize(len("the ζέβρα\nthe  man\n"), len("the ζέβρα\nthe  man\n".encode()))
+    assert found.known_size == TextSize(len("the\nthe  man\n"), len("the\nthe  man\n"))
+
+
+@EVERY_MODEL
 def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
     model, lines = make(word_coder()), [*SENTENCES, *LINES[:20]]
     each = model.score_lines(lines)
@@ -196,6 +204,7 @@ def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
     assert found.unknown == sum(line.unknown for line in each) == 1
     assert 0 < found.unknown_nats < found.nats
     first = model.evaluate(lines[:1])
+    assert first.known_bits_per_character == first.bits_per_character
     assert first.nats == pytest.approx(first.sentence_nats, rel=1e-5) == pytest.approx(-each[0].nats, rel=1e-5)
 
 

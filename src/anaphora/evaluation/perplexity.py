@@ -5,9 +5,7 @@ sum of -ln p, and every prediction counts, the ``</s>`` of each line included.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from anaphora.errors import DataError
 
@@ -27,7 +25,8 @@ def perplexity_of_log10(total: float, predictions: int) -> float:
     return perplexity(-total * math.log(10), predictions)
 
 
-class TextSize(NamedTuple):
+@dataclass(frozen=True)
+class TextSize:
     """How long a text is, its line ends included."""
 
     characters: int
@@ -35,14 +34,14 @@ class TextSize(NamedTuple):
     bytes: int
     """In UTF-8."""
 
+    def __add__(self, other: "TextSize") -> "TextSize":
+        """The size of both texts, one behind the other."""
+        return TextSize(self.characters + other.characters, self.bytes + other.bytes)
 
-def text_size(lines: Iterable[str]) -> TextSize:
-    """The size of lines as a file with one line end each: what a compressor of that file would have to spell."""
-    characters = size = 0
-    for line in lines:
-        characters += len(line) + 1
-        size += len(line.encode()) + 1
-    return TextSize(characters, size)
+
+def size_of_line(line: str) -> TextSize:
+    """The size of a line and its end in a file: what a compressor of that file would have to spell."""
+    return TextSize(len(line) + 1, len(line.encode()) + 1)
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,8 @@ class Prediction:
     unknown: int
     """Tokens that were ``<unk>``: where there are any, other vocabularies had more to predict."""
     size: TextSize
+    known_size: TextSize
+    """Of the text that the known units write: what bits without the unknown tokens are shared among."""
     unknown_nats: float
     """What of ``nats`` the unknown tokens cost."""
     sentence_nats: float
@@ -89,6 +90,16 @@ class Prediction:
         """-log2 p per UTF-8 byte of the text, line ends included."""
         return self.nats / math.log(2) / self.size.bytes
 
+    @property
+    def known_bits_per_character(self) -> float:
+        """``bits_per_character`` of the known tokens and the text that they write."""
+        return (self.nats - self.unknown_nats) / math.log(2) / self.known_size.characters
+
+    @property
+    def known_bits_per_byte(self) -> float:
+        """``bits_per_byte`` of the known tokens and the text that they write."""
+        return (self.nats - self.unknown_nats) / math.log(2) / self.known_size.bytes
+
     def json(self) -> dict[str, float | int | str]:
         """Every figure by name, for ``json.dumps``."""
         return {
@@ -97,6 +108,8 @@ class Prediction:
             "sentence_perplexity": self.sentence_perplexity,
             "bits_per_character": self.bits_per_character,
             "bits_per_byte": self.bits_per_byte,
+            "known_bits_per_character": self.known_bits_per_character,
+            "known_bits_per_byte": self.known_bits_per_byte,
             "nats": self.nats,
             "unknown_nats": self.unknown_nats,
             "sentence_nats": self.sentence_nats,
@@ -104,17 +117,24 @@ class Prediction:
             "unknown": self.unknown,
             "characters": self.size.characters,
             "bytes": self.size.bytes,
+            "known_characters": self.known_size.characters,
+            "known_bytes": self.known_size.bytes,
             "adaptation": self.adaptation,
         }
 
     def __str__(self) -> str:
-        """One line of words for each way of reading."""
-        figures = (
-            f"perplexity {self.perplexity:.3f} of {self.tokens:,} predictions; "
-            f"{self.known_perplexity:.3f} without {self.unknown:,} unknown ones; "
-            f"{self.bits_per_character:.4f} bits per character, {self.bits_per_byte:.4f} bits per byte"
+        """One line of words for each way of reading, and one for the known tokens where not all are."""
+        lines = [
+            f"{'one pass' if self.carried else 'line by line':<17}perplexity {self.perplexity:.3f} of {self.tokens:,} "
+            f"predictions; {self.bits_per_character:.4f} bits per character, {self.bits_per_byte:.4f} bits per byte"
             f"{'; ' + self.adaptation if self.adaptation else ''}"
-        )
-        if not self.carried:
-            return f"line by line  {figures}"
-        return f"one pass      {figures}\nline by line  perplexity {self.sentence_perplexity:.3f}"
+        ]
+        if self.unknown:
+            lines.append(
+                f"without unknown  perplexity {self.known_perplexity:.3f} of {self.tokens - self.unknown:,} "
+                f"predictions; {self.known_bits_per_character:.4f} bits per character, "
+                f"{self.known_bits_per_byte:.4f} bits per byte"
+            )
+        if self.carried:
+            lines.append(f"line by line     perplexity {self.sentence_perplexity:.3f}")
+        return "\n".join(lines)

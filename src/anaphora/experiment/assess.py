@@ -283,7 +283,7 @@ def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
         )
     how = ", ".join(
         (
-            "one pass",
+            "one pass" if result.carried else "line by line",
             f"{result.tokens:,} predictions",
             f"{result.unknown:,} unknown",
             *filter(None, [result.adaptation]),
@@ -292,6 +292,8 @@ def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
     return (
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),
+        Figure("bits per character without unknown", result.known_bits_per_character, how),
+        Figure("bits per byte without unknown", result.known_bits_per_byte, how),
         Figure("perplexity", result.perplexity, how),
         Figure("perplexity without unknown", result.known_perplexity, how),
         Figure(

@@ -162,7 +162,17 @@ class LanguageModel(WordScores):
         if not tokens:
             raise DataError("A language model can be measured on a text only, but there is no line: give a text.")
         sentence_nats = nats if by_line else sentence_nats
-        return Prediction(nats, tokens, unknown, text.size, unknown_nats, sentence_nats, not by_line, str(adaptation))
+        return Prediction(
+            nats=nats,
+            tokens=tokens,
+            unknown=unknown,
+            size=text.size,
+            known_size=text.known_size,
+            unknown_nats=unknown_nats,
+            sentence_nats=sentence_nats,
+            carried=not by_line,
+            adaptation=str(adaptation),
+        )
 
     def score_lines(
         self, lines: abc.Sequence[str], adaptation: Adaptation = _STATIC, *, report: Report = silent

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from anaphora.data.pairs import LazyBatches
-from anaphora.evaluation.perplexity import TextSize, text_size
+from anaphora.evaluation.perplexity import TextSize, size_of_line
 from anaphora.protocols import Batch, Sequence
 from anaphora.text.coder import TextCoder
 
@@ -16,19 +16,25 @@ _ROWS = 64
 
 
 class Reading:
-    """The units of a text line by line, each line closed by ``</s>``, which keeps what was read until it is taken."""
+    """The units of a text line by line, each line closed by ``</s>``, which keeps what was read until it is taken.
+
+    ``size`` is that of the text so far, ``known_size`` that of what its known units write, line ends included.
+    """
 
     def __init__(self, lines: Iterable[str], coder: TextCoder) -> None:
         self._lines = lines
         self._coder = coder
         self._rows: list[list[int]] = []
-        self.size = TextSize(0, 0)
+        self.size = self.known_size = TextSize(0, 0)
 
     def __iter__(self) -> Iterator[int]:
         for line in self._lines:
-            more = text_size([line])
-            self.size = TextSize(self.size.characters + more.characters, self.size.bytes + more.bytes)
-            row = [*self._coder.encode(line), self._coder.symbols.eos]
+            ids, symbols = self._coder.encode(line), self._coder.symbols
+            size = size_of_line(line)
+            known = [number for number in ids if number != symbols.unk]
+            self.size += size
+            self.known_size += size if len(known) == len(ids) else size_of_line(self._coder.decode(known))
+            row = [*ids, symbols.eos]
             self._rows.append(row)
             yield from row
 
