@@ -83,6 +83,22 @@ def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
     assert "| test | BLEU |" in card and "| validation loss |" in card and "data/train" in card
     assess(run)
     assert len(Run.open(run).evaluations.lines()) == 1
+    assess(run, keep=True)
+    assert len(Run.open(run).evaluations.lines()) == 2
+    assert (run / "card.md").read_text().count("| test | BLEU |") == card.count("| test | BLEU |")  # not told twice
+
+
+def test_the_card_of_a_language_model_says_what_its_figures_are_of(
+    language_model: Experiment, toy_book: Path, tmp_path: Path
+) -> None:
+    run, text = tmp_path / "run", tmp_path / "text"
+    train(language_model, run)
+    text.write_text(toy_book.read_text() + "\N{SNOWMAN}\n")
+    figures = assess(run, text=text, keep=True)["text"]
+    assert isinstance(figures, Prediction) and figures.unknown == 1
+    card = (run / "card.md").read_text()
+    assert f"| one pass, {figures.tokens:,} predictions, 1 unknown |" in card
+    assert f"| {figures.known_perplexity:.4f} | one pass, {figures.tokens - 1:,} predictions |" in card
 
 
 def test_two_runs_are_compared_on_the_test_parts_of_the_first(translator: Experiment, tmp_path: Path) -> None:

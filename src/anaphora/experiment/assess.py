@@ -281,22 +281,16 @@ def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
             for both in result.scores.values()
             for score in both
         )
-    how = ", ".join(
-        (
-            "one pass" if result.carried else "line by line",
-            f"{result.tokens:,} predictions",
-            f"{result.unknown:,} unknown",
-            *filter(None, [result.adaptation]),
-        )
-    )
+    reading = "one pass" if result.carried else "line by line"
+    adapted = f", {result.adaptation}" if result.adaptation else ""
+    how = f"{reading}, {result.tokens:,} predictions, {result.unknown:,} unknown{adapted}"
+    how_known = f"{reading}, {result.tokens - result.unknown:,} predictions{adapted}"
     return (
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),
-        Figure("bits per character without unknown", result.known_bits_per_character, how),
-        Figure("bits per byte without unknown", result.known_bits_per_byte, how),
+        Figure("bits per character without unknown", result.known_bits_per_character, how_known),
+        Figure("bits per byte without unknown", result.known_bits_per_byte, how_known),
         Figure("perplexity", result.perplexity, how),
-        Figure("perplexity without unknown", result.known_perplexity, how),
-        Figure(
-            "perplexity line by line", result.sentence_perplexity, f"each line by itself, {result.tokens:,} predictions"
-        ),
+        Figure("perplexity without unknown", result.known_perplexity, how_known),
+        Figure("perplexity line by line", result.sentence_perplexity, f"line by line, {result.tokens:,} predictions"),
     )

@@ -24,7 +24,8 @@ def render(
 ) -> str:
     """The Markdown text for the run called ``name``.
 
-    ``data`` are fingerprints by part, ``scores`` the validation figures of the best checkpoint; both may be empty.
+    ``data`` are fingerprints by part, ``scores`` the validation figures of the best checkpoint; both may be empty. What
+    was measured again under the same conditions is told as it came out last.
     """
     task = str(experiment.get("task", "unknown"))
     parts = [f"# {name}", f"Task: {task}. Trained with Anaphora; every option is in `experiment.toml`."]
@@ -37,18 +38,26 @@ def render(
     parts.append("## Scores")
     lines = [f"| validation {metric} | {value:.4f} |" for metric, value in sorted(scores.items())]
     parts.append("\n".join(["| metric | value |", "| --- | --- |", *lines]) if lines else "None yet.")
-    measured = [
-        f"| {evaluation.part} | {figure.name} | {figure.value:.4f} | {figure.conditions.replace('|', ', ')} "
-        f"| {evaluation.checkpoint} | {evaluation.date[:10]} |"
-        for evaluation in evaluations
-        for figure in evaluation.figures
-    ]
+    measured = _measured(evaluations)
     if measured:
         head = ["| text | metric | value | conditions | checkpoint | date |", "| --- | --- | --- | --- | --- | --- |"]
         parts.append("\n".join([*head, *measured]))
     if task in _USE:
         parts += ["## Use", _fenced("python", "import anaphora\n\n" + _USE[task].format(path=name))]
     return "\n\n".join(parts) + "\n"
+
+
+def _measured(evaluations: Iterable[Evaluation]) -> list[str]:
+    """A row of a table for every figure."""
+    last = {
+        (evaluation.part, figure.name, figure.conditions, evaluation.checkpoint): (figure.value, evaluation.date)
+        for evaluation in evaluations
+        for figure in evaluation.figures
+    }
+    return [
+        f"| {part} | {name} | {value:.4f} | {conditions.replace('|', ', ')} | {checkpoint} | {date[:10]} |"
+        for (part, name, conditions, checkpoint), (value, date) in last.items()
+    ]
 
 
 def licence_of(data: Any) -> str:
