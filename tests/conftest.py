@@ -36,6 +36,26 @@ batch_tokens = 60
 epochs = 2
 """
 
+TINY_TRANSLATOR_OF_WORDS = """
+task = "translate"
+[text]
+units = "word"
+tokenise = "none"
+[embedding]
+size = 8
+[encoder]
+cell = "gru"
+size = 8
+[decoder]
+cell = "gru"
+size = 8
+[training]
+optimizer = {kind = "adam", rate = 0.03}
+batch_tokens = 100
+epochs = 20
+validate_every = 20
+"""
+
 TINY_LANGUAGE_MODEL = """
 task = "language-model"
 [data]
@@ -91,6 +111,20 @@ def toy_pairs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def toy_sentences(tmp_path: Path) -> Path:
+    """A folder with the three parts of a corpus of sentences, most of whose words are the same in all of them."""
+    folder = tmp_path / "sentences"
+    folder.mkdir()
+    animals = {"cat": "chat", "dog": "chien", "horse": "cheval"}
+    things = {"bird": "oiseau", "rat": "rat", "pig": "cochon", "lamb": "agneau", "fish": "poisson", "boat": "bateau"}
+    for side, line, of in (("en", "The {} sees a very small {}\n", 0), ("fr", "Le {} voit un tout petit {}\n", 1)):
+        lines = [line.format(a[of], b[of]) for b in things.items() for a in animals.items()]
+        for part, chosen in (("train", lines[:12]), ("val", lines[12:15]), ("test", lines[15:])):
+            (folder / f"{part}.{side}").write_text("".join(chosen))
+    return folder
+
+
+@pytest.fixture
 def toy_book(tmp_path: Path) -> Path:
     """A short text."""
     path = tmp_path / "book.txt"
@@ -103,6 +137,14 @@ def tiny_translator(tmp_path: Path) -> Path:
     """A file with the experiment of a translator that trains in a second; its data is to be given."""
     path = tmp_path / "tiny-translator.toml"
     path.write_text(TINY_TRANSLATOR)
+    return path
+
+
+@pytest.fixture
+def tiny_translator_of_words(tmp_path: Path) -> Path:
+    """A file with the experiment of a translator that gets some words right after a second; its data is to be given."""
+    path = tmp_path / "tiny-translator-of-words.toml"
+    path.write_text(TINY_TRANSLATOR_OF_WORDS)
     return path
 
 

@@ -168,7 +168,7 @@ def _place(config: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[str, An
             if here is Ellipsis:
                 here = arguments[0]
             continue
-        tagged = next((member for member in _members(here) if part in _names(member)), None)
+        tagged = next((member for member in members(here) if part in kind_names(member)), None)
         if tagged is not None:
             here = tagged
             continue
@@ -182,24 +182,24 @@ def _is_config(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def _members(annotation: Any) -> Iterator[Any]:
+def members(annotation: Any) -> Iterator[Any]:
     """The tables that a union may be, through ``Annotated``; nothing for what is no union."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        yield from _members(get_args(annotation)[0])
+        yield from members(get_args(annotation)[0])
     elif origin in (Union, UnionType):
         for member in get_args(annotation):
-            yield from [member] if _is_config(member) else _members(member)
+            yield from [member] if _is_config(member) else members(member)
 
 
-def _names(member: type[BaseModel]) -> set[str]:
+def kind_names(member: type[BaseModel]) -> set[str]:
     """The names by which a union may know its member: the values of its one-word Literal fields."""
     fields = (field.annotation for field in member.model_fields.values())
     return {args[0] for args in map(get_args, filter(_is_literal, fields)) if len(args) == 1}
 
 
 def _tags(annotation: Any) -> list[str]:
-    return [name for member in _members(annotation) for name in _names(member)]
+    return [name for member in members(annotation) for name in kind_names(member)]
 
 
 def _literals(annotation: Any) -> list[str]:

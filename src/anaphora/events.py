@@ -6,6 +6,7 @@ Nothing here prints. The command line attaches a progress bar to them, a noteboo
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 
@@ -44,6 +45,8 @@ class Update:
     gradient_norm: float
     seconds: float
     """Wall-clock time of this update."""
+    seconds_left: float = inf
+    """Until training stops because its time is up."""
 
 
 @dataclass(frozen=True)

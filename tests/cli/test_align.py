@@ -1,6 +1,7 @@
 """``align``, and what comes out of an aligner: links, a dictionary, and words for what a translator does not know."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,26 @@ def test_a_translation_is_written_with_its_candidates_alone(
     assert outputs[1] == outputs[2] and len({*outputs[1].split()}) > len({*outputs[0].split()})
 
 
+def test_what_is_evaluated_among_candidates_is_what_is_translated_and_the_figures_say_so(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words, text, run = tmp_path / "words.tsv", str(folder / "test.en"), tmp_path / "run"
+    words.write_text("he\til\t0.9\nhe\tje\t0.1\n")
+    shutil.copytree(folder / "words", run)
+    options = ["--candidates", str(words), "--frequent", "3", "--beam", "1"]
+    assert main(["translate", str(run), text, "--no-split", *options]) == 0
+    outputs = capsys.readouterr().out.splitlines()
+    given = ["--source", text, "--reference", str(folder / "test.fr"), "--beam", "1"]
+    assert main(["evaluate", str(run), *given, "--no-keep", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parts"]["test.en"]["candidates"] is None
+    assert main(["evaluate", str(run), *given, *options, "--json"]) == 0
+    scored = json.loads(capsys.readouterr().out)["parts"]["test.en"]
+    references = (folder / "test.fr").read_text().splitlines()
+    assert scored["raw"]["bleu"]["value"] == bleu(outputs, references, language="fr", condition="raw").value
+    assert scored["candidates"] == {"frequent": 3, "each": 10}
+    assert "beam 1, among 3 frequent words and 10 translations of each source word" in (run / "card.md").read_text()
+
+
 def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(folder / "links")]) == 0
     assert main(["check", "aligner", "--data", str(folder), "--target", "fr"]) == 0
@@ -188,6 +209,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
         (["translate", "words", "test.en", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
         (["evaluate", "words", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
         (["translate", "words", "test.en", "--each", "3"], "--frequent and --each belong to --candidates"),
+        (["evaluate", "words", "--frequent", "3"], "--frequent and --each belong to --candidates"),
         (
             ["translate", "words", "test.en", "--replace-unknown", "--dictionary", "test.en"],
             "test.en:1 should read WORD, tab, TRANSLATION",

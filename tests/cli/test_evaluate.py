@@ -16,19 +16,39 @@ def translator(toy_pairs: Path, tiny_translator: Path, tmp_path: Path) -> Path:
     return run
 
 
+@pytest.fixture
+def both(toy_sentences: Path, tiny_translator_of_words: Path, tmp_path: Path) -> list[str]:
+    """Two run folders of translators that get some words right, each others."""
+    text, runs = tiny_translator_of_words.read_text(), [tmp_path / "first", tmp_path / "second"]
+    for seed, run in enumerate(runs, 1):
+        settings = [f"training.seed={seed}"]
+        train(read_experiment(text, "words.toml", settings, data=[toy_sentences], source="en", target="fr"), run)
+    return [str(run) for run in runs]
+
+
 def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(
-    translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    both: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sentences, run = tmp_path / "sentences.jsonl", str(translator)
-    assert main(["evaluate", run, run, "--beam", "1", "--details", "--output", str(sentences), "--json"]) == 0
+    sentences, options, alone = tmp_path / "sentences.jsonl", ["--beam", "1", "--details"], []
+    for run in both:
+        assert main(["evaluate", run, *options, "--json"]) == 0
+        alone.append(json.loads(capsys.readouterr().out))
+    assert alone[0]["parts"] != alone[1]["parts"]
+    assert main(["evaluate", *both, *options, "--output", str(sentences), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["parts"] == answer["second"]["parts"]
-    assert {one["p_value"] for one in answer["comparison"]["test"]} == {1}
+    compared = answer.pop("comparison")
+    assert answer == alone[0] | {"second": alone[1]}
+    for one, name in zip(compared["test"], ("bleu", "chrf"), strict=True):
+        figures = [of["parts"]["test"]["raw"][name]["value"] for of in alone]
+        assert [one["first"], one["second"]] == pytest.approx(figures) and 0 < figures[0] != figures[1] > 0
     assert answer["parts"]["test"]["groups"]["source 0-10 words"]["sentences"] == 3
-    assert len(sentences.read_text().splitlines()) == 6
-    assert main(["evaluate", run, run, "--beam", "1", "--details"]) == 0
+    lines = [json.loads(line) for line in sentences.read_text().splitlines()]
+    assert [line["run"] for line in lines] == [both[0]] * 3 + [both[1]] * 3
+    assert [line["output"] for line in lines[:3]] != [line["output"] for line in lines[3:]]
+    assert main(["evaluate", *both, *options]) == 0
     shown = capsys.readouterr().out
-    assert f"test: {run} against {run}" in shown and "words new to training" in shown and "paired bootstrap" in shown
+    assert f"test: {both[0]} against {both[1]}" in shown and "words new to training" in shown
+    assert "paired bootstrap" in shown
 
 
 def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(

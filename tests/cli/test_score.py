@@ -101,6 +101,21 @@ def test_pairs_are_scored_by_a_translator(
     assert "line 2 has 1 column(s)" in capsys.readouterr().err
 
 
+def test_unknown_words_of_a_translator_of_words_are_counted(
+    toy_sentences: Path, tiny_translator_of_words: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, pairs, data = tmp_path / "run", tmp_path / "pairs.tsv", ["--data", str(toy_sentences), "--target", "fr"]
+    command = ["train", str(tiny_translator_of_words), *data, "--run", str(run), "--set", "training.epochs=1"]
+    assert main(command) == 0
+    pairs.write_text("The cat sees a bird\tLe zébu voit un oiseau\nThe cat\tLe chat\nThe cat\tzébu zébu\n")
+    capsys.readouterr()
+    assert main(["score", str(run), str(pairs), "--json"]) == 0
+    shown = capsys.readouterr()
+    lines = [json.loads(line) for line in shown.out.splitlines()]
+    assert [(line["units"], line["unknown"]) for line in lines] == [(6, 1), (3, 0), (3, 2)]
+    assert "12 predictions, 3 unknown" in shown.err
+
+
 @pytest.mark.parametrize(
     ("kind", "before", "after"),
     [
@@ -122,6 +137,18 @@ def test_a_list_is_rescored_in_the_base_of_its_format(
     ln = log10 * math.log(10)
     assert shown.out == after.format(ln=f"{ln:.6f}", cost=f"{-ln:.6f}", log10=f"{log10:.6f}") + "\n"
     assert f"base {'10' if kind == 'srilm' else 'e'}" in shown.err
+
+
+def test_unknown_units_of_a_list_or_of_a_prompt_are_told(
+    counted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nbest = tmp_path / "nbest"
+    nbest.write_text("0 ||| line 3 zebra ||| tm= -1 ||| -1\n0 ||| zebra zebra ||| tm= -1 ||| -1\n")
+    assert main(["rescore", str(counted), str(nbest)]) == 0
+    assert "2 hypotheses, 3 unknown units scored as <unk>; the new scores are" in capsys.readouterr().err
+    for prompt, said in ("line zebra 3 zebra", "Unknown units of the prompt, read as <unk>: 2.\n"), ("line 3", ""):
+        assert main(["generate", str(counted), "--prompt", prompt, "--greedy"]) == 0
+        assert capsys.readouterr().err == said
 
 
 def test_an_unknown_format_is_answered_with_the_known_ones(

@@ -61,6 +61,29 @@ def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], capsys: p
     assert not (Path(runs[0]) / "evaluations.jsonl").exists()
 
 
+def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
+    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attending, other = str(tmp_path / "attending"), str(tmp_path / "other")
+    for run, more in ((attending, []), (other, ["--set", "attention=none"])):
+        command = ["train", str(tiny_translator), "--data", str(toy_pairs), "--run", run, *SETTINGS, *more]
+        assert main(command) == 0
+    text, links = str(toy_pairs / "test.en"), tmp_path / "links"
+    pairs = ["--source", text, "--target", str(toy_pairs / "test.fr")]
+    capsys.readouterr()
+    for command in (
+        ["translate", other, text, "--alignments", str(links)],
+        ["translate", attending, other, text, "--alignments", str(links)],
+        ["align", other, *pairs],
+    ):
+        assert main(command) == 2
+        shown = capsys.readouterr()
+        assert shown.out == "" and "this one has no attention" in shown.err and not links.exists()
+    assert main(["translate", attending, attending, text, "--alignments", str(links)]) == 0
+    assert len(links.read_text().splitlines()) == 3
+    assert _translator(attending).attends and not _translator(other).attends
+
+
 REFUSED = {
     "translate a c": "another source vocabulary (8 units) than number 1 (11)",
     "translate a b --mean harmonic": "--mean 'harmonic' is unknown. Known: arithmetic, geometric.",

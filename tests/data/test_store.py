@@ -98,13 +98,15 @@ def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) 
     folder, coder, longest = tmp_path / "store", CODER, 0
     corpus = pair_corpus(tmp_path, [("abc", "h"), ("a", "b")])
     pair_store(corpus, coder, coder, folder)
+    for side in ("source", "target"):  # so that only what is encoded anew can be right
+        (folder / f"{side}.ids").write_bytes(b"\0" * (folder / f"{side}.ids").stat().st_size)
     header = json.loads((folder / "header.json").read_bytes())
     if change == "corpus":
         corpus = pair_corpus(tmp_path, [("abc", "g"), ("a", "b")])
     elif change == "coder":
         coder = CharacterCoder("hgfedcba ", lowercase=False)
     elif change == "length":
-        longest = 3
+        longest = 2
     elif change == "truncated":
         (folder / "source.ids").write_bytes((folder / "source.ids").read_bytes()[:-1])
     elif change == "missing":
@@ -116,7 +118,10 @@ def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) 
     else:
         (folder / "header.json").unlink()
     store = pair_store(corpus, coder, coder, folder, longest=longest)
-    assert [store.targets[row].tolist() for row in range(2)] == [coder.encode(target) for target in corpus.targets()]
+    kept = [1] if change == "length" else [0, 1]
+    assert store.numbers.tolist() == kept
+    for rows, texts in ((store.sources, list(corpus.sources())), (store.targets, list(corpus.targets()))):
+        assert [rows[row].tolist() for row in range(len(store))] == [coder.encode(texts[number]) for number in kept]
 
 
 def test_a_failing_corpus_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def test_an_empty_text_has_no_perplexity() -> None:
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))))
 def test_the_size_of_a_text_is_that_of_its_file(lines: list[str]) -> None:
     file = "".join(line + "\n" for line in lines)
-    size = sum(map(size_of_line, lines), start=TextSize(0, 0))
-    assert size == TextSize(len(file), len(file.encode()))
+    size = sum(map(size_of_line, lines), start=TextSize(0, 0, 0))
+    assert size == TextSize(len(file), len(file.encode()), len(file.split()) + len(lines))
 
 
 def test_one_bit_a_character_is_half_a_bit_a_byte_of_two_byte_letters() -> None:
@@ -36,8 +36,8 @@ def test_one_bit_a_character_is_half_a_bit_a_byte_of_two_byte_letters() -> None:
         nats=10 * math.log(2),
         tokens=5,
         unknown=1,
-        size=TextSize(characters=10, bytes=20),
-        known_size=TextSize(characters=8, bytes=16),
+        size=TextSize(characters=10, bytes=20, words=2),
+        known_size=TextSize(characters=8, bytes=16, words=2),
         unknown_nats=6 * math.log(2),
         sentence_nats=15 * math.log(2),
         carried=True,
@@ -46,16 +46,41 @@ def test_one_bit_a_character_is_half_a_bit_a_byte_of_two_byte_letters() -> None:
     assert prediction.perplexity == pytest.approx(4)
     assert prediction.known_perplexity == pytest.approx(2)
     assert prediction.sentence_perplexity == pytest.approx(8)
+    assert prediction.word_perplexity == pytest.approx(32)
+    assert prediction.known_word_perplexity == pytest.approx(4)
     assert prediction.bits_per_character == pytest.approx(1)
     assert prediction.bits_per_byte == pytest.approx(0.5)
     assert prediction.known_bits_per_character == pytest.approx(0.5)
     assert prediction.known_bits_per_byte == pytest.approx(0.25)
     assert json.loads(json.dumps(prediction.json()))["bits_per_byte"] == pytest.approx(0.5)
     assert str(prediction).splitlines() == [
-        "one pass         perplexity 4.000 of 5 predictions; 1.0000 bits per character, 0.5000 bits per byte",
-        "without unknown  perplexity 2.000 of 4 predictions; 0.5000 bits per character, 0.2500 bits per byte",
+        "one pass         perplexity 4.000 of 5 predictions, 32.000 per word; 1.0000 bits per character, "
+        "0.5000 bits per byte",
+        "without unknown  perplexity 2.000 of 4 predictions, 4.000 per word; 0.5000 bits per character, "
+        "0.2500 bits per byte",
         "line by line     perplexity 8.000",
     ]
     alone = replace(prediction, unknown=0, carried=False, adaptation="as it is")
     [line] = str(alone).splitlines()
-    assert line.startswith("line by line     perplexity 4.000 of 5") and line.endswith("; as it is")
+    assert line.startswith("line by line     perplexity 4.000 of 5 predictions, 32.000 per word; ")
+    assert line.endswith("; as it is")
+
+
+def test_perplexity_per_word_is_said_where_units_are_not_words() -> None:
+    size = TextSize(characters=10, bytes=20, words=5)
+    of_words = Prediction(
+        nats=5 * math.log(3),
+        tokens=5,
+        unknown=0,
+        size=size,
+        known_size=size,
+        unknown_nats=0.0,
+        sentence_nats=5 * math.log(3),
+        carried=True,
+        adaptation="",
+    )
+    assert of_words.units_are_words and of_words.word_perplexity == of_words.perplexity
+    assert "per word" not in str(of_words)
+    of_letters = replace(of_words, tokens=10)
+    assert not of_letters.units_are_words and of_letters.word_perplexity == of_words.perplexity > of_letters.perplexity
+    assert "of 10 predictions, 3.000 per word; " in str(of_letters)

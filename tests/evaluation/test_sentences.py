@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from anaphora.errors import DataError
 from anaphora.evaluation import sentences
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.models.registry import build
@@ -31,3 +32,28 @@ def test_units_cost_what_they_cost_in_their_lines_alone(monkeypatch: pytest.Monk
         unit for line in LINES for unit in [*line, 3]
     )
     assert list(sentence_log_probs(model, [], 2, 3)) == []
+
+
+def test_a_line_of_any_length_costs_what_it_costs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build("language-model", {"embedding": {"size": 6}, "recurrence": {"size": 8}}, {"text": SYMBOLS}, "test")
+    model.initialise(3)
+    model.eval()
+    units = [unit for line in [[5, 9, 11] * 300, *LINES, [7] * 40] for unit in [*line, 3]]
+    at_once = list(sentence_log_probs(model, units, 3, 3))
+    monkeypatch.setattr(sentences, "UNITS", 30)
+    sizes: list[int] = []
+    read = sentences._batch
+    monkeypatch.setattr(
+        sentences, "_batch", lambda rows, before: sizes.append(len(rows) * len(rows[0])) or read(rows, before)
+    )
+    bounded = list(sentence_log_probs(model, units, 3, 3))
+    assert sum(len(ids) for ids, _ in bounded) == len(units) and 0 < max(sizes) <= 30
+    totals = [sum(float(log_probs.sum()) for _, log_probs in found) for found in (at_once, bounded)]
+    assert totals[1] == pytest.approx(totals[0], rel=1e-5)
+
+
+def test_a_sentence_too_long_to_be_read_at_once_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "UNITS", 4)
+    model = build("language-model", {"reads": "sentences"}, {"text": SYMBOLS}, "test")
+    with pytest.raises(DataError, match="Line 4 should be a sentence of at most 4 units, but has 6: split it"):
+        list(sentence_log_probs(model, (unit for line in LINES for unit in [*line, 3]), 2, 3))

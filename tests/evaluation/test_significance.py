@@ -1,12 +1,13 @@
 import random
+from collections.abc import Iterable
 
+import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.significance import PairedTest
 
 from anaphora.errors import DataError
-from anaphora.evaluation.bleu import METRICS, Metric, bleu, chrf
-from anaphora.evaluation.significance import paired_bootstrap
+from anaphora.evaluation.bleu import METRICS, Metric, bleu, chrf, sentence_scores
+from anaphora.evaluation.significance import SEED, paired_bootstrap
 
 WORDS = [f"word{number}" for number in range(20)]
 
@@ -17,6 +18,12 @@ def corpora(sentences: int, spoilt: float, seed: int = 1) -> tuple[list[str], li
     references = [draws.sample(WORDS, 12) for _ in range(sentences)]
     outputs = [["oops" if draws.random() < spoilt else word for word in words] for words in references]
     return [" ".join(words) for words in outputs], [" ".join(words) for words in references]
+
+
+def spoilt(references: list[str], chance: float, seed: int) -> list[str]:
+    """References each of whose words is spoilt with the given chance, whatever other outputs have wrong."""
+    draws = random.Random(seed)
+    return [" ".join("oops" if draws.random() < chance else word for word in line.split()) for line in references]
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -55,13 +62,26 @@ def test_the_seed_alone_decides_the_draws() -> None:
     assert found[0] == found[1] != found[2]
 
 
-def test_the_p_value_agrees_with_that_of_sacrebleu() -> None:
-    (first, references), (second, _) = corpora(60, 0.25), corpora(60, 0.23, seed=1)
-    second = [second[k] if k % 2 else first[k] for k in range(60)]
-    found = paired_bootstrap(first, second, references, "BLEU", language="en", samples=2000)
-    test = PairedTest([("a", first), ("b", second)], {"BLEU": BLEU()}, [references], test_type="bs", n_samples=2000)
-    _, results = test()
-    assert found.p_value == pytest.approx(results["BLEU"][1].p_value, abs=0.05)
+@pytest.mark.parametrize(("chance", "low", "high"), [(0.23, 0.2, 0.8), (0.2, 0.05, 0.2)])
+def test_the_p_value_counts_the_draws_as_far_from_their_mean_as_the_difference_is_from_none(
+    chance: float, low: float, high: float
+) -> None:
+    _, references = corpora(60, 0.0)
+    first, second = spoilt(references, 0.27, seed=1), spoilt(references, chance, seed=3)
+    alone = [sentence_scores(outputs, references, language="en") for outputs in (first, second)]
+    changes = [after["BLEU"] - before["BLEU"] for before, after in zip(*alone, strict=True)]
+    assert min(sum(change > 0 for change in changes), sum(change < 0 for change in changes)) > 10
+
+    def difference(drawn: Iterable[int]) -> float:
+        before, after, correct = ([side[place] for place in drawn] for side in (first, second, references))
+        return BLEU().corpus_score(after, [correct]).score - BLEU().corpus_score(before, [correct]).score
+
+    draws = np.random.default_rng(SEED).integers(60, size=(100, 60)).tolist()
+    differences = [difference(drawn) for drawn in draws]
+    mean, real = sum(differences) / 100, difference(range(60))
+    expected = (sum(abs(drawn - mean) >= abs(real) for drawn in differences) + 1) / 101
+    assert low < expected < high
+    assert paired_bootstrap(first, second, references, "BLEU", language="en", samples=100).p_value == expected
 
 
 def test_outputs_of_different_texts_are_refused() -> None:

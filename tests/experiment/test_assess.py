@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Event
 from anaphora.experiment.assess import Search, assess, assess_both
@@ -12,36 +13,44 @@ from anaphora.experiment.conduct import train
 from anaphora.experiment.details import groups_of
 from anaphora.experiment.schema import Experiment, read_experiment
 from anaphora.experiment.translation_scores import TranslationScores
+from anaphora.pipeline import Candidates, Translator, load
 from anaphora.run import Run
 
 
+@pytest.fixture
+def of_sentences(tiny_translator_of_words: Path, toy_sentences: Path) -> Experiment:
+    """A translator of sentences that gets some words right, so that BLEU is neither 0 nor 100."""
+    text = tiny_translator_of_words.read_text()
+    return read_experiment(text, "words.toml", data=[toy_sentences], source="en", target="fr")
+
+
 def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
-    translator: Experiment, toy_pairs: Path, tmp_path: Path
+    of_sentences: Experiment, toy_sentences: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    train(translator, run)
+    train(of_sentences, run)
     own = assess(run)
-    given = assess(run, pairs=(toy_pairs / "test.en", toy_pairs / "test.fr"))
+    given = assess(run, pairs=(toy_sentences / "test.en", toy_sentences / "test.fr"))
     assert own.keys() == {"test"}
     assert given.keys() == {"test.en"}
     assert own["test"] == given["test.en"]
     assert isinstance(own["test"], TranslationScores)
+    assert 0 < own["test"].scores["raw"][0].value < 100
     assert own["test"].json()["raw"]["bleu"]["signature"] in str(own["test"])
     with pytest.raises(ConfigError, match="is a translator"):
-        assess(run, text=toy_pairs / "test.en")
+        assess(run, text=toy_sentences / "test.en")
 
 
 def test_the_conditions_that_an_experiment_names_come_first_and_are_those_of_groups(
-    tiny_translator: Path, toy_pairs: Path, tmp_path: Path
+    tiny_translator_of_words: Path, toy_sentences: Path, tmp_path: Path
 ) -> None:
     lowercase = ["text.lowercase=true", "evaluation.conditions=moses-lowercase"]
-    experiment = read_experiment(
-        tiny_translator.read_text(), "tiny.toml", lowercase, data=[toy_pairs], source="en", target="fr"
-    )
-    train(experiment, tmp_path / "run")
+    text = tiny_translator_of_words.read_text()
+    train(read_experiment(text, "words.toml", lowercase, data=[toy_sentences], target="fr"), tmp_path / "run")
     [scores] = assess(tmp_path / "run", search=Search(beam=1)).values()
     assert isinstance(scores, TranslationScores)
     assert list(scores.scores) == ["moses-lowercase", "raw"]
+    assert scores.scores["moses-lowercase"][0].value > scores.scores["raw"][0].value > 0  # "Le" against "le"
     assert scores.of_groups({"all": [0, 1, 2]})["all"] == (3, scores.scores["moses-lowercase"])
 
 
@@ -61,8 +70,9 @@ def test_a_language_model_is_scored_on_given_text(language_model: Experiment, to
     assert figures.tokens == len(toy_book.read_text())
     with pytest.raises(ConfigError, match="is a language model"):
         assess(run, pairs=(toy_book, toy_book))
-    with pytest.raises(ConfigError, match="a beam, a length penalty and unknown words to be replaced are for transl"):
-        assess(run, text=toy_book, search=Search(beam=2))
+    for search in Search(beam=2), Search(candidates=Candidates({})):
+        with pytest.raises(ConfigError, match="a beam, a length penalty, candidates and unknown words to be replaced"):
+            assess(run, text=toy_book, search=search)
     with pytest.raises(DataError, match="no test part"):
         assess(run)
 
@@ -99,15 +109,37 @@ def test_the_card_of_a_language_model_says_what_its_figures_are_of(
     card = (run / "card.md").read_text()
     assert f"| one pass, {figures.tokens:,} predictions, 1 unknown |" in card
     assert f"| {figures.known_perplexity:.4f} | one pass, {figures.tokens - 1:,} predictions |" in card
+    of_words = f"one pass, {figures.tokens:,} predictions, 1 unknown, {figures.size.words:,} words and line ends"
+    assert f"| perplexity per word | {figures.word_perplexity:.4f} | {of_words} |" in card
 
 
-def test_two_runs_are_compared_on_the_test_parts_of_the_first(translator: Experiment, tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    train(translator, first)
-    shutil.copytree(first, second)
+def test_two_runs_are_compared_on_the_test_parts_of_the_first(
+    of_sentences: Experiment, tiny_translator_of_words: Path, toy_sentences: Path, tmp_path: Path
+) -> None:
+    first, second, elsewhere = tmp_path / "first", tmp_path / "second", tmp_path / "elsewhere"
+    train(of_sentences, first)
+    shutil.copytree(toy_sentences, elsewhere)
+    for side in ("en", "fr"):
+        shutil.copy(elsewhere / f"val.{side}", elsewhere / f"test.{side}")
+    settings = ["training.seed=2", "evaluation.conditions=moses-lowercase"]
+    text = tiny_translator_of_words.read_text()
+    train(read_experiment(text, "words.toml", settings, data=[elsewhere], source="en", target="fr"), second)
     results, others, compared = assess_both(first, second, search=Search(beam=1))
-    assert results == others and results.keys() == compared.keys() == {"test"}
-    assert [(one.name, one.p_value) for one in compared["test"]] == [("BLEU", 1.0), ("chrF2", 1.0)]
+    assert results.keys() == others.keys() == compared.keys() == {"test"}
+    one, other = results["test"], others["test"]
+    assert isinstance(one, TranslationScores) and isinstance(other, TranslationScores)
+    assert one == assess(first, search=Search(beam=1))["test"]
+    translator = load(second)
+    assert isinstance(translator, Translator)
+    sources, references = ((toy_sentences / f"test.{side}").read_text().splitlines() for side in ("en", "fr"))
+    assert list(other.outputs) == translator.translate(sources, beam=1) != list(one.outputs)
+    assert list(other.scores) == list(one.scores) == ["raw"]
+    texts = [output.text for output in other.outputs]
+    assert other.scores["raw"][0] == bleu(texts, references, language="fr")
+    assert 0 < other.scores["raw"][0].value != one.scores["raw"][0].value > 0
+    assert [(found.name, found.condition) for found in compared["test"]] == [("BLEU", "raw"), ("chrF2", "raw")]
+    for found, *figures in zip(compared["test"], one.scores["raw"], other.scores["raw"], strict=True):
+        assert (found.first, found.second) == pytest.approx(tuple(figure.value for figure in figures))
     with pytest.raises(ConfigError, match="--known-words is for one"):
         assess_both(first, second, search=Search(known=True))
 

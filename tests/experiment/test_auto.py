@@ -7,7 +7,12 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Note
 from anaphora.experiment.auto import TEXT_TIERS, TIERS, automatic
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import LanguageModelExperiment, TranslationExperiment, read_experiment
+from anaphora.experiment.schema import (
+    LanguageModelExperiment,
+    RecurrentExperiment,
+    TranslationExperiment,
+    read_experiment,
+)
 from anaphora.models import registry
 from anaphora.protocols import Symbols
 
@@ -72,6 +77,32 @@ def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
         recipe.output,
         recipe.decoder.cell,
     )
+
+
+@pytest.mark.parametrize(("most", "tier"), [(11, 1), (12, 0)])
+def test_pairs_take_the_first_tier_that_holds_the_training_part(
+    most: int, tier: int, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anaphora.experiment.auto.TIERS", [TIERS[0]._replace(pairs=most), *TIERS[1:]])
+    chosen = read_experiment(automatic([toy_pairs], "en", "fr"), "auto.toml")
+    assert isinstance(chosen, TranslationExperiment)
+    assert (chosen.decoder.size, chosen.training.epochs) == (TIERS[tier].decoder, TIERS[tier].epochs)
+
+
+@pytest.mark.parametrize(("less", "tier"), [(1, 1), (0, 0)])
+def test_a_text_takes_the_first_tier_that_holds_its_training_part(
+    less: int, tier: int, toy_book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    characters = len(toy_book.read_text())
+    toy_book.rename(toy_book.with_name("train.txt"))
+    toy_book.with_name("valid.txt").write_text("a line of another book\n")
+    smallest = TEXT_TIERS[0]._replace(characters=characters - less)
+    monkeypatch.setattr("anaphora.experiment.auto.TEXT_TIERS", [smallest, *TEXT_TIERS[1:]])
+    chosen = read_experiment(automatic([toy_book.parent]), "auto.toml")
+    assert isinstance(chosen, RecurrentExperiment)
+    assert (chosen.recurrence.size, chosen.training.epochs) == (TEXT_TIERS[tier].size, TEXT_TIERS[tier].epochs)
+    symbols = Symbols(50, 0, 1, 2, 3)
+    registry.build("language-model", chosen.tables(), {"text": symbols}, "auto.toml")
 
 
 def test_tiers_grow_with_the_data() -> None:

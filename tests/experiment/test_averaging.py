@@ -8,10 +8,11 @@ from torch import Tensor
 from anaphora.errors import ConfigError, RunError
 from anaphora.experiment.averaging import average_run
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment, read_experiment
+from anaphora.experiment.schema import Experiment, parse, read_experiment
 from anaphora.pipeline import load
 from anaphora.run import Run
 from anaphora.run.about import about
+from anaphora.training.loop import Validate
 
 
 @pytest.fixture
@@ -69,6 +70,45 @@ def test_a_worse_average_is_kept_but_not_used(trained: Path) -> None:
     assert found.best_metrics["loss"] == pytest.approx(before.state["best"]["metrics"]["loss"])
     assert run.load("best").which == run.checkpoints()[-1]
     assert run.load("average").fingerprints == before.fingerprints
+
+
+class Told:
+    """A work whose validations give the BLEU and the loss that it is told, one after the other."""
+
+    def __init__(self, *figures: tuple[float, float]) -> None:
+        self._figures = iter(figures)
+
+    def validation(self, *_: object) -> Validate:
+        return lambda model: dict(zip(("bleu", "loss"), next(self._figures), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("best", "average", "better"),
+    [
+        ((10.0, 1.0), (12.0, 2.0), True),
+        ((10.0, 2.0), (9.0, 1.0), False),
+        ((10.0, 2.0), (10.0, 1.0), True),
+        ((10.0, 1.0), (10.0, 2.0), False),
+    ],
+)
+def test_an_average_is_judged_by_bleu_where_that_decides_and_by_the_loss_where_it_ties(
+    best: tuple[float, float],
+    average: tuple[float, float],
+    better: bool,
+    translator: Experiment,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path, tables = tmp_path / "run", translator.tables()
+    by_bleu = tables["training"] | {"metric": "bleu", "better": "higher"}
+    train(parse(tables | {"training": by_bleu}, "by-bleu.toml"), path)
+    before = Run.open(path).best()
+    monkeypatch.setattr("anaphora.experiment.averaging.work_of", lambda experiment, report: Told(best, average))
+    found = average_run(path)
+    assert (found.best_metrics["bleu"], found.best_metrics["loss"]) == best
+    assert (found.metrics["bleu"], found.metrics["loss"]) == average
+    assert found.better == better
+    assert before is not None and Run.open(path).best() == ("average" if better else before)
 
 
 def test_training_goes_on_from_its_own_checkpoint_and_never_from_an_average(kept: Experiment, tmp_path: Path) -> None:

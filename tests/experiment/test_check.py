@@ -67,6 +67,21 @@ def test_units_outside_the_vocabulary_are_named(tiny_translator: Path, toy_pairs
     assert [place.line for place in unknown.places] == [2]
 
 
+def test_counts_and_aligners_have_no_estimate_but_units_outside_their_vocabulary(
+    count_model: str, toy_pairs: Path, tmp_path: Path
+) -> None:
+    (toy_pairs / "test.fr").write_text("heda\nψψψ\ngea\n")
+    tables = {"counts": count_model, "aligner": 'task = "align"\n'}
+    for name, text in tables.items():
+        (tmp_path / f"{name}.toml").write_text(text)
+    (toy_pairs / "text.txt").write_text("a b c d\n" * 39 + "a b x y\n")
+    for name, data, side in (("counts", toy_pairs / "text.txt", "text"), ("aligner", toy_pairs, "fr")):
+        assert [one for one in checked(tmp_path / f"{name}.toml", data).findings if one.kind == "unknown-units"] == []
+        found = checked(tmp_path / f"{name}.toml", data, trial=0.1)
+        assert found.trainable and found.estimates == []
+        assert side in {one.side for one in found.findings if one.kind == "unknown-units"}
+
+
 def test_a_language_model_is_checked_too(tiny_language_model: Path, toy_book: Path) -> None:
     found = checked(tiny_language_model, toy_book, trial=0.2)
     assert found.trainable

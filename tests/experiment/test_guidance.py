@@ -80,6 +80,15 @@ def test_what_was_learnt_once_is_read_again(corpus: PairCorpus, store: PairStore
     assert again.ids.tolist() == [0, 0] * len(store)
 
 
+def test_links_that_are_found_a_block_at_a_time_are_the_same(
+    store: PairStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = learnt_links(LearntGuide(), store, WORDS, LETTERS, tmp_path / "at-once", lambda event: None)
+    monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 2)
+    in_blocks = learnt_links(LearntGuide(), store, WORDS, LETTERS, tmp_path / "in-blocks", lambda event: None)
+    assert in_blocks.ids.tolist() == at_once.ids.tolist() and in_blocks.ends.tolist() == at_once.ends.tolist()
+
+
 def experiment(pairs: Path, **guide: Any) -> Experiment:
     text = """
 task = "translate"

@@ -8,7 +8,7 @@ import torch
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import train
+from anaphora.experiment.conduct import experiment_of, train
 from anaphora.experiment.schema import Experiment, StartConfig, parse, read_experiment
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
@@ -105,6 +105,30 @@ def test_options_of_text_that_leave_the_vocabulary_alone_may_change(
 ) -> None:
     train(child(parent, [new_pairs], "keep", EPOCHS, "text.sentences=whole"), tmp_path / "child")
     assert load_coders(Run.open(tmp_path / "child"))["source"].fingerprint == _fingerprint(parent)
+
+
+@pytest.mark.parametrize(("units", "option"), [("bpe", "dropout"), ("unigram", "alpha")])
+def test_how_subwords_are_drawn_may_change_and_a_language_model_takes_the_likeliest(
+    units: str,
+    option: str,
+    translator: Experiment,
+    tiny_language_model: Path,
+    toy_pairs: Path,
+    toy_book: Path,
+    tmp_path: Path,
+) -> None:
+    text = {"text": {"units": units, "size": 300, option: 0.5}}
+    train(parse(translator.tables() | text, "test"), tmp_path / "parent")
+    other = child(tmp_path / "parent", [toy_pairs], "keep", EPOCHS, f"text.{option}=0.1")
+    assert train(other, tmp_path / "child").reason == "epochs"
+    assert getattr(experiment_of(tmp_path / "child").text, option) == 0.1
+
+    start = StartConfig.parse({"run": str(tmp_path / "parent"), "vocabulary": "only"}, "test")
+    model = read_experiment(tiny_language_model.read_text(), "model", [EPOCHS], data=[toy_book], start=start)
+    train(model, tmp_path / "model")
+    assert getattr(experiment_of(tmp_path / "model").text, option) == 0
+    longer = model.model_copy(update={"training": model.training.model_copy(update={"epochs": 2})})
+    assert train(longer, tmp_path / "model", resume=True).reason == "epochs"
 
 
 def _fingerprint(run: Path) -> str:

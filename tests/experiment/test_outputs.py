@@ -7,8 +7,11 @@ import pytest
 import torch
 
 import anaphora
+from anaphora.errors import ConfigError
 from anaphora.experiment.conduct import train
 from anaphora.experiment.schema import Experiment, StartConfig, parse
+from anaphora.models.language_model import LanguageModel
+from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
 
@@ -79,13 +82,41 @@ def test_a_translator_counts_the_units_of_its_targets(translator: Experiment, to
     assert counted.tolist() == torch.bincount(torch.tensor(ids), minlength=coder.symbols.size).tolist()
 
 
+def extending(experiment: Experiment, parent: Path, text: Path) -> Experiment:
+    """The same from the weights of a parent, whose vocabulary becomes larger by that of a text."""
+    text.write_text("zebra xylophone quiz\n" * 60)
+    tables = experiment.tables()
+    start = StartConfig(run=str(parent), vocabulary="extend").model_dump()
+    return parse(tables | {"start": start, "data": tables["data"] | {"files": (str(text),)}}, "child.toml")
+
+
 def test_a_run_that_starts_from_another_keeps_what_its_weights_mean(language_model: Experiment, tmp_path: Path) -> None:
-    classes = {"kind": "class-factored", "classes": 3}
-    train(with_output(language_model, classes, epochs=1), tmp_path / "parent")
-    (tmp_path / "other.txt").write_text("zebra xylophone quiz\n" * 60)
-    tables = with_output(language_model, classes, epochs=1).tables()
-    start = StartConfig(run=str(tmp_path / "parent"), vocabulary="extend").model_dump()
-    data = tables["data"] | {"files": (str(tmp_path / "other.txt"),)}
-    train(parse(tables | {"start": start, "data": data}, "child.toml"), tmp_path / "child")
+    classes = with_output(language_model, {"kind": "class-factored", "classes": 3}, epochs=1)
+    train(classes, tmp_path / "parent")
+    train(extending(classes, tmp_path / "parent", tmp_path / "other.txt"), tmp_path / "child")
     before, after = (weights(tmp_path / run)["output.counts.observed"] for run in ("parent", "child"))
-    assert torch.equal(after[: len(before)], before) and not after[len(before) :].any()
+    assert torch.equal(after[: len(before)], before) and len(after) > len(before)
+    old, new = (of_words(tmp_path / run) for run in ("parent", "child"))
+    assert torch.equal(new[: len(old)], old) and old.unique().tolist() == [0, 1, 2]
+    assert new[len(old) :].unique().tolist() == [2]
+
+
+def of_words(run: Path) -> torch.Tensor:
+    """The class of every unit."""
+    model = anaphora.load(run)
+    assert isinstance(model, anaphora.LanguageModel) and isinstance(model._model, LanguageModel)
+    assert isinstance(model._model.output, ClassFactoredOutput)
+    return model._model.output.classes.class_V
+
+
+@pytest.mark.parametrize("output", ["class-factored", "hierarchical", "adaptive"])
+def test_a_vocabulary_that_lays_the_network_out_is_not_extended(
+    output: str, language_model: Experiment, tmp_path: Path
+) -> None:
+    laid_out = with_output(language_model, output, epochs=1)
+    train(laid_out, tmp_path / "parent")
+    with pytest.raises(
+        ConfigError, match=r"cannot be extended, since the network is laid out by it: output\.\S+ is \d"
+    ):
+        train(extending(laid_out, tmp_path / "parent", tmp_path / "other.txt"), tmp_path / "child")
+    assert not (tmp_path / "child").exists()

@@ -9,14 +9,16 @@ import torch
 import anaphora
 from anaphora.data.grammar import corpus
 from anaphora.errors import ConfigError
-from anaphora.events import silent
+from anaphora.events import Event, Note, silent
 from anaphora.experiment.check import check
 from anaphora.experiment.conduct import train
 from anaphora.experiment.schema import Experiment, read_experiment
 from anaphora.experiment.translation import TranslationWork
 from anaphora.formats.lines import write_lines
 from anaphora.pipeline import Translator
-from anaphora.text.coder import UNK
+from anaphora.run import Run
+from anaphora.run.loading import load_coders
+from anaphora.text.coder import MARKS, UNK
 from anaphora.text.rare import AnnotatedCoder, Rare
 
 TEXT = """
@@ -87,21 +89,63 @@ def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: 
     assert (UNK in target.encode("zebra")) and source.symbols.size == 50
 
 
-@pytest.mark.parametrize("rare", KINDS)
-def test_a_run_writes_words_in_the_place_of_annotations(rare: Rare, folder: Path, tmp_path: Path) -> None:
+def urge(path: Path, words: tuple[str, ...]) -> None:
+    """Let the best weights of a run write these words of the target far more often than they learnt to."""
+    run = Run.open(path)
+    best, target = run.load("best"), load_coders(run)["target"]
+    assert isinstance(target, AnnotatedCoder) and isinstance(best.which, int)
+    bias_V = best.model["output.bias"].clone()
+    bias_V[[UNK if word == MARKS[UNK] else len(MARKS) + target.vocabulary.index(word) for word in words]] += 5
+    run.fingerprints |= best.fingerprints
+    run.save(best.which, {**best.model, "output.bias": bias_V}, {}, best.state)
+
+
+@pytest.mark.parametrize(
+    ("rare", "urged"), [("copyable", ("<unk:1>",)), ("posall", ("<unk>", "<at:0>")), ("posunk", ("<unk:0>",))]
+)
+def test_a_run_writes_words_in_the_place_of_annotations(
+    rare: Rare, urged: tuple[str, ...], folder: Path, tmp_path: Path
+) -> None:
     train(experiment(folder, rare), tmp_path / "run")
+    urge(tmp_path / "run", urged)
     translator = anaphora.load(tmp_path / "run")
     assert isinstance(translator, Translator)
     lines = (folder / "test.en").read_text().splitlines()
-    for found, line in zip(translator.translate(lines, beam=2, alternatives=1), lines, strict=True):
+    translations = translator.translate(lines, beam=2, alternatives=1)
+    vocabulary = json.loads((tmp_path / "run" / "vocabulary" / "target").read_bytes())
+    known = {"<unk>", *vocabulary["words"]}
+    assert sum(word not in known for found in translations for word in found.text.split()) > 20
+    for found, line in zip(translations, lines, strict=True):
         assert "<unk:" not in found.text and "<at:" not in found.text
         assert found.weights is not None and len(found.weights) == len(found.target_pieces)
         assert all(i < len(line.split()) for i, _ in found.links())
-    assert "dictionary" in json.loads((tmp_path / "run" / "vocabulary" / "target").read_bytes())
+    assert "dictionary" in vocabulary
     with pytest.raises(ConfigError, match=f"text.rare = '{rare}'"):
         translator.score_pairs(["a"], ["b"])
     with pytest.raises(ConfigError, match=f"text.rare = '{rare}'"):
         translator.without_unknown()
+
+
+def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = []
+    for block in 1000, 7:
+        monkeypatch.setattr("anaphora.experiment.rare.BLOCK", block)
+        work = TranslationWork(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
+        work.batches(work.learn_vocabulary(silent), tmp_path / f"{block}", 400, silent)
+        stored.append((tmp_path / f"{block}" / "target.ids").read_bytes())
+    assert stored[0] == stored[1]
+
+
+def test_rare_words_are_linked_by_a_sample_where_there_are_very_many_pairs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anaphora.experiment.rare._PAIRS", 50)
+    events: list[Event] = []
+    TranslationWork(experiment(folder, "posunk"), silent).learn_vocabulary(events.append)  # type: ignore[arg-type]
+    [said] = [event.text for event in events if isinstance(event, Note) and "linked" in event.text]
+    assert "what 50 of 150 pairs show" in said
 
 
 def test_an_annotated_experiment_is_checked_with_a_trial(folder: Path) -> None:

@@ -1,17 +1,24 @@
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
+from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.experiment.schema import (
     Experiment,
     LanguageModelExperiment,
+    NgramExperiment,
     TranslationExperiment,
     parse,
     read_experiment,
 )
+from anaphora.kernels.cells import Lstm
 from anaphora.models.guide import GivenGuide
+from anaphora.text.units import Bpe
+from anaphora.training.rules import Momentum
 
 TRANSLATE = 'task = "translate"\n'
 LANGUAGE_MODEL = 'task = "language-model"\n'
@@ -71,7 +78,7 @@ def test_the_task_decides_which_tables_there_are() -> None:
         ),
         (
             TRANSLATE + '[attention]\nkind = "window"\nscore = "dot"',
-            "mine.toml: attention.score is not an option. Known: components, context, kind, query.",
+            "mine.toml: attention.score is not an option. Known: bias, components, context, kind, query.",
         ),
         (
             TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 0}',
@@ -146,18 +153,25 @@ def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None
     assert experiment.data.files == (str(Path("mine").absolute()), str(Path("more.tsv").absolute()))
 
 
-def test_every_option_has_a_sentence() -> None:
-    def undocumented(config: type, name: str) -> list[str]:
-        found = []
-        for key, field in config.model_fields.items():  # type: ignore[attr-defined]
-            if not field.description:
-                found.append(f"{name}.{key}")
-            if hasattr(field.annotation, "model_fields"):
-                found += undocumented(field.annotation, f"{name}.{key}")
-        return found
+def configs(annotation: Any) -> Iterator[type[Config]]:
+    """Every table of options that a value of this type may hold, itself included."""
+    if isinstance(annotation, type) and issubclass(annotation, Config):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from configs(field.annotation)
+    for argument in get_args(annotation):
+        yield from configs(argument)
 
-    assert undocumented(TranslationExperiment, "translate") == []
-    assert undocumented(LanguageModelExperiment, "language-model") == []
+
+def test_every_option_has_a_sentence() -> None:
+    known = set(configs(Experiment))
+    assert {TranslationExperiment, NgramExperiment, Momentum, Bpe, Lstm} <= known
+    assert [
+        f"{config.__name__}.{key}"
+        for config in known
+        for key, field in config.model_fields.items()
+        if not field.description
+    ] == []
 
 
 def test_defaults_are_written_out_in_full() -> None:

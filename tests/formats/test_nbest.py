@@ -48,6 +48,37 @@ def test_the_spaces_of_a_moses_line_stay_whatever_is_empty_in_it(before: str, af
 
 
 @pytest.mark.parametrize(
+    "between",
+    [
+        "0-0 1-1",
+        "0-0",
+        "",
+        "0.9,0.05,5e-2 0,1,0",
+        "0-0 ||| WordScores= -0.1 -0.2",
+        "WordScores= -0.1 -0.2",
+        "0-0  1-1\t||| WordScores=-0.1",
+    ],
+)
+@pytest.mark.parametrize("features", ["F0= -1.2", "F0= -1.2 F1= -3", "F0=-1.2"])
+def test_word_links_and_scores_of_words_may_stand_between_a_hypothesis_and_its_features(
+    between: str, features: str
+) -> None:
+    before, after = f"7 ||| a  b ||| {between} ||| {features}", "  ||| -1.2 ||| x"
+    entry = MOSES.parse(before + after, "list:1")
+    assert entry.text == "a  b"
+    assert entry.features == {one.partition("=")[0] for one in features.split() if "=" in one}
+    assert MOSES.scored(entry, -1.0, "LM") == f"{before} LM= -2.302585{after}"
+    with pytest.raises(ConfigError, match="should have no feature F0 yet"):
+        check_new("F0", [entry], "list")
+
+
+def test_word_links_without_features_behind_them_are_refused() -> None:
+    for line in "0 ||| a ||| 0-0", "0 ||| a ||| 0-0 ||| -1.2", "0 ||| a ||| 0-0 b ||| F0= 1 ||| 2":
+        with pytest.raises(DataError, match=r"should have features behind the hypothesis.* but has '0-0"):
+            MOSES.parse(line, "list:1")
+
+
+@pytest.mark.parametrize(
     "features", ["", "-3", "lm: -36 -1.5e-05 tm= 4", "lm=-3 tm_0=.5", "dlm_a:b= 1 x= -inf", "a=b= 1."]
 )
 def test_features_of_every_kind_are_known_as_such(features: str) -> None:

@@ -21,6 +21,8 @@ KINDS: list[dict[str, Any]] = [
     {"kind": "log-bilinear", "words": 3},
     {"kind": "log-bilinear", "words": 4, "diagonal": True},
     {"kind": "convolution", "layers": 3, "words": 2, "size": 24},
+    {"kind": "feedforward", "words": 2, "size": 8, "bias": False},
+    {"kind": "convolution", "layers": 2, "words": 2, "size": 24, "bias": False},
 ]
 EVERY_KIND = pytest.mark.parametrize("window", KINDS, ids=lambda window: "-".join(map(str, window.values())))
 TEXT = [END, 5, 6, 7, END, 8, 9, 5, 5, END, 10, 6]
@@ -51,7 +53,7 @@ def by_hand(model: WindowModel, before: list[int]) -> Tensor:
     weights, config = model.window.weights.tensors(), model.config.window
     x = [model.embedding.weight[unit] for unit in before]
     if config.kind == "feedforward":
-        state = torch.tanh(weights["hidden.weight"] @ torch.cat(x) + weights["hidden.bias"])
+        state = torch.tanh(weights["hidden.weight"] @ torch.cat(x) + weights.get("hidden.bias", 0))
         state = torch.cat([state, *x]) if config.direct else state  # type: ignore[union-attr]
     elif config.kind == "log-bilinear":
         C = weights["predict.weight"]
@@ -59,7 +61,7 @@ def by_hand(model: WindowModel, before: list[int]) -> Tensor:
         state = sum((C_i @ x_i for C_i, x_i in zip(full, x, strict=True)), torch.zeros(8))
     else:
         for layer in range(config.layers):  # type: ignore[union-attr]
-            W, b = weights[f"layer{layer}.weight"], weights[f"layer{layer}.bias"]
+            W, b = weights[f"layer{layer}.weight"], weights.get(f"layer{layer}.bias", 0)
             x = [torch.tanh(W @ torch.cat(x[i : i + 2]) + b) for i in range(len(x) - 1)]
         [state] = x
     return torch.log_softmax(model.output.weight @ state + model.output.bias, 0)

@@ -32,6 +32,7 @@ SCORES: list[Any] = [
     Location(longest=3),
     Hybrid(**FEW),
     Hybrid(**FEW, content=False, scaled=True),
+    Hybrid(**FEW, bias=False),
 ]
 SPANS: list[Any] = [Global(), LocalMonotonic(window=1), LocalPredictive(window=2), Median(window=2)]
 WEIGHINGS: list[Any] = [Softmax(), Softmax(sharpness=1.5), Sigmoid()]
@@ -39,7 +40,11 @@ PRODUCT = [
     AttentionConfig(score=score, span=span, weights=weighing)
     for score, span, weighing in product(SCORES, SPANS, WEIGHINGS)
 ]
-WINDOWS = [WindowAttention(kind="window", components=1), WindowAttention(kind="window", components=3)]
+WINDOWS = [
+    WindowAttention(kind="window", components=1),
+    WindowAttention(kind="window", components=3),
+    WindowAttention(kind="window", components=2, bias=False),
+]
 EACH: list[Options] = [
     *(options for options in PRODUCT if isinstance(options.span, Global) and options.weights == Softmax()),
     *(AttentionConfig(span=span) for span in SPANS[1:]),
@@ -55,6 +60,7 @@ def shown(options: Options) -> str:
     if isinstance(options, WindowAttention):
         return f"window{options.components}"
     more = [name for name in ("scaled", "coverage") if getattr(options.score, name, False)]
+    more += ["unbiased"] if not getattr(options.score, "bias", True) else []
     more += ["location-only"] if not getattr(options.score, "content", True) else []
     weighing = getattr(options.weights, "sharpness", options.weights.kind)
     return "-".join(map(str, (options.score.kind, *more, options.span.kind, weighing)))

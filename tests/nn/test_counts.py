@@ -44,3 +44,12 @@ def test_what_is_derived_while_searching_can_be_used_in_training() -> None:
     with torch.inference_mode():
         derived = counts.derive(lambda masses_V: masses_V.double())
     assert not derived.is_inference()
+
+
+def test_units_that_came_later_are_known_as_such_and_count_as_never_seen() -> None:
+    counts = Counts(4)
+    counts.observe(torch.tensor([4, 0, 0, 0]))
+    assert not counts.later.any()
+    counts.append(2)
+    assert counts.later.tolist() == [False, False, True, True]
+    assert counts.derive(lambda masses_V: masses_V.tolist()) == [5, 1, 1, 1]

@@ -46,6 +46,30 @@ def test_marks_have_vectors_of_their_own_and_no_word_is_taken_for_one() -> None:
     assert len(own.unique(dim=0)) == 6
 
 
+def test_of_an_endless_word_the_first_characters_are_read() -> None:
+    short = spelling(longest=3)
+    vectors = short.vectors(torch.arange(10))
+    assert torch.equal(vectors[5], vectors[6]) and torch.equal(vectors[5], vectors[7])  # cat, cats, catalogue
+    assert not torch.equal(vectors[5], vectors[4])
+    assert short.characters_VL.shape == (10, 5) and short.lengths_V.tolist()[4:] == [5, 5, 5, 5, 3, 5]
+    assert spelling(longest=9).characters_VL.equal(spelling().characters_VL)  # the longest word has nine
+    assert short.weights.tensors()["characters.weight"].shape == spelling().weights.tensors()["characters.weight"].shape
+
+
+def test_one_endless_word_takes_no_more_memory_than_a_long_one() -> None:
+    words = [*WORDS[:-1], "zebra" * 2000]
+    network = build(
+        "language-model", {"embedding": SMALL, "recurrence": {"size": 8}}, {"text": SYMBOLS}, "t", {"text": words}
+    )
+    assert isinstance(network, LanguageModel) and isinstance(network.embedding, Spelling)
+    network.initialise(3)
+    assert network.embedding.characters_VL.shape == (SYMBOLS.size, 66)
+    with draws(1, 1):
+        loss, _ = network(batch())
+    weights = [weight for weight in network.parameters() if weight.numel()]
+    assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(loss.sum, weights))
+
+
 def test_no_checkpoint_keeps_what_the_vocabulary_says() -> None:
     assert {name.split(".")[0] for name in spelling().state_dict()} == {"weights"}
 

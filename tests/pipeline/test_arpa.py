@@ -154,6 +154,21 @@ def test_a_file_of_another_program_is_read_as_it_is_meant(tmp_path: Path) -> Non
     assert main(["score", str(path), str(path)]) == 0
 
 
+def test_an_unknown_word_costs_what_the_real_package_has_it_cost_where_a_file_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "small.arpa"
+    path.write_text(SMALL)
+    ours = load(path)
+    assert isinstance(ours, LanguageModel)
+    expected = [-0.1, -0.25 - 100, -0.9, -0.6]
+    assert [word.log_prob for word in ours.full_scores("a c b")] == pytest.approx(expected, abs=1e-4)
+    theirs = pytest.importorskip("kenlm").Model(str(path))
+    for line in "c", "a c", "c c a b", "a c b", "<unk> b":
+        for bos, eos in itertools.product((True, False), repeat=2):
+            found, said = (list(model.full_scores(line, bos=bos, eos=eos)) for model in (ours, theirs))
+            assert [tuple(word)[1:] for word in found] == [tuple(word)[1:] for word in said]
+            assert [word[0] for word in found] == pytest.approx([word[0] for word in said], abs=1e-4)
+
+
 def test_a_file_is_evaluated_on_a_text_that_is_given(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anaphora.data.store import TextStore
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.perplexity import TextSize
 from anaphora.events import Event, Progress
@@ -17,6 +17,8 @@ from anaphora.models import registry
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.pipeline import LanguageModel
 from anaphora.pipeline.context import State
+from anaphora.pipeline.lines import one_row
+from anaphora.search.beam import beam
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import TextCoder
 from anaphora.text.subwords import SubwordCoder
@@ -105,6 +107,14 @@ def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: C
 
 
 @EVERY_MODEL
+def test_a_line_too_long_to_be_scored_by_itself_is_refused_before_any_other_is_scored(make: Make) -> None:
+    model, heard = make(word_coder()), list[Event]()
+    with pytest.raises(DataError, match=r"Line 2 should have at most 100,000 units, but has 100,001: split it, or"):
+        model.score_lines(["the man", "man " * 100_000], report=heard.append)
+    assert not heard
+
+
+@EVERY_MODEL
 def test_an_unknown_word_is_marked_and_not_in_the_model(make: Make) -> None:
     model = make(word_coder())
     assert "man" in model and "zebra" not in model and "" not in model
@@ -181,17 +191,53 @@ def test_what_is_heard_is_the_text_that_is_written(coder: Callable[[], TextCoder
     assert model.generate("the", beam=3, heard=heard.append).text == "".join(heard)
 
 
+@EVERY_CODER
+def test_the_likeliest_units_are_heard_as_they_are_taken(coder: Callable[[], TextCoder]) -> None:
+    model, heard = recurrent(coder()), list[str]()
+    written = model.generate("the man", beam=1, length=9, heard=heard.append)
+    assert "".join(heard) == written.text
+    assert len(heard) > 3  # bytes that are no character yet wait for the others
+
+
+@EVERY_MODEL
+@EVERY_CODER
+def test_taking_the_likeliest_unit_is_a_search_with_a_beam_of_one(make: Make, coder: Callable[[], TextCoder]) -> None:
+    model = make(coder())
+    stepper = model._model.stepper()
+    for prompt in SENTENCES:
+        begin = model._encode(prompt)
+        [[expected]] = beam(stepper, one_row([stepper.bos], begin), size=1, max_length=len(begin) + 9)
+        found = model.generate(prompt, beam=1, length=9)
+        assert found.text == model._decode(expected.ids)
+        assert (found.score, found.finished) == (expected.score, expected.finished)
+
+
 def test_sampling_from_the_likeliest_unit_alone_is_greedy() -> None:
     model = counted(word_coder())
     assert model.generate("the", top_k=1, length=9).text == model.generate("the", beam=1, length=9).text
     assert model.generate("the", top_p=1e-9, length=9).text == model.generate("the", beam=1, length=9).text
 
 
+@EVERY_CODER
+def test_words_and_line_ends_are_what_perplexity_per_word_is_of_whatever_the_units(
+    coder: Callable[[], TextCoder],
+) -> None:
+    found = counted(coder()).evaluate(SENTENCES)
+    assert found.size.words == sum(len(line.split()) + 1 for line in SENTENCES)
+    assert found.word_perplexity == pytest.approx(math.exp(found.nats / found.size.words))
+    assert found.units_are_words is (coder is word_coder)
+
+
+def test_units_of_a_prompt_that_the_model_does_not_know_are_counted() -> None:
+    model = counted(word_coder())
+    assert [model.generate(prompt, length=1).unknown for prompt in ("the zebra", "the man", "")] == [1, 0, 0]
+
+
 @EVERY_MODEL
 def test_without_unknown_words_bits_are_shared_among_what_the_known_ones_write(make: Make) -> None:
     found = make(word_coder()).evaluate(["the ζέβρα", "the  man"])
-    assert found.size == TextSize(len("the ζέβρα\nthe  man\n"), len("the ζέβρα\nthe  man\n".encode()))
-    assert found.known_size == TextSize(len("the\nthe  man\n"), len("the\nthe  man\n"))
+    assert found.size == TextSize(len("the ζέβρα\nthe  man\n"), len("the ζέβρα\nthe  man\n".encode()), 6)
+    assert found.known_size == TextSize(len("the\nthe  man\n"), len("the\nthe  man\n"), 5)
 
 
 @EVERY_MODEL

@@ -11,7 +11,7 @@ import torch
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.evaluation.alignment import words_of
-from anaphora.evaluation.perplexity import text_size
+from anaphora.evaluation.perplexity import TextSize, size_of_line
 from anaphora.events import Event, Progress
 from anaphora.models import registry
 from anaphora.pipeline import LanguageModel, Translation, Translator, load, longest
@@ -188,6 +188,26 @@ def test_pairs_of_unequal_counts_are_refused(translator: Translator) -> None:
         translator.score_pairs(["a", "b"], ["a"])
 
 
+def test_a_line_that_is_too_long_for_a_sentence_is_refused_before_any_other_is_translated(
+    translator: Translator,
+) -> None:
+    endless, events = "a " * 10_001, list[Event]()
+    for call in (
+        lambda: translator.translate(["a man", endless], report=events.append),
+        lambda: translator.translate_text(["a man", endless], report=events.append),
+        lambda: translator.score_pairs(["a man", endless], ["a", "a"], report=events.append),
+        lambda: translator.align(["a", "a"], ["a man", endless], report=events.append),
+    ):
+        with pytest.raises(DataError, match=r"Line 2 should have at most 10,000 units, but has \d\d,\d{3}: split it"):
+            call()
+    assert not events
+
+
+def test_an_endless_line_of_running_text_is_translated_in_pieces_cut_at_spaces(translator: Translator) -> None:
+    [found] = split_translator(translator).translate_text(["man " * 600], beam=1)
+    assert [len(part.source_pieces) for part in found.sentences] == [501, 101]
+
+
 def test_a_beam_of_none_is_refused(translator: Translator) -> None:
     with pytest.raises(ConfigError, match="at least 1"):
         translator.translate(["a man"], beam=0)
@@ -241,7 +261,7 @@ def test_a_text_is_predicted_in_one_pass_with_the_state_carried(language_model: 
     found = language_model.evaluate(iter(lines))
     assert found.tokens == len(ids) and found.unknown == 0
     assert found.nats == pytest.approx(nats, rel=1e-5)
-    assert found.size == text_size(lines)
+    assert found.size == sum(map(size_of_line, lines), start=TextSize(0, 0, 0))
     assert found.bits_per_character == pytest.approx(
         nats / math.log(2) / sum(len(line) + 1 for line in lines), rel=1e-5
     )

@@ -60,18 +60,21 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         about(tmp_path / "none")
 
 
-def test_the_card_holds_every_evaluation_and_the_licence_of_a_known_corpus(tmp_path: Path, save: Save) -> None:
+def test_the_card_holds_evaluations_as_they_came_out_last_and_the_licence_of_a_known_corpus(
+    tmp_path: Path, save: Save
+) -> None:
     made = Run.create(tmp_path / "run", {"task": "translate", "data": {"corpus": "multi30k"}}, {}, {"train": "ab12"})
     save(made, 10)
     made.mark_best(10)
     opened = Run.open(made.path)
-    for value in (38.0, 39.0):
+    for value, checkpoint in ((37.0, "step-10"), (38.0, "step-10"), (39.0, "average")):
         opened.evaluations.append(
-            Evaluation("2026-11-21T06:00", "test", "step-10", "0.1.0", (Figure("BLEU", value, "a|b"),))
+            Evaluation("2026-11-21T06:00", "test", checkpoint, "0.1.0", (Figure("BLEU", value, "a|b"),))
         )
     opened.write_card({"loss": 1.5})
     card = (made.path / "card.md").read_text()
     for words in ("Licence: not stated by its source", "ab12", "| validation loss | 1.5000 |"):
         assert words in card
-    for value in ("38.0000", "39.0000"):
-        assert f"| test | BLEU | {value} | a, b | step-10 | 2026-11-21 |" in card
+    for value, checkpoint in (("38.0000", "step-10"), ("39.0000", "average")):
+        assert f"| test | BLEU | {value} | a, b | {checkpoint} | 2026-11-21 |" in card
+    assert "37.0000" not in card

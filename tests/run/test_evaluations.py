@@ -1,23 +1,30 @@
+import json
+import math
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.run.card import render
 from anaphora.run.evaluations import Evaluation, EvaluationLog, Figure
 
 
-def evaluation(part: str, value: float = 38.1) -> Evaluation:
+def evaluation(part: str, value: float | None = 38.1) -> Evaluation:
     figure = Figure("BLEU", value, "raw; nrefs:1|case:mixed")
     return Evaluation("2026-11-21T06:00:00+00:00", part, "step-40", "0.1.0", (figure,))
 
 
-@given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.floats(allow_nan=False))))
-def test_evaluations_come_back_as_they_were_added(tmp_path_factory, found: list[tuple[str, float]]) -> None:  # type: ignore[no-untyped-def]
+@given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.floats())))
+def test_evaluations_come_back_as_they_were_added_but_for_what_is_not_finite(
+    tmp_path_factory: pytest.TempPathFactory, found: list[tuple[str, float]]
+) -> None:
     log = EvaluationLog(tmp_path_factory.mktemp("log") / "evaluations.jsonl")
     for part, value in found:
         log.append(evaluation(part, value))
-    assert log.lines() == [evaluation(part, value) for part, value in found]
+    expected = [evaluation(part, value if math.isfinite(value) else None) for part, value in found]
+    assert log.lines() == expected
 
 
 @given(st.integers(1, 60))
@@ -47,3 +54,23 @@ def test_writers_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
 
 def test_a_run_never_scored_has_no_evaluations(tmp_path: Path) -> None:
     assert EvaluationLog(tmp_path / "evaluations.jsonl").lines() == []
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_figure_that_is_not_finite_is_null_and_said_to_be_so(tmp_path: Path, value: float) -> None:
+    log = EvaluationLog(tmp_path / "evaluations.jsonl")
+    log.append(evaluation("text", value))
+    [figure] = json.loads(log.path.read_bytes())["figures"]
+    assert figure["value"] is None
+    [line] = log.lines()
+    assert line.figures[0].value is None and log.damaged() == []
+    for kept in line, evaluation("text", value):
+        assert "| text | BLEU | not finite |" in render("run", {}, {}, {}, [kept])
+
+
+def test_lines_of_older_versions_with_figures_that_are_not_finite_are_read(tmp_path: Path) -> None:
+    log = EvaluationLog(tmp_path / "evaluations.jsonl")
+    log.append(evaluation("text", 1.5))
+    log.path.write_text(log.path.read_text().replace("1.5", "Infinity"))
+    [line] = log.lines()
+    assert [figure.shown for figure in line.figures] == ["not finite"] and log.damaged() == []

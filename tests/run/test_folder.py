@@ -1,5 +1,7 @@
+import errno
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import torch
 from anaphora.errors import RunError
 from anaphora.events import Event
 from anaphora.run import Run
+from anaphora.run.files import write_durably
 from anaphora.run.folder import check_free
 from anaphora.text import units
 from anaphora.text.characters import CharacterCoder
@@ -254,6 +257,25 @@ def test_a_read_only_folder_is_refused_in_a_sentence(run: Run, save: Save) -> No
             save(run, 50)
     finally:
         run.path.chmod(0o755)
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_those_before_it_and_nothing_of_its_own(
+    run: Run, save: Save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse_weights(path: Path, content: bytes) -> None:
+        if path.name == "model.safetensors":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        write_durably(path, content)
+
+    folder = run.path / "checkpoints"
+    sentence = f"The checkpoint of update 50 cannot be written into {folder}: Permission denied; step-40 is intact"
+    with monkeypatch.context() as patch, pytest.raises(RunError, match=re.escape(sentence)):
+        patch.setattr("anaphora.run.checkpoint.write_durably", refuse_weights)
+        save(run, 50)
+    assert sorted(entry.name for entry in folder.iterdir()) == ["step-10", "step-30", "step-40"]
+    assert run.load("latest", for_training=True).update == 40
+    save(run, 50)
+    assert run.load("latest").update == 50
 
 
 def test_a_place_that_takes_no_folder_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

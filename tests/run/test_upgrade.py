@@ -8,7 +8,9 @@ import pytest
 
 from anaphora.errors import RunError
 from anaphora.events import Event
-from anaphora.pipeline import Translator, load
+from anaphora.experiment.conduct import experiment_of, train
+from anaphora.formats.pharaoh import to_pharaoh
+from anaphora.pipeline import Aligner, LanguageModel, Translator, load
 from anaphora.run import Run, upgrade
 from anaphora.run.about import about
 from anaphora.run.manifest import FORMAT
@@ -32,6 +34,49 @@ def test_a_stored_run_translates_as_it_did(name: str) -> None:
     assert [output.text for output in found] == [line["text"] for line in expected]
     assert [output.score for output in found] == pytest.approx([line["score"] for line in expected], rel=1e-4)
     assert about(STORED / name).format == int(name.removeprefix("format-"))
+
+
+KINDS = pytest.mark.parametrize(
+    "stored", [STORED / f"kinds-{number}" for number in range(1, FORMAT + 1)], ids=lambda path: path.name
+)
+
+
+def test_every_format_has_a_stored_run_of_every_kind() -> None:
+    assert {folder.name for folder in STORED.glob("kinds-*")} == {f"kinds-{n}" for n in range(1, FORMAT + 1)}
+
+
+@KINDS
+@pytest.mark.parametrize("kind", ["language-model", "counts", "mixture"])
+def test_a_stored_language_model_predicts_as_it_did(stored: Path, kind: str) -> None:
+    events: list[Event] = []
+    model = load(stored / kind, report=events.append)
+    assert isinstance(model, LanguageModel) and not events
+    expected = json.loads((stored / "figures.json").read_text())
+    found = [line.log10 for line in model.score_lines(expected["lines"])]
+    assert found == pytest.approx(expected[kind], rel=1e-4)
+
+
+@KINDS
+def test_a_stored_aligner_links_as_it_did(stored: Path) -> None:
+    events: list[Event] = []
+    aligner = load(stored / "aligner", report=events.append)
+    assert isinstance(aligner, Aligner) and not events
+    expected = json.loads((stored / "figures.json").read_text())
+    found = aligner.align(expected["sources"], expected["targets"])
+    assert [to_pharaoh(links) for links in found] == expected["aligner"]
+
+
+@KINDS
+def test_a_stored_training_goes_on_to_where_it_would_have_ended(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(stored, tmp_path / "stored")
+    monkeypatch.chdir(tmp_path / "stored")
+    run = Path("language-model")
+    outcome = train(experiment_of(run), run, resume=True)
+    expected = json.loads(Path("figures.json").read_text())["resumed"]
+    assert (outcome.reason, outcome.update) == ("epochs", expected["update"])
+    assert outcome.metrics == pytest.approx(expected["metrics"], rel=1e-4)
 
 
 def test_upgrades_are_taken_one_format_after_another(monkeypatch: pytest.MonkeyPatch) -> None:

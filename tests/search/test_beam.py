@@ -57,6 +57,24 @@ def everything(stepper: Stepper, batch: Batch, max_length: int) -> list[tuple[fl
     return sorted(found, key=lambda entry: (-entry[0], len(entry[1])))
 
 
+def read_to_the_end(
+    stepper: Stepper, batch: Batch, size: int, longest: int, penalty: float
+) -> tuple[float, tuple[int, ...]]:
+    """The best of all that a beam of one sentence finishes where nothing stops it before its greatest length."""
+    memory, start = stepper.start(batch)
+    live, best = [(0.0, (), start, stepper.bos)], (-torch.inf, -torch.inf, ())
+    for length in range(1, longest + 1):
+        grown = []
+        for total, symbols, state, last in live:
+            log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))
+            grown += [(total + v, (*symbols, i), state, i) for i, v in enumerate(log_probs[0].tolist())]
+        top = sorted(grown, key=lambda entry: -entry[0])[:size]
+        ended = ((total, symbols[:-1]) for total, symbols, _, i in top if i == stepper.eos)
+        best = max([best, *((total / ((5 + length) / 6) ** penalty, total, symbols) for total, symbols in ended)])
+        live = [entry for entry in top if entry[3] != stepper.eos]
+    return best[1:]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_beam_of_one_is_greedy(automaton: Make, batch: MakeBatch, seed: int) -> None:
     stepper = automaton(size=6, seed=seed)
@@ -133,21 +151,20 @@ def test_hypotheses_come_best_first_without_repeats(automaton: Make, batch: Make
         assert len({(h.ids, h.finished) for h in found}) == len(found)
 
 
-def test_the_answer_is_the_best_hypothesis_that_was_ever_finished(automaton: Make, batch: MakeBatch) -> None:
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0, 2.0])
+def test_the_answer_is_the_best_hypothesis_that_was_ever_finished(
+    automaton: Make, batch: MakeBatch, penalty: float
+) -> None:
     """An early stop never changes the answer: a beam read to its greatest length by hand finds the same."""
-    stepper, size, longest = automaton(size=6, seed=2, sharpness=1.0), 3, 12
-    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), size=size, max_length=longest), strict=True):
-        memory, start = stepper.start(batch([source]))
-        live, best = [(0.0, (), start, stepper.bos)], (-torch.inf, ())
-        for _ in range(longest):
-            grown = []
-            for total, symbols, state, last in live:
-                log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))
-                grown += [(total + v, (*symbols, i), state, i) for i, v in enumerate(log_probs[0].tolist())]
-            top = sorted(grown, key=lambda entry: -entry[0])[:size]
-            best = max([best, *((total, symbols[:-1]) for total, symbols, _, i in top if i == stepper.eos)])
-            live = [entry for entry in top if entry[3] != stepper.eos]
-        assert (found[0].score, found[0].ids) == best
+    size, longest, others = 3, 24, 0
+    for seed in range(8):
+        stepper = automaton(size=6, seed=seed, sharpness=4.0)
+        answers = beam(stepper, batch(SOURCES), size=size, max_length=longest, length_penalty=penalty)
+        for source, found in zip(SOURCES, answers, strict=True):
+            best = read_to_the_end(stepper, batch([source]), size, longest, penalty)
+            assert (found[0].score, found[0].ids) == best
+            others += best != read_to_the_end(stepper, batch([source]), size, longest, 0.0)
+    assert (others > 0) == (penalty > 0)
 
 
 @pytest.mark.parametrize("size", [1, 3, 50])

@@ -106,9 +106,17 @@ def test_rows_are_cut_anew_only_where_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["missing index", "broken index", "missing file", "changed file", "elsewhere", "size"]
+    ("damage", "sentence"),
+    [
+        ("missing index", r"should be in .*, but vocabulary\.json is not there"),
+        ("broken index", r"vocabulary\.json should list the vocabularies beside it, but is damaged"),
+        ("missing file", r"/target should be a file, but: No such file"),
+        ("changed file", r"/target is not the one that was saved \(sha256\)"),
+        ("elsewhere", r"should lie beside its index, but '\.\./target' points elsewhere"),
+        ("size", r"/target should have 26 units, but has 25"),
+    ],
 )
-def test_a_damaged_vocabulary_is_named(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_vocabulary_is_named(tmp_path: Path, damage: str, sentence: str) -> None:
     save(fit(Character(), SIDES), tmp_path)
     index = tmp_path / "vocabulary.json"
     content = json.loads(index.read_bytes())
@@ -126,7 +134,7 @@ def test_a_damaged_vocabulary_is_named(tmp_path: Path, damage: str) -> None:
     else:
         content["sides"]["target"]["size"] += 1
         index.write_text(json.dumps(content))
-    with pytest.raises(RunError, match=r"vocabular"):
+    with pytest.raises(RunError, match=sentence):
         load(Character(), tmp_path)
 
 

@@ -14,7 +14,7 @@ from anaphora.events import Event, Note, Skipped, Update
 from anaphora.protocols import Batch, Loss
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import Outcome, Stop, never, train
+from anaphora.training.loop import Outcome, Stop, Validate, never, train
 
 
 class Patient:
@@ -25,6 +25,7 @@ class Patient:
         self.marked: set[int] = set()
         self.events: list[Event] = []
         self.stop: Stop = never
+        self.validate: Validate = lambda model: {"loss": 1.0}
 
     def epoch(self, number: int) -> Sequence[Batch]:
         batches: list[Batch] = list(self.toy.ToyBatches().epoch(number))
@@ -52,7 +53,7 @@ class Patient:
 
     def train(self, **training: Any) -> Outcome:
         config = TrainingConfig.parse(self.toy.TRAINING | {"save_every": 0} | training, "test")
-        return train(self.model, self, config, self.run, lambda model: {"loss": 1.0}, self.events.append, self.stop)
+        return train(self.model, self, config, self.run, self.validate, self.events.append, self.stop)
 
     def updates(self) -> list[tuple[int, float]]:
         return [(event.update, event.rate) for event in self.events if isinstance(event, Update)]
@@ -154,3 +155,41 @@ def test_weights_that_are_not_finite_are_never_saved(patient: Patient) -> None:
         patient.train(epochs=2, validate_every=1)
     handle.remove()
     assert patient.run.checkpoints() == good
+
+
+def test_a_training_that_is_told_to_stop_while_its_weights_are_broken_saves_nothing(patient: Patient) -> None:
+    patient.spoil({4})
+
+    def poison(*_: Any) -> None:
+        if len(patient.updates()) == 2:  # the third step
+            with torch.no_grad():
+                patient.model.get_parameter("recurrent.bias").fill_(float("nan"))
+
+    asked: list[int] = []
+    patient.stop = lambda: asked.append(1) or len(asked) == 5  # type: ignore[func-returns-value]
+    hook = register_optimizer_step_post_hook(poison)
+    outcome = patient.train(epochs=2, validate_every=100)
+    hook.remove()
+    assert (outcome.reason, outcome.update) == ("stopped", 4)
+    assert patient.run.checkpoints() == []
+
+
+def test_what_was_carried_into_a_skipped_update_is_not_carried_on(patient: Patient) -> None:
+    patient.spoil({3})
+    carried: list[bool] = []
+    patient.model.register_forward_pre_hook(
+        lambda module, inputs: carried.append(inputs[1] is not None) if module.training else None
+    )
+    patient.train(epochs=1, validate_every=100)
+    assert carried == [False, True, True, False, True, True]
+
+
+def test_a_validation_that_is_not_finite_amid_skips_is_divergence(patient: Patient) -> None:
+    patient.spoil({6}, times=1)
+    figures = iter([float("nan"), 1.0, 1.0])
+    patient.validate = lambda model: {"loss": next(figures)}
+    outcome = patient.train(epochs=1, validate_every=6, schedule="constant")
+    assert outcome.reason == "epochs" and outcome.metrics == {"loss": 1.0}
+    (note,) = [event for event in patient.events if isinstance(event, Note)]
+    assert "validation gave loss nan amid skipped updates" in note.text
+    assert [line["update"] for line in patient.run.metrics.lines() if "validation" in line] == [6]

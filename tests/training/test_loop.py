@@ -1,15 +1,18 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Event, Note, Saved, Update, Validated
+from anaphora.nn.randomness import dropout_mask
 from anaphora.protocols import Batch
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
@@ -125,6 +128,29 @@ def test_a_batch_multiplies_the_rate_of_its_update(session: Session) -> None:
     assert [event.rate for event in session.of(Update)] == pytest.approx([0.6, 0.3, 0.2, 0.15, 0.12, 0.1])
 
 
+@contextmanager
+def at_every_step(look: Callable[[torch.optim.Optimizer], None], *, after: bool = False) -> Iterator[None]:
+    """Within it, ``look`` sees the optimizer before every step, or after it."""
+    register = register_optimizer_step_post_hook if after else register_optimizer_step_pre_hook
+    hook = register(lambda optimizer, *_: look(optimizer))
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def test_the_rate_that_is_reported_is_the_rate_of_the_step(session: Session) -> None:
+    used: list[float] = []
+    with at_every_step(lambda optimizer: used.append(optimizer.param_groups[0]["lr"])):
+        session.train(
+            epochs=3,
+            optimizer={"kind": "sgd", "rate": 1.0},
+            schedule={"kind": "halving", "after": 1, "warmup": 2},
+        )
+    assert used == [event.rate for event in session.of(Update)]
+    assert used == [0.5, *[1.0] * 5, *[0.5] * 6, *[0.25] * 6]  # six updates an epoch
+
+
 def test_the_plateau_schedule_lowers_the_rate_of_later_updates(session: Session) -> None:
     session.validate = lambda model: {"loss": 1.0}
     session.train(epochs=1, validate_every=2, schedule={"kind": "plateau", "patience": 1, "factor": 0.1})
@@ -143,6 +169,8 @@ def test_time_is_counted_over_all_parts_of_a_training(session: Session) -> None:
     assert second.seconds > first.seconds
     third = session.train(epochs=3, minutes=first.seconds / 60)
     assert (third.reason, third.update) == ("minutes", 12)
+    left = [event.seconds_left for event in session.of(Update)]
+    assert all(0 < after < before <= 3600 for before, after in pairwise(left))
 
 
 def test_gradients_are_clipped_to_their_global_norm(session: Session) -> None:
@@ -175,6 +203,72 @@ def test_the_averaged_weights_are_validated_and_saved(session: Session) -> None:
         assert torch.equal(tensor, validated[-1][name])
         assert not torch.equal(tensor, now[name])
         assert torch.equal(saved.optimizer[f"optimizer/iterate/{name}"], now[name])
+
+
+def test_the_moving_average_is_validated_and_saved(session: Session) -> None:
+    seen: list[dict[str, torch.Tensor]] = []
+    with at_every_step(lambda _: seen.append(weights_of(session.model)), after=True):
+        session.train(epochs=1, validate_every=0, save_every=0, optimizer="sgd", moving_average=0.3)
+    shares = [1.0, 9 / 11, 9 / 12, *[0.7] * 3]  # 9 / 13 is less than 1 - 0.3
+    for name, tensor in session.run.load("latest").model.items():
+        expected = torch.zeros_like(tensor)
+        for share, weights in zip(shares, seen, strict=True):
+            expected = (1 - share) * expected + share * weights[name]
+        torch.testing.assert_close(tensor, expected)
+        assert not torch.equal(tensor, seen[-1][name])
+
+
+@pytest.mark.parametrize(("figures", "begins"), [((3.0, 2.0, 1.0), True), ((1.0, 2.0, 3.0), False)])
+def test_averaging_begins_when_the_deciding_figure_gets_worse(
+    session: Session, figures: tuple[float, ...], begins: bool
+) -> None:
+    given = iter(figures)
+    session.validate = lambda model: {"bleu": next(given)}
+    averaged = {"kind": "averaged-sgd", "interval": 1}
+    session.train(epochs=1, validate_every=2, metric="bleu", better="higher", optimizer=averaged)
+    assert session.run.load("latest").state["optimizer"]["triggered"] is begins
+
+
+@pytest.mark.parametrize(("reduction", "times"), [("mean_per_token", 1), ("sum_per_sentence", 5), ("sum", 15)])
+def test_what_is_minimised_is_the_loss_as_it_is_to_be_reduced(session: Session, reduction: str, times: int) -> None:
+    session.train(epochs=1, reduction="mean_per_token")
+    other = Session(session.toy, session.run.path.with_name("other"))
+    other.train(epochs=1, reduction=reduction)
+    first, second = session.of(Update)[0], other.of(Update)[0]
+    assert second.gradient_norm == pytest.approx(times * first.gradient_norm)  # three rows of five steps
+    assert second.loss == pytest.approx(first.loss)
+
+
+def test_rows_are_weighted_where_each_counts_the_same(session: Session) -> None:
+    weights: list[torch.Tensor | None] = []
+    session.model.register_forward_pre_hook(lambda _, inputs: weights.append(inputs[0].targets.weights_B))
+    session.train(epochs=1, reduction="mean_per_sequence", validate_every=0)
+    assert [w is not None and w.tolist() == pytest.approx([1 / 5] * 3) for w in weights[:6]] == [True] * 6
+
+
+def test_every_update_makes_draws_of_its_own_which_the_seed_decides(session: Session) -> None:
+    def masks(seed: int, name: str) -> list[list[float]]:
+        one = Session(session.toy, session.run.path.with_name(name))
+        found: list[list[float]] = []
+
+        def draw(module: torch.nn.Module, inputs: Any) -> None:
+            if module.training:
+                found.append(dropout_mask("probe", (50,), 0.5, torch.zeros(1)).tolist())
+
+        one.model.register_forward_pre_hook(draw)
+        one.train(epochs=1, seed=seed)
+        return found
+
+    first, again, other = masks(3, "first"), masks(3, "again"), masks(4, "other")
+    assert len({tuple(mask) for mask in [*first, *other]}) == 12
+    assert first == again
+
+
+def test_as_many_checkpoints_stay_as_asked_for(session: Session) -> None:
+    figures = iter([5.0, 4.0, 3.0, 2.0, 1.0])
+    session.validate = lambda model: {"loss": next(figures)}
+    session.train(epochs=5, validate_every=0, save_every=0, keep=4)
+    assert session.run.checkpoints() == [12, 18, 24, 30]
 
 
 def test_gradients_may_be_cut_number_by_number(session: Session) -> None:

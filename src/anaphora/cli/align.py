@@ -83,6 +83,7 @@ def _links(
     from anaphora.config import unknown
     from anaphora.models.alignment.symmetrise import Symmetrise
     from anaphora.pipeline import LanguageModel, Translator, load
+    from anaphora.pipeline.translation import NO_LINKS
 
     if symmetrise and symmetrise not in get_args(Symmetrise):
         raise ConfigError(unknown("--symmetrise", symmetrise, get_args(Symmetrise)))
@@ -94,4 +95,6 @@ def _links(
         return model.align(sources, targets, symmetrise=how, report=report)
     if symmetrise:
         raise ConfigError(f"--symmetrise joins two directions, but {run_folder} is a translator, which has one.")
+    if not model.attends:
+        raise ConfigError(NO_LINKS)
     return model.align(sources, targets, report=report)

@@ -38,6 +38,7 @@ app = typer.Typer(
 VERBS = (
     "quickstart",
     "recipes",
+    "settings",
     "check",
     "train",
     "mix",

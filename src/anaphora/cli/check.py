@@ -1,6 +1,5 @@
 """``anaphora check``: a corpus looked at before hours are spent on it."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,6 +62,7 @@ def run(
 
     from anaphora.experiment.check import check
     from anaphora.experiment.schema import read_experiment
+    from anaphora.formats.figures import figures_as_json
 
     with listening() as report:
         text, where = experiment_text(recipe, data or [], source, target, report)
@@ -70,7 +70,7 @@ def run(
         say_columns(experiment, data or [], source, target, report)
         checked = check(experiment, trial=trial, report=report)
     if as_json:
-        typer.echo(json.dumps(checked.json(), ensure_ascii=False))
+        typer.echo(figures_as_json(checked.json()))
     else:
         _print(checked)
     if output is not None:

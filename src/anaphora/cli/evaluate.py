@@ -1,6 +1,5 @@
 """``anaphora evaluate``: how good a run is, or which of two is better, in figures that can be cited."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -10,8 +9,11 @@ import typer
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import (
     Beam,
+    CandidatesOption,
     Dictionary,
     DynamicOption,
+    Each,
+    Frequent,
     FusionWeight,
     Json,
     KnownWords,
@@ -22,6 +24,7 @@ from anaphora.cli.options import (
     ReplaceUnknown,
     Threads,
     adaptation_of,
+    candidates_of,
     fusion_of,
     known_mean,
     replacements_of,
@@ -31,10 +34,11 @@ from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
+    from anaphora.evaluation.adaptation import Adaptation
     from anaphora.evaluation.bleu import Score
     from anaphora.evaluation.breakdown import Groups
     from anaphora.evaluation.significance import Comparison
-    from anaphora.experiment.assess import Results
+    from anaphora.experiment.assess import Results, Search
 
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
@@ -42,6 +46,7 @@ EXAMPLES = (
     "anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl",
     "anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble",
     "anaphora evaluate runs/words --replace-unknown --dictionary en-de.tsv",
+    "anaphora evaluate runs/words --candidates en-de.tsv --frequent 2000 --each 10",
     "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
     "anaphora evaluate runs/book --text other.txt",
     "anaphora evaluate runs/ptb-lstm --neural-cache 2000",
@@ -69,6 +74,9 @@ def run(
     length_penalty: LengthPenalty = None,
     replace_unknown: ReplaceUnknown = False,
     dictionary: Dictionary = None,
+    candidates: CandidatesOption = None,
+    frequent: Frequent = None,
+    each: Each = None,
     known_words: KnownWords = False,
     details: Annotated[
         bool, typer.Option("--details", help="Also by the source's length, and by words that training never showed.")
@@ -84,29 +92,17 @@ def run(
     pairs = _pairs(source, reference, text)
     fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic), fusion is not None)
-    together = ensemble or fusion is not None
     check_writable(output)
     use_threads(threads)
 
-    from anaphora.experiment.assess import Search, assess, assess_both, assess_ensemble
-    from anaphora.experiment.details import groups_of
+    from anaphora.experiment.assess import Search
 
     if details or output:
         _check_translates(runs[0])
-    search = Search(beam, length_penalty, replacements_of(replace_unknown, dictionary), known_words)
-    names, first = [str(path) for path in runs], runs[0]
-    compared: dict[str, list[Comparison]] = {}
-    with listening() as report:
-        if together:
-            how = known_mean(mean, len(runs))
-            found = [assess_ensemble(runs, mean=how, fusion=fusion, pairs=pairs, search=search, report=report)]
-            names = [" + ".join([*names, *(str(path) for path in (fusion or ())[:1])])]
-        elif len(runs) == 1:
-            found = [assess(first, pairs=pairs, text=text, search=search, adaptation=adapted, keep=keep, report=report)]
-        else:
-            *found, compared = assess_both(first, runs[1], pairs=pairs, search=search, keep=keep, report=report)
-        groups = [groups_of(path, result, report) if details else {} for path, result in zip(runs, found, strict=False)]
-    scored = [_Scored(*one) for one in zip(names, found, groups, strict=True)]
+    words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
+    search = Search(beam, length_penalty, words, chosen, known_words)
+    asked = _Asked(pairs, text, search, adapted, fusion, ensemble or fusion is not None, mean, keep, details)
+    scored, compared = _scored(runs, asked)
     _write(output, scored)
     (_print_json if as_json else _print)(scored, compared)
 
@@ -174,12 +170,50 @@ class _Scored(NamedTuple):
         return {"run": self.name, "parts": parts}
 
 
+class _Asked(NamedTuple):
+    """What runs are scored on, and how."""
+
+    pairs: tuple[Path, Path] | None
+    text: Path | None
+    search: "Search"
+    adaptation: "Adaptation"
+    fusion: tuple[Path, float] | None
+    together: bool
+    """Whether all runs are scored as one."""
+    mean: str
+    keep: bool
+    details: bool
+
+
+def _scored(runs: list[Path], asked: _Asked) -> "tuple[list[_Scored], dict[str, list[Comparison]]]":
+    """The figures of every run, or of all of them as one; and how two compare."""
+    from anaphora.experiment.assess import assess, assess_both, assess_ensemble
+    from anaphora.experiment.details import groups_of
+
+    pairs, text, search, adapted, fusion, together, mean, keep, details = asked
+    names, first = [str(path) for path in runs], runs[0]
+    compared: dict[str, list[Comparison]] = {}
+    with listening() as report:
+        if together:
+            how = known_mean(mean, len(runs))
+            found = [assess_ensemble(runs, mean=how, fusion=fusion, pairs=pairs, search=search, report=report)]
+            names = [" + ".join([*names, *(str(path) for path in (fusion or ())[:1])])]
+        elif len(runs) == 1:
+            found = [assess(first, pairs=pairs, text=text, search=search, adaptation=adapted, keep=keep, report=report)]
+        else:
+            *found, compared = assess_both(first, runs[1], pairs=pairs, search=search, keep=keep, report=report)
+        groups = [groups_of(path, result, report) if details else {} for path, result in zip(runs, found, strict=False)]
+    return [_Scored(*one) for one in zip(names, found, groups, strict=True)], compared
+
+
 def _print_json(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") -> None:
+    from anaphora.formats.figures import figures_as_json
+
     answer = scored[0].json()
     if len(scored) > 1:
         comparison = {part: [one.json() for one in found] for part, found in compared.items()}
         answer |= {"second": scored[1].json(), "comparison": comparison}
-    typer.echo(json.dumps(answer, ensure_ascii=False))
+    typer.echo(figures_as_json(answer))
 
 
 def _print(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") -> None:

@@ -1,7 +1,8 @@
 """``anaphora fetch``: bring a known corpus into the data folder."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,9 +10,13 @@ from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
+if TYPE_CHECKING:
+    from anaphora.data.catalogue import KnownCorpus
+
 EXAMPLES = (
     "anaphora fetch",
     "anaphora fetch multi30k",
+    "anaphora fetch multi30k --list",
     "anaphora fetch multi30k --from /media/disk/corpora",
 )
 
@@ -21,18 +26,40 @@ def run(
     origin: Annotated[
         Path | None, typer.Option("--from", metavar="DIR", help="Take the files from this folder, download nothing.")
     ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Show the corpus's files, their sizes, sums and addresses; fetch nothing.")
+    ] = False,
 ) -> None:
     """Fetch a known corpus, checked by its sha256, or list those there are."""
     from anaphora.data.catalogue import CORPORA
-    from anaphora.data.fetch import fetch
+    from anaphora.data.fetch import data_home, fetch, known_corpus
 
+    if origin is not None and listed:
+        raise ConfigError("--from brings files and --list only shows which: keep one of them.")
     if not corpus:
         if origin is not None:
             raise ConfigError(f"--from takes the files of one corpus: name one of {', '.join(CORPORA)}.")
         for name, known in CORPORA.items():
             typer.echo(f"{name}  {known.about} {known.bytes / 1e6:.1f} MB. Licence: {known.licence}.")
+        say(f"They go into {data_home()}, or into the folder that ANAPHORA_DATA names.")
+        return
+    if listed:
+        for row in _rows(known_corpus(corpus)):
+            typer.echo("  ".join(row).rstrip())
+        say(f"They go into {data_home() / corpus}; --from DIR takes each of them, gzipped or not, from a folder.")
         return
     with listening() as report:
         folder = fetch(corpus, origin, report=report)
     say(f"Licence: {CORPORA[corpus].licence}.")
     typer.echo(folder)
+
+
+def _rows(corpus: "KnownCorpus") -> Iterator[tuple[str, ...]]:
+    """Name, size, sum and address of every file; where it is downloaded gzipped, then the same of that."""
+    for file in corpus.files:
+        address = file.address
+        if corpus.origin:
+            address = f"made by anaphora fetch from {corpus.origin.member} in {corpus.origin.address}"
+        yield file.name, f"{file.bytes:,} bytes", f"sha256 {file.sha256}", "" if file.packed_sha256 else address
+        if file.packed_sha256:
+            yield f"{file.name}.gz", f"{file.packed_bytes:,} bytes", f"sha256 {file.packed_sha256}", address

@@ -7,6 +7,7 @@ import typer
 
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
+from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
 EXAMPLES = (
@@ -41,7 +42,7 @@ def run(
 
     with listening() as report:
         model = load_as(LanguageModel, run_folder, report)
-    model.generate(
+    written = model.generate(
         prompt,
         length=length,
         beam=1 if greedy else beam,
@@ -52,6 +53,8 @@ def run(
         heard=_aloud,
     )
     typer.echo()
+    if written.unknown:
+        say(f"Unknown units of the prompt, read as <unk>: {written.unknown:,}.")
 
 
 def _aloud(text: str) -> None:

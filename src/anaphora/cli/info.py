@@ -1,6 +1,5 @@
 """``anaphora info``: what a run is, what it was trained on, and how good it was found to be."""
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -20,11 +19,12 @@ EXAMPLES = (
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:
     """Say what a run is: its parts, data, scores and checkpoints, and whether its files are whole."""
+    from anaphora.formats.figures import figures_as_json
     from anaphora.run.about import about
 
     found = about(run_folder)
     if as_json:
-        typer.echo(json.dumps(found.json(), ensure_ascii=False))
+        typer.echo(figures_as_json(found.json()))
         return
     typer.secho(str(run_folder), bold=True)
     _section("Task", [f"{found.task}, format {found.format}"])
@@ -57,7 +57,7 @@ def _data(found: "RunInfo") -> Iterable[str]:
 
 def _measured(evaluation: "Evaluation") -> Iterable[str]:
     where = f"{evaluation.date[:10]}, {evaluation.part}, {evaluation.checkpoint}"
-    yield from (f"{where}: {figure.name} {figure.value:.4f} ({figure.conditions})" for figure in evaluation.figures)
+    yield from (f"{where}: {figure.name} {figure.shown} ({figure.conditions})" for figure in evaluation.figures)
 
 
 def _checkpoint(checkpoint: "CheckpointInfo") -> str:

@@ -10,6 +10,7 @@ from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
+    from anaphora.pipeline import Candidates
     from anaphora.search.ensemble import Mean as MeanName
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as made by anaphora train.")]
@@ -63,6 +64,19 @@ Dictionary = Annotated[
     typer.Option(
         "--dictionary", help="With --replace-unknown: word, tab, translation; words that are in it are translated."
     ),
+]
+CandidatesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--candidates", help="Restrict output to frequent words and this dictionary's translations of the source."
+    ),
+]
+Frequent = Annotated[
+    int | None, typer.Option("--frequent", min=0, help="With --candidates: how many frequent words. [default: 2000]")
+]
+Each = Annotated[
+    int | None,
+    typer.Option("--each", min=0, help="With --candidates: translations of each source word. [default: 10]"),
 ]
 KnownWords = Annotated[
     bool,
@@ -124,6 +138,19 @@ def replacements_of(wanted: bool, dictionary: Path | None) -> dict[str, str] | N
     from anaphora.formats.dictionary import read_dictionary
 
     return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
+
+
+def candidates_of(dictionary: Path | None, frequent: int | None, each: int | None) -> "Candidates | None":
+    """What translations may be written with, None for every word; ConfigError for counts without a dictionary."""
+    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
+    if dictionary is not None:
+        from anaphora.formats.dictionary import read_dictionary
+        from anaphora.pipeline import Candidates
+
+        return Candidates(read_dictionary(dictionary), **counts)
+    if counts:
+        raise ConfigError("--frequent and --each belong to --candidates, which is missing.")
+    return None
 
 
 def adaptation_of(neural_cache: str, dynamic: str) -> "Adaptation":

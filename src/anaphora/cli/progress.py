@@ -43,12 +43,13 @@ class Pace:
 
     @property
     def seconds_left(self) -> float:
-        """Until the last epoch ends, if nothing stops training before."""
+        """Until the last epoch ends or the time is up, if nothing stops training before."""
         if not self.recent:
             return 0.0
         last = self.recent[-1]
         updates = last.total * (last.epochs - last.epoch) + last.total - last.done
-        return updates * sum(update.seconds for update in self.recent) / len(self.recent)
+        to_the_end = updates * sum(update.seconds for update in self.recent) / len(self.recent)
+        return max(0.0, min(to_the_end, last.seconds_left))
 
     def __str__(self) -> str:
         return f"loss {self.loss:.3f}  {self.tokens_per_second:,.0f} tokens/s"

@@ -58,4 +58,7 @@ def run(
             typer.echo(line)
     else:
         write_lines(output, lines)
-    say(f"{len(lines):,} hypotheses; the new scores are logarithms to base {written.base}.")
+    say(
+        f"{len(lines):,} hypotheses, {sum(score.unknown for score in scores):,} unknown units scored as <unk>; the new "
+        f"scores are logarithms to base {written.base}."
+    )

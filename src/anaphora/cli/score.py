@@ -1,6 +1,5 @@
 """``anaphora score``: how likely a model finds lines of text, or translations of them."""
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +51,7 @@ def run(
 
     from anaphora.evaluation.perplexity import perplexity_of_log10
     from anaphora.experiment.adaptation import adapted_to_data, refuse_adaptation
+    from anaphora.formats.figures import figures_as_json
     from anaphora.formats.lines import write_lines
     from anaphora.pipeline import Aligner, LanguageModel, load
 
@@ -66,7 +66,7 @@ def run(
         else:
             refuse_adaptation(run_folder, adaptation)
             found = list(_of_pairs(model, lines, report))
-    printed = (json.dumps(one, ensure_ascii=False) if as_json else f"{one['log10']:.6f}" for one in found)
+    printed = (figures_as_json(one) if as_json else f"{one['log10']:.6f}" for one in found)
     if output is None:
         for line in printed:
             typer.echo(line)
@@ -91,11 +91,13 @@ def _of_lines(
 
 
 def _of_pairs(model: "Translator", lines: list[str], report: "Report") -> Iterator[dict[str, Any]]:
+    from anaphora.evaluation.perplexity import perplexity
+
     sources, targets = split_pairs(lines)
     for scored in model.score_pairs(sources, targets, report=report):
         yield {
             "log10": scored.score / math.log(10),
             "units": len(scored.target_pieces),
             "unknown": sum(piece.endswith("<unk>") for piece in scored.target_pieces),
-            "perplexity": math.exp(-scored.score / len(scored.target_pieces)),
+            "perplexity": perplexity(-scored.score, len(scored.target_pieces)),
         }

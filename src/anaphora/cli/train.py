@@ -49,7 +49,7 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
     ] = None,
-    time: Annotated[str, typer.Option(metavar="30m", help="Stop after this much time: 30m, 1h30m, 90s.")] = "",
+    time: Annotated[str, typer.Option(metavar="30m", help="Train for so long at most, all parts together.")] = "",
     threads: Annotated[int | None, typer.Option(min=0, max=1024, help="Threads; 0 lets torch choose.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run folder where it stands.")] = False,
     parent: Annotated[

@@ -8,13 +8,17 @@ import typer
 from anaphora.cli.files import check_writable, given_lines
 from anaphora.cli.options import (
     Beam,
+    CandidatesOption,
     Dictionary,
+    Each,
+    Frequent,
     FusionWeight,
     LanguageModelRun,
     LengthPenalty,
     Mean,
     ReplaceUnknown,
     Threads,
+    candidates_of,
     fusion_of,
     known_mean,
     replacements_of,
@@ -24,7 +28,7 @@ from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
-    from anaphora.pipeline import Candidates, Translation
+    from anaphora.pipeline import Translation
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
@@ -54,16 +58,9 @@ def run(
     ] = False,
     replace_unknown: ReplaceUnknown = False,
     dictionary: Dictionary = None,
-    candidates: Annotated[
-        Path | None,
-        typer.Option(help="Restrict output to frequent words and this dictionary's translations of the source."),
-    ] = None,
-    frequent: Annotated[
-        int | None, typer.Option(min=0, help="With --candidates: how many frequent words. [default: 2000]")
-    ] = None,
-    each: Annotated[
-        int | None, typer.Option(min=0, help="With --candidates: translations of each source word. [default: 10]")
-    ] = None,
+    candidates: CandidatesOption = None,
+    frequent: Frequent = None,
+    each: Each = None,
     mean: Mean = "",
     language_model: LanguageModelRun = None,
     fusion_weight: FusionWeight = None,
@@ -75,12 +72,15 @@ def run(
     check_writable(output, alignments)
     use_threads(threads)
     words = replacements_of(replace_unknown, dictionary)
-    chosen = _candidates(candidates, frequent, each)
+    chosen = candidates_of(candidates, frequent, each)
 
     from anaphora.pipeline import load_together
+    from anaphora.pipeline.translation import NO_LINKS
 
     with listening() as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report)
+        if alignments is not None and not translator.attends:
+            raise ConfigError(NO_LINKS)
         translate = translator.translate if no_split else translator.translate_text
         translations = translate(
             given_lines(file),
@@ -103,18 +103,6 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
             f"give one text a time."
         )
     return runs, files[0] if files else "-"
-
-
-def _candidates(dictionary: Path | None, frequent: int | None, each: int | None) -> "Candidates | None":
-    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
-    if dictionary is not None:
-        from anaphora.formats.dictionary import read_dictionary
-        from anaphora.pipeline import Candidates
-
-        return Candidates(read_dictionary(dictionary), **counts)
-    if counts:
-        raise ConfigError("--frequent and --each belong to --candidates, which is missing.")
-    return None
 
 
 def _write(translations: list["Translation"], output: Path | None, alignments: Path | None) -> None:

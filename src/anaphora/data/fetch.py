@@ -36,7 +36,7 @@ def data_home() -> Path:
 def corpus_folder(name: str, *, corpora: Mapping[str, KnownCorpus] = CORPORA) -> Path:
     """The folder of a corpus that was fetched; DataError with the command that fetches it when it was not."""
     folder = data_home() / name
-    missing = [file.name for file in _known(name, corpora).files if not (folder / file.name).is_file()]
+    missing = [file.name for file in known_corpus(name, corpora).files if not (folder / file.name).is_file()]
     if missing:
         raise DataError(f"The corpus {name} should be in {folder}, but is not: run  anaphora fetch {name}  first.")
     return folder
@@ -55,7 +55,7 @@ def fetch(
     that folder, or from its subfolder ``name``, gzipped or not, and nothing is downloaded. Raises DataError for an
     unknown name, a file that cannot be had, and one that is not what it should be.
     """
-    corpus = _known(name, corpora)
+    corpus = known_corpus(name, corpora)
     folder = data_home() / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,8 @@ def fetch(
     return folder
 
 
-def _known(name: str, corpora: Mapping[str, KnownCorpus]) -> KnownCorpus:
+def known_corpus(name: str, corpora: Mapping[str, KnownCorpus] = CORPORA) -> KnownCorpus:
+    """What is known of a corpus; DataError for an unknown name."""
     if name not in corpora:
         known = ", ".join(sorted(corpora))
         raise DataError(f"The corpus '{name}' is unknown. Known corpora: {known}.{nearest(name, corpora)}")

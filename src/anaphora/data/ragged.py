@@ -1,5 +1,6 @@
 """Rows of different lengths in one flat array, rectangles cut from them, and what is in it, counted."""
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,9 +27,11 @@ class Ragged:
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> "Ragged":
         """Rows held in memory."""
-        lists = list(rows)
-        ends = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-        return cls(np.array([number for row in lists for number in row], dtype=np.int64), ends)
+        ids, ends = array("q"), array("q", [0])
+        for row in rows:
+            ids.extend(row)
+            ends.append(len(ids))
+        return cls(np.array(ids, dtype=np.int64), np.array(ends, dtype=np.int64))
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -37,6 +40,16 @@ class Ragged:
     def __getitem__(self, row: int) -> Integers:
         """The ids of one row."""
         return self.ids[self.ends[row] : self.ends[row + 1]]
+
+    def between(self, start: int, stop: int) -> "Ragged":
+        """The rows from ``start`` to before ``stop``, or to the last, without a copy of what is in them."""
+        ends = np.asarray(self.ends[start : stop + 1])
+        return Ragged(self.ids[ends[0] : ends[-1]], ends - ends[0])
+
+    def rows(self, rows: Integers) -> "Ragged":
+        """The given rows, at least one of them, held in memory."""
+        ends = np.concatenate([[0], self.lengths[rows].cumsum()])
+        return Ragged(np.concatenate([self[row] for row in rows.tolist()]), ends)
 
     @cached_property
     def lengths(self) -> Integers:

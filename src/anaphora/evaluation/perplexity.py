@@ -1,7 +1,7 @@
 """How well a language model predicts a text, in units that can be compared.
 
-Perplexity depends on what the model calls a token; bits per character and per byte do not. All of them need the same
-sum of -ln p, and every prediction counts, the ``</s>`` of each line included.
+Perplexity depends on what the model calls a token; that of a word and bits per character and per byte do not. All of
+them need the same sum of -ln p, and every prediction counts, the ``</s>`` of each line included.
 """
 
 import math
@@ -33,15 +33,17 @@ class TextSize:
     """Code points."""
     bytes: int
     """In UTF-8."""
+    words: int
+    """What stands between white space, whatever the model's units are."""
 
     def __add__(self, other: "TextSize") -> "TextSize":
         """The size of both texts, one behind the other."""
-        return TextSize(self.characters + other.characters, self.bytes + other.bytes)
+        return TextSize(self.characters + other.characters, self.bytes + other.bytes, self.words + other.words)
 
 
 def size_of_line(line: str) -> TextSize:
     """The size of a line and its end in a file: what a compressor of that file would have to spell."""
-    return TextSize(len(line) + 1, len(line.encode()) + 1)
+    return TextSize(len(line) + 1, len(line.encode()) + 1, len(line.split()) + 1)
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,21 @@ class Prediction:
         return perplexity(self.nats - self.unknown_nats, self.tokens - self.unknown)
 
     @property
+    def units_are_words(self) -> bool:
+        """Whether there are as many tokens as words, so that a word is what ``perplexity`` is of."""
+        return self.tokens == self.size.words
+
+    @property
+    def word_perplexity(self) -> float:
+        """The exponential of -ln p per word of the text, line ends included: what models of any units share."""
+        return perplexity(self.nats, self.size.words)
+
+    @property
+    def known_word_perplexity(self) -> float:
+        """``word_perplexity`` of the known tokens and the text that they write."""
+        return perplexity(self.nats - self.unknown_nats, self.known_size.words)
+
+    @property
     def bits_per_character(self) -> float:
         """-log2 p per code point of the text, line ends included."""
         return self.nats / math.log(2) / self.size.characters
@@ -106,6 +123,8 @@ class Prediction:
             "perplexity": self.perplexity,
             "known_perplexity": self.known_perplexity,
             "sentence_perplexity": self.sentence_perplexity,
+            "word_perplexity": self.word_perplexity,
+            "known_word_perplexity": self.known_word_perplexity,
             "bits_per_character": self.bits_per_character,
             "bits_per_byte": self.bits_per_byte,
             "known_bits_per_character": self.known_bits_per_character,
@@ -117,22 +136,28 @@ class Prediction:
             "unknown": self.unknown,
             "characters": self.size.characters,
             "bytes": self.size.bytes,
+            "words": self.size.words,
             "known_characters": self.known_size.characters,
             "known_bytes": self.known_size.bytes,
+            "known_words": self.known_size.words,
             "adaptation": self.adaptation,
         }
 
     def __str__(self) -> str:
         """One line of words for each way of reading, and one for the known tokens where not all are."""
+        words, known_words = (
+            "" if self.units_are_words else f", {figure:.3f} per word"
+            for figure in (self.word_perplexity, self.known_word_perplexity)
+        )
         lines = [
             f"{'one pass' if self.carried else 'line by line':<17}perplexity {self.perplexity:.3f} of {self.tokens:,} "
-            f"predictions; {self.bits_per_character:.4f} bits per character, {self.bits_per_byte:.4f} bits per byte"
-            f"{'; ' + self.adaptation if self.adaptation else ''}"
+            f"predictions{words}; {self.bits_per_character:.4f} bits per character, "
+            f"{self.bits_per_byte:.4f} bits per byte{'; ' + self.adaptation if self.adaptation else ''}"
         ]
         if self.unknown:
             lines.append(
                 f"without unknown  perplexity {self.known_perplexity:.3f} of {self.tokens - self.unknown:,} "
-                f"predictions; {self.known_bits_per_character:.4f} bits per character, "
+                f"predictions{known_words}; {self.known_bits_per_character:.4f} bits per character, "
                 f"{self.known_bits_per_byte:.4f} bits per byte"
             )
         if self.carried:

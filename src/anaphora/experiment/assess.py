@@ -25,7 +25,7 @@ from anaphora.experiment.schema import (
 from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
-from anaphora.pipeline import LanguageModel, Translator, load, load_together
+from anaphora.pipeline import Candidates, LanguageModel, Translator, load, load_together
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.run import Run
 from anaphora.run.checkpoint import CheckpointName, name_of
@@ -46,6 +46,8 @@ class Search(NamedTuple):
     """The same."""
     replace_unknown: Mapping[str, str] | None = None
     """A dictionary, perhaps empty, by which unknown words are put in; None leaves them."""
+    candidates: Candidates | None = None
+    """What every sentence may be written with; None for every word."""
     known: bool = False
     """Whether pairs with unknown words are left out, and none may be written: the second BLEU of Bahdanau et al."""
 
@@ -109,8 +111,8 @@ def _refuse_search(path: Path, search: Search) -> None:
     """ConfigError where the language model in ``path`` is to search."""
     if search != _USUAL:
         raise ConfigError(
-            f"{path} is a language model, which predicts the text as it stands: a beam, a length penalty and unknown "
-            f"words to be replaced are for translators."
+            f"{path} is a language model, which predicts the text as it stands: a beam, a length penalty, "
+            f"candidates and unknown words to be replaced are for translators."
         )
 
 
@@ -182,11 +184,17 @@ def score_translations(
         sources,
         references,
         (translator.without_unknown() if search.known else translator).translate(
-            sources, beam=beam, length_penalty=penalty, replace_unknown=search.replace_unknown, report=report
+            sources,
+            beam=beam,
+            length_penalty=penalty,
+            replace_unknown=search.replace_unknown,
+            candidates=search.candidates,
+            report=report,
         ),
         beam=beam,
         length_penalty=penalty,
         replaced=search.replace_unknown is not None,
+        candidates=search.candidates,
         known=search.known,
         language=experiment.data.target,
         conditions=conditions,
@@ -283,8 +291,11 @@ def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
         )
     reading = "one pass" if result.carried else "line by line"
     adapted = f", {result.adaptation}" if result.adaptation else ""
-    how = f"{reading}, {result.tokens:,} predictions, {result.unknown:,} unknown{adapted}"
+    counted = f"{reading}, {result.tokens:,} predictions, {result.unknown:,} unknown"
+    how = f"{counted}{adapted}"
     how_known = f"{reading}, {result.tokens - result.unknown:,} predictions{adapted}"
+    how_words = f"{counted}, {result.size.words:,} words and line ends{adapted}"
+    of_words = () if result.units_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
     return (
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),
@@ -293,4 +304,5 @@ def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
         Figure("perplexity", result.perplexity, how),
         Figure("perplexity without unknown", result.known_perplexity, how_known),
         Figure("perplexity line by line", result.sentence_perplexity, f"line by line, {result.tokens:,} predictions"),
+        *of_words,
     )

@@ -11,6 +11,7 @@ from anaphora.data.check.units import unknown_units
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
+from anaphora.experiment.conduct import work_of
 from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.experiment.language_model import language_model_parts
 from anaphora.experiment.schema import AlignerExperiment, CountedExperiment, Experiment, TranslationExperiment
@@ -89,10 +90,16 @@ def _try_out(
     trial: float,
     report: Report,
 ) -> None:
-    if trial <= 0 or isinstance(checked.experiment, CountedExperiment):  # counted in one go
+    experiment = checked.experiment
+    if trial <= 0:
         return
-    found, coders = estimate(checked.experiment, parts, trial, report)
-    checked.estimates.append(found)
+    if not isinstance(experiment, CountedExperiment):
+        found, coders = estimate(experiment, parts, trial, report)
+        checked.estimates.append(found)
+    elif experiment.start.run == "none":  # fitted in one go, which nothing can be told from, to its own vocabulary
+        coders = work_of(experiment, silent).learn_vocabulary(report)
+    else:
+        return
     checked.units += _units(parts, coders, names)
 
 

@@ -1,6 +1,6 @@
 """The word links that attention is guided by, as units of a translator's training pairs: given in a file, or learnt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from anaphora.data.store import PairStore
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Report
 from anaphora.formats.lines import write_lines
-from anaphora.formats.pharaoh import Links, check_links, read_links, to_pharaoh
+from anaphora.formats.pharaoh import Links, check_links, each_links, read_links, to_pharaoh
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.pipeline.given import pieces_of
@@ -65,17 +65,16 @@ def learnt_links(
 ) -> Ragged:
     """The links that an aligner finds between the units of every stored pair; from ``path`` if it has done so before.
 
-    Errors as for ``write_lines``.
+    They are found and written a block at a time, and held as numbers alone. Errors as for ``write_lines``.
     """
-    if path.exists():
-        return flat(read_links(path, len(store)))
-    aligner = Aligner(AlignerModelConfig(aligner=guide.aligner), source.symbols, target.symbols)
-    aligner.fit(store.sources, store.targets, report)
-    links = aligner.links(store.sources, store.targets, guide.aligner.symmetrise)
-    write_lines(path, map(to_pharaoh, links))
-    return flat(links)
+    if not path.exists():
+        aligner = Aligner(AlignerModelConfig(aligner=guide.aligner), source.symbols, target.symbols)
+        aligner.fit(store.sources, store.targets, report)
+        links = aligner.each(store.sources, store.targets, guide.aligner.symmetrise)
+        write_lines(path, map(to_pharaoh, links))
+    return flat(each_links(path, len(store)))
 
 
-def flat(links: Iterator[Links] | Sequence[Links]) -> Ragged:
+def flat(links: Iterable[Links]) -> Ragged:
     """Links in order, row by row: i_0 j_0 i_1 j_1 .."""
     return Ragged.of(list(chain.from_iterable(sorted(row))) for row in links)

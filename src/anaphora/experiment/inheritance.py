@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.experiment.schema import AnyExperiment, Experiment, TranslationExperiment, begun_with
+from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
 from anaphora.run.weights import tensors_of
@@ -17,9 +17,6 @@ from anaphora.text.extending import extended
 from anaphora.text.units import Word
 
 Coders = Mapping[str, TextCoder]
-
-_FREE = ("sentences", "dropout", "alpha")
-"""Options of [text] that leave the vocabulary as it is."""
 
 
 class Parent:
@@ -50,7 +47,8 @@ class Parent:
                 f"A run starts from one of the same task, but {self._path} is '{begun.task}' and this is "
                 f"'{experiment.task}': name another run, or leave out the recipe."
             )
-        old, new = ({**text.model_dump(), **dict.fromkeys(_FREE)} for text in (begun.text, experiment.text))
+        # how lines are split, and which of its cuts a text is given, leave the vocabulary as it is
+        old, new = (text.settled().model_dump(exclude={"sentences"}) for text in (begun.text, experiment.text))
         unlike = [
             f"text.{key} was {old.get(key)} and is {new.get(key)}" for key in old | new if old.get(key) != new.get(key)
         ]
@@ -70,12 +68,8 @@ class Parent:
         if self._mode != "only":
             return experiment
         text = self.begun.text
-        if not isinstance(experiment, TranslationExperiment):  # which alone has rows that can be cut anew
-            still: dict[str, Any] = {
-                option: 0.0 for option in ("dropout", "alpha") if option in type(text).model_fields
-            }
-            text = text.model_copy(update=still)
-        return experiment.model_copy(update={"text": text})
+        pairs = isinstance(experiment, TranslationExperiment)  # which alone can be cut anew
+        return experiment.model_copy(update={"text": text if pairs else text.settled()})
 
     def coders(self, learn: Callable[[], Coders]) -> dict[str, TextCoder]:
         """The parent's vocabularies, extended by what ``learn`` finds in the new text where that is asked for."""
@@ -116,6 +110,7 @@ class Parent:
                 f"The network does not fit the weights of {self._path}: {'; '.join(unfit)}. Give it the sizes of that "
                 f"run (anaphora info {self._path}), or leave out the recipe to take them over."
             )
+        _append_units(model, checkpoint.model)
         kept = [name for name in own if name not in fresh]
         report(Note(self._told(checkpoint.path.name, kept, fresh, coders)))
 
@@ -130,6 +125,14 @@ class Parent:
         anew = f" New are {', '.join(news)}." if fresh else ""
         total = len(kept) + len(fresh)
         return f"Starting from {step} of {self._path}: {len(kept)} of {total} matrices and vectors kept.{anew} {sides}."
+
+
+def _append_units(model: torch.nn.Module, old: Mapping[str, torch.Tensor]) -> None:
+    """Leave the classes of old units as they were: what is new is in none of those that their counts make."""
+    for name, module in model.named_modules():
+        counts = old.get(f"{name}.counts.observed")
+        if isinstance(module, ClassFactoredOutput) and counts is not None:
+            module.counts.append(len(counts))
 
 
 def _of_task(coders: dict[str, TextCoder], task: str, path: Path) -> dict[str, TextCoder]:

@@ -1,21 +1,27 @@
 """The links that annotate a translator's rare words, and the dictionary that fills them in, both by an aligner."""
 
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import cast
 
-from anaphora.data.corpora import PairCorpus
+from anaphora.data.corpora import Pair, PairCorpus
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import Annotate
-from anaphora.events import Report
+from anaphora.events import Note, Report
 from anaphora.experiment.schema import PairExperiment
-from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig, by_row
+from anaphora.models.alignment.aligner import BLOCK, Aligner, AlignerModelConfig, by_row
 from anaphora.pipeline.aligner import Aligner as Dictionary
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
 from anaphora.text.rare import AnnotatedCoder
+from anaphora.text.sampling import sample
 from anaphora.text.units import Word
 
 _EVERY_WORD = 1_000_000
 """Words that the aligner tells apart: none of them is rare to it."""
+
+_PAIRS = 500_000
+"""Pairs that the aligner learns from; of more, an even sample."""
 
 
 class RareWords:
@@ -35,21 +41,22 @@ class RareWords:
         return best
 
     def annotate(self, part: PairCorpus, target: TextCoder, report: Report) -> Annotate:
-        """What annotates the targets of a part; links are looked for when the first pair is asked for."""
-        found: list[list[int]] = []
+        """What annotates the targets of a part in their order; links are looked for when a pair is asked for."""
+        places = enumerate(self._links(part, report))
 
         def annotated(number: int, source_ids: list[int], target_ids: list[int]) -> list[int]:
-            if not found:
-                found.extend(self._links(part, report))
-            return cast(AnnotatedCoder, target).annotated(source_ids, target_ids, found[number])
+            links = next(found for place, found in places if place == number)
+            return cast(AnnotatedCoder, target).annotated(source_ids, target_ids, links)
 
         return annotated
 
-    def _links(self, part: PairCorpus, report: Report) -> list[list[int]]:
-        """The source word of every target word of a part, -1 for none."""
+    def _links(self, part: PairCorpus, report: Report) -> Iterator[list[int]]:
+        """The source word of every target word of a part, -1 for none; no more than a block of pairs is held."""
         source, target, aligner = self._aligner(report)
-        sources, targets = Ragged.of(map(source.encode, part.sources())), Ragged.of(map(target.encode, part.targets()))
-        return list(by_row(aligner.to_target.best(sources, targets).places, targets))
+        pairs = iter(part)
+        while block := list(islice(pairs, BLOCK)):
+            sources, targets = _encoded(block, source, target)
+            yield from by_row(aligner.to_target.best(sources, targets).places, targets)
 
     def _aligner(self, report: Report) -> tuple[TextCoder, TextCoder, Aligner]:
         if self._learnt is None:
@@ -60,7 +67,14 @@ class RareWords:
             coders = units.fit(whole, sides, report, languages=languages)
             source, target = coders["source"], coders["target"]
             aligner = Aligner(AlignerModelConfig(), source.symbols, target.symbols)
-            sources = Ragged.of(map(source.encode, self._train.sources()))
-            aligner.fit(sources, Ragged.of(map(target.encode, self._train.targets())), report)
+            pairs, count = sample(self._train, _PAIRS)
+            if len(pairs) < count:
+                report(Note(f"Rare words are linked by what {len(pairs):,} of {count:,} pairs show, an even sample."))
+            aligner.fit(*_encoded(pairs, source, target), report)
             self._learnt = source, target, aligner
         return self._learnt
+
+
+def _encoded(pairs: Sequence[Pair], source: TextCoder, target: TextCoder) -> tuple[Ragged, Ragged]:
+    """Both sides as ids."""
+    return Ragged.of(source.encode(text) for text, _ in pairs), Ragged.of(target.encode(text) for _, text in pairs)

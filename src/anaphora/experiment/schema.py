@@ -26,7 +26,7 @@ from anaphora.models.window_model import WindowModelConfig
 from anaphora.run import Run
 from anaphora.run.folder import EXPERIMENT
 from anaphora.text.language import is_unspaced
-from anaphora.text.units import Bpe, Character, TextConfig, Unigram, Word
+from anaphora.text.units import Bpe, Character, TextConfig, Word
 from anaphora.training.config import TrainingConfig
 
 
@@ -135,9 +135,10 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
 
     @model_validator(mode="after")
     def _links_of_one_cut(self) -> Self:
-        option = {Bpe: "dropout", Unigram: "alpha"}.get(type(self.text), "")
-        if option and getattr(self.text, option) and self.guide.kind != "none":
-            raise ValueError(f"text.{option} cuts sentences anew, so that guide has no links between their units.")
+        if self.text.cut_anew and self.guide.kind != "none":
+            raise ValueError(
+                f"text.{self.text.cut_anew} cuts sentences anew, so that guide has no links between their units."
+            )
         return self
 
 
@@ -200,10 +201,11 @@ class LanguageModelExperiment(ExperimentBase):
 
     @model_validator(mode="after")
     def _one_way_to_cut(self) -> Self:
-        option = {Bpe: "dropout", Unigram: "alpha"}.get(type(self.text), "")
-        if option and getattr(self.text, option):
+        if self.text.cut_anew:
             # running text is carried from window to window, and another cut would move every window
-            raise ValueError(f"text.{option} cuts the sentences of translators anew, but this is a language model.")
+            raise ValueError(
+                f"text.{self.text.cut_anew} cuts the sentences of translators anew, but this is a language model."
+            )
         return self
 
 

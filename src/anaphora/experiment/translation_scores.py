@@ -1,13 +1,13 @@
 """How good the translations of one text are: as a whole, in groups of sentences, and sentence by sentence."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from anaphora.evaluation.bleu import Condition, Score, bleu, chrf, sentence_scores
 from anaphora.evaluation.breakdown import Groups
-from anaphora.pipeline import Translation
+from anaphora.formats.figures import figures_as_json
+from anaphora.pipeline import Candidates, Translation
 from anaphora.text.coder import MARKS, SPACE, UNK
 
 Scores = Mapping[Condition, tuple[Score, Score]]
@@ -22,6 +22,8 @@ class TranslationScores:
     length_penalty: float
     replaced: bool
     """Whether unknown words were put in from the source."""
+    candidates: Candidates | None = field(repr=False)
+    """What every sentence could be written with; None for every word."""
     known: bool
     """Whether pairs with unknown words were left out, and none could be written."""
     language: str
@@ -42,15 +44,16 @@ class TranslationScores:
         beam: int,
         length_penalty: float,
         replaced: bool,
+        candidates: Candidates | None,
         known: bool,
         language: str,
         conditions: Sequence[Condition],
     ) -> Self:
-        """Score ``outputs``, which were searched as the next four say, under every condition."""
+        """Score ``outputs``, which were searched as the next five say, under every condition."""
         texts = [output.text for output in outputs]
         scores = {condition: _both(texts, references, language, condition) for condition in conditions}
-        count = len(outputs)
-        return cls(count, beam, length_penalty, replaced, known, language, scores, sources, references, outputs)
+        searched = (len(outputs), beam, length_penalty, replaced, candidates, known)
+        return cls(*searched, language, scores, sources, references, outputs)
 
     @property
     def unknown(self) -> int:
@@ -75,7 +78,7 @@ class TranslationScores:
         for number, (source, reference, output, scores) in enumerate(rows, 1):
             text = {"number": number, "source": source, "reference": reference, "output": output.text}
             line = marks | text | {"log_probability": output.score, "condition": condition} | scores
-            yield json.dumps(line, ensure_ascii=False)
+            yield figures_as_json(line)
 
     def json(self) -> dict[str, Any]:
         """Every figure, for ``json.dumps``."""
@@ -88,6 +91,7 @@ class TranslationScores:
             "length_penalty": self.length_penalty,
             "unknown_words": self.unknown,
             "unknown_replaced": self.replaced,
+            "candidates": self.candidates and {"frequent": self.candidates.frequent, "each": self.candidates.each},
             "known_words_only": self.known,
             **conditions,
         }
@@ -97,7 +101,8 @@ class TranslationScores:
         penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
         unknown = f", {self.unknown:,} unknown words {'replaced' if self.replaced else 'left'}" if self.unknown else ""
         known = " of known words only" if self.known else ""
-        return f"{self.sentences:,} sentences{known}, beam {self.beam}{penalty}{unknown}"
+        among = f", among {self.candidates}" if self.candidates else ""
+        return f"{self.sentences:,} sentences{known}, beam {self.beam}{penalty}{among}{unknown}"
 
     def __str__(self) -> str:
         return "\n".join([str(score) for both in self.scores.values() for score in both] + [self.search()])

@@ -1,6 +1,7 @@
 """N-best lists of other programs: what each hypothesis says, and its line with one score more.
 
     moses    3 ||| the man walks ||| lm: -36 tm: -4.2 ||| -40.2          a feature is added; natural logarithm
+             3 ||| the man walks ||| 0-0 1-1 2-2 ||| F0= -4.2 ||| -1.4   the same (Marian, with --alignment)
     kaldi    utterance-7-2 the man walks                                 becomes  utterance-7-2 COST, COST = -ln p
     srilm    -120.5 -36.2 3 the man walks                                the second number is replaced; log10 p
 
@@ -20,6 +21,9 @@ _BLANKS = " \t"
 _BORDER = re.compile(r"(?<![^ \t])\|\|\|(?![^ \t])")
 _NUMBER = r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf|infinity|nan))"
 _FEATURE = re.compile(rf"(\S+)[=:](?:{_NUMBER})?|{_NUMBER}")
+_LINK = r"(?:[0-9]+-[0-9]+|[0-9.eE+-]+(?:,[0-9.eE+-]+)+)"
+_BESIDE = re.compile(rf"[ \t]*(?:WordScores=.*|(?:{_LINK}(?:[ \t]+|\Z))*)", re.DOTALL)
+"""What Marian writes between a hypothesis and its features: word links, hard or soft, and scores of words."""
 _KALDI = re.compile(r"([^ \t]+-[0-9]+)(?:([ \t]+)(.*))?", re.DOTALL)
 _SRILM = re.compile(r"([ \t]*([^ \t]+)[ \t]+)([^ \t]+)([ \t]+([^ \t]+)(?:[ \t]+(.*))?)", re.DOTALL)
 
@@ -37,6 +41,8 @@ class Entry:
     """The line as it was read."""
     features: frozenset[str] = frozenset()
     """The names of its scores, where they have some."""
+    place: int = 0
+    """Which of its fields has them, from 0, where a line has fields."""
 
 
 class NbestFormat(ABC):
@@ -58,7 +64,10 @@ class NbestFormat(ABC):
 
 
 class Moses(NbestFormat):
-    """Fields between ``|||``: number, hypothesis, features, total, and what there may be behind it."""
+    """Fields between ``|||``: number, hypothesis, features, total, and what there may be behind it.
+
+    In front of the features there may be word links and scores of words, as Marian writes them.
+    """
 
     name = "moses"
     base = "e"
@@ -72,21 +81,36 @@ class Moses(NbestFormat):
                 f"{where} should read NUMBER ||| HYPOTHESIS ||| FEATURES ||| TOTAL, but has {len(fields)} field(s): "
                 f"is the list in another format?"
             )
-        features = [_FEATURE.fullmatch(one) for one in fields[2].split()]
-        if None in features:
+        place = _place(fields)
+        names = _names(fields[place])
+        if names is None:
             raise DataError(
                 f"{where} should have features behind the hypothesis, numbers and names that end in =, but has "
                 f"'{fields[2].strip()[:40]}': does the hypothesis hold |||, or is the list in another format?"
             )
-        return Entry(fields[1].strip(_BLANKS), line, frozenset(one[1] for one in features if one and one[1]))
+        return Entry(fields[1].strip(_BLANKS), line, frozenset(filter(None, names)), place)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """``FEATURE= value`` behind the last feature."""
         fields = _BORDER.split(entry.line)
-        features = fields[2].rstrip(_BLANKS)
-        behind = fields[2][len(features) :] if features else " " * (len(fields) > 3)
-        fields[2] = f"{features} {feature}= {log10 * math.log(10):.6f}{behind}"
+        features = fields[entry.place].rstrip(_BLANKS)
+        behind = fields[entry.place][len(features) :] if features else " " * (len(fields) > entry.place + 1)
+        fields[entry.place] = f"{features} {feature}= {log10 * math.log(10):.6f}{behind}"
         return "|||".join(fields)
+
+
+def _names(field: str) -> list[str] | None:
+    """The names of the scores in a field, nothing for one without; None where something else stands in it."""
+    found = [_FEATURE.fullmatch(one) for one in field.split()]
+    return None if None in found else [one[1] or "" for one in found if one]
+
+
+def _place(fields: list[str]) -> int:
+    """Where the features are: in the first field with names behind links and scores of words, else in the third."""
+    for place, field in enumerate(fields[2:], 2):
+        if not _BESIDE.fullmatch(field):
+            return place if any(_names(field) or ()) else 2
+    return 2
 
 
 class Kaldi(NbestFormat):

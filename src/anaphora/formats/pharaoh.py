@@ -1,6 +1,6 @@
 """Word links in Pharaoh format: a line a pair of sentences, ``0-0 1-2``, source word and target word counted from 0."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -26,18 +26,24 @@ def from_pharaoh(line: str, where: str) -> Links:
     return frozenset(links)
 
 
-def read_links(path: Path, pairs: int) -> list[Links]:
-    """The links of ``pairs`` pairs of sentences, a line each.
+def each_links(path: Path, pairs: int) -> Iterator[Links]:
+    """The links of ``pairs`` pairs of sentences, a line each, one line at a time.
 
-    Raises DataError as ``read_lines`` does, for a line that is none, and for more or fewer lines than pairs.
+    Raises DataError as ``read_lines`` does, for a line that is none, and in the end for more or fewer lines than pairs.
     """
-    links = [from_pharaoh(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), 1)]
-    if len(links) != pairs:
+    number = 0
+    for number, line in enumerate(read_lines(path), 1):
+        yield from_pharaoh(line, f"{path}:{number}")
+    if number != pairs:
         raise DataError(
-            f"{path} should hold the word links of {pairs:,} pairs, a line each, but has {len(links):,} lines: give "
+            f"{path} should hold the word links of {pairs:,} pairs, a line each, but has {number:,} lines: give "
             f"those of the same pairs, an empty line where there is no link."
         )
-    return links
+
+
+def read_links(path: Path, pairs: int) -> list[Links]:
+    """The same, all of them at once."""
+    return list(each_links(path, pairs))
 
 
 def check_links(path: Path, links: Iterable[Links], lengths: Iterable[tuple[int, int] | None]) -> None:

@@ -1,6 +1,5 @@
 """The report of a corpus as one page that needs no other file, with its histograms as pictures beside it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -10,6 +9,7 @@ from anaphora.data.check.findings import Finding
 from anaphora.data.check.lengths import Histogram
 from anaphora.data.check.tables import Table
 from anaphora.errors import DataError, MissingExtraError
+from anaphora.formats.figures import figures_as_json
 from anaphora.formats.replacing import replacing
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def write_report(
             ).encode()
         )
     with replacing(folder / "check.json") as stream:
-        stream.write(f"{json.dumps(figures, ensure_ascii=False, indent=2)}\n".encode())
+        stream.write(f"{figures_as_json(figures, indent=2)}\n".encode())
     return page
 
 

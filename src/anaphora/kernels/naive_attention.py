@@ -125,7 +125,8 @@ def hybrid(score: Hybrid, query_BQ: Tensor, memory_BSM: Tensor, weights: Tensors
         seen_BR = torch.stack(
             [before_BS[:, j] if 0 <= j < before_BS.shape[1] else torch.zeros_like(before_BS[:, 0]) for j in around], 1
         )
-        z_BA = query_BQ @ weights["query"].T + seen_BR @ weights["filters"].T @ weights["location"].T + weights["bias"]
+        z_BA = query_BQ @ weights["query"].T + seen_BR @ weights["filters"].T @ weights["location"].T
+        z_BA = z_BA + weights.get("bias", 0)
         if score.content:
             z_BA = z_BA + memory_BSM[:, s] @ weights["memory"].T
         columns.append(torch.tanh(z_BA) @ weights["v"][0])
@@ -188,7 +189,7 @@ def window(
     query_BQ: Tensor, width: int, positions_B: Tensor, weights: Tensors, carried: Tensors
 ) -> tuple[Tensor, Tensor]:
     """phi(t, u) and kappa_t (Graves 2013, equations 46 to 51)."""
-    hat_B3K = query_BQ @ weights["weight"].T + weights["bias"]
+    hat_B3K = query_BQ @ weights["weight"].T + weights.get("bias", 0)
     alpha_BK, beta_BK, moved_BK = (torch.exp(block) for block in hat_B3K.chunk(3, dim=1))
     kappa_BK = carried["kappa"] + moved_BK
     columns = [

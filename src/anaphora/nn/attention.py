@@ -72,6 +72,8 @@ class WindowAttention(LookingConfig):
     """The kind of attention: a sum of the annotations under Gaussians, without any score."""
     components: int = Field(10, ge=1)
     """How many Gaussians the window is the sum of."""
+    bias: bool = True
+    """Whether what the query says of each has a bias."""
 
 
 def _soft_unless_named(value: Any) -> Any:
@@ -199,16 +201,18 @@ class SoftWindow(Attention):
             ConfigError: the options do not go together.
         """
         super().__init__(config, gives)
-        self._query, self._components = query, config.components
+        self._query, self._components, self._bias = query, config.components, config.bias
 
     def matrices(self) -> dict[str, Matrix]:
         """The projection of the query, in the blocks alpha, beta, kappa."""
         rows = 3 * self._components
-        return {"window.weight": Matrix(rows, self._query, 3), "window.bias": Matrix(rows)}
+        weight = {"window.weight": Matrix(rows, self._query, 3)}
+        return weight | ({"window.bias": Matrix(rows)} if self._bias else {})
 
     def parts(self, query: str) -> tuple[Part, ...]:
         """The projection, and the window moved and looked through."""
-        return Project("window", query, "window.hat", True), Move("move", "window.hat"), Window(self.name, "window.hat")
+        projected = Project("window", query, "window.hat", self._bias)
+        return projected, Move("move", "window.hat"), Window(self.name, "window.hat")
 
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """All Gaussians in front of the first position."""

@@ -33,6 +33,15 @@ class Counts(nn.Module):
         """Take the counts of a training text."""
         self.observed.copy_(counts_V)
 
+    @property
+    def later(self) -> Tensor:
+        """Which units came to the vocabulary after the weights were laid out by the others."""
+        return self.observed < 0
+
+    def append(self, first: int) -> None:
+        """Take the units from ``first`` on for such later ones."""
+        self.observed[first:] = -1
+
     def derive(self, make: Callable[[Tensor], T]) -> T:
         """What ``make`` makes of the counts, each one more than it is so that no unit is impossible; made once.
 
@@ -42,7 +51,7 @@ class Counts(nn.Module):
         version = self.observed.device, self.observed._version
         if self._derived[0] != version:
             with torch.inference_mode(False):
-                self._derived = version, make(self.observed + 1)
+                self._derived = version, make(self.observed.clamp(min=0) + 1)
         return cast(T, self._derived[1])
 
 

@@ -2,7 +2,8 @@
 
 A vector is computed for the distinct words of a batch, and looked up from there. What the network keeps is a vector for
 every character, so its size does not grow with the vocabulary. Marks are spelt as one character of their own; a word
-outside the vocabulary is ``<unk>`` to everything behind the coder, and so it is here, whatever its characters.
+outside the vocabulary is ``<unk>`` to everything behind the coder, and so it is here, whatever its characters. A
+word is cut behind its first ``longest`` characters, and ends there: words that differ only behind them have one vector.
 """
 
 from collections.abc import Sequence
@@ -40,6 +41,8 @@ class CharactersConfig(Config):
     """Filters that no width has more of."""
     highways: int = Field(1, ge=0)
     """Highway layers behind the convolutions."""
+    longest: int = Field(64, ge=1)
+    """Characters of a word that are read; those behind them are cut, so that one endless word takes no more memory."""
     dropout: AnyWordDropout = IndependentDropout()
     """Share of the numbers of the words' vectors that is dropped in training, and how; "variational" drops more."""
 
@@ -77,7 +80,7 @@ class Spelling(nn.Module):
         super().__init__()
         self._config, self._name = config, name
         self._shape = Shape(config.widths, config.highways)
-        rows, alphabet = _rows(words, marks)
+        rows, alphabet = _rows(words, marks, config.longest)
         # made of the vocabulary, so no checkpoint needs them
         self.register_buffer("characters_VL", nn.utils.rnn.pad_sequence(rows, batch_first=True), persistent=False)
         self.register_buffer("lengths_V", torch.tensor([len(row) for row in rows]), persistent=False)
@@ -104,14 +107,15 @@ class Spelling(nn.Module):
                 tensors[f"transform{layer}.bias"] += _CLOSED
 
 
-def _rows(words: Sequence[str], marks: int) -> tuple[list[Tensor], int]:
-    """Every word as the numbers of its characters between a begin and an end, and how many numbers there are.
+def _rows(words: Sequence[str], marks: int, longest: int) -> tuple[list[Tensor], int]:
+    """Every word as the numbers of its first characters between a begin and an end, and how many numbers there are.
 
-    0 and 1 are begin and end, then come the marks, then the characters of all words in the order of their code points.
+    0 and 1 are begin and end, then come the marks, then the characters of all words in the order of their code points,
+    those behind the ``longest`` that a word is spelt by among them.
     """
     letters = sorted({letter for word in words for letter in word})
     numbers = {letter: 2 + marks + place for place, letter in enumerate(letters)}
-    inner = [[2 + mark] for mark in range(marks)] + [[numbers[letter] for letter in word] for word in words]
+    inner = [[2 + mark] for mark in range(marks)] + [[numbers[letter] for letter in word[:longest]] for word in words]
     return [torch.tensor([0, *row, 1]) for row in inner], 2 + marks + len(letters)
 
 

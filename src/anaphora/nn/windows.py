@@ -62,6 +62,8 @@ class Feedforward(WindowConfig):
     """Units of the hidden layer."""
     direct: bool = False
     """Whether the output sees the words' vectors too."""
+    bias: bool = True
+    """Whether d is there."""
 
     @property
     def steps(self) -> int:
@@ -73,13 +75,14 @@ class Feedforward(WindowConfig):
         return self.size + (self.words * embedding if self.direct else 0)
 
     def matrices(self, embedding: int) -> dict[str, Matrix]:
-        """H and d."""
-        return {"hidden.weight": Matrix(self.size, self.words * embedding), "hidden.bias": Matrix(self.size)}
+        """H, and perhaps d."""
+        weight = {"hidden.weight": Matrix(self.size, self.words * embedding)}
+        return weight | ({"hidden.bias": Matrix(self.size)} if self.bias else {})
 
     def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
         """tanh(H x + d), and x with direct connections."""
         x_BTX = side_by_side(x_BLD, self.words)
-        h_BTH = torch.tanh(linear(x_BTX, weights["hidden.weight"]) + weights["hidden.bias"])
+        h_BTH = torch.tanh(linear(x_BTX, weights["hidden.weight"]) + weights.get("hidden.bias", 0))
         return torch.cat([h_BTH, x_BTX], dim=-1) if self.direct else h_BTH
 
 
@@ -126,6 +129,8 @@ class Convolution(WindowConfig):
     """How many places of the layer below each sees."""
     size: int = Field(200, ge=1)
     """Units of a layer."""
+    bias: bool = True
+    """Whether every layer has b."""
 
     @property
     def steps(self) -> int:
@@ -137,19 +142,20 @@ class Convolution(WindowConfig):
         return self.size
 
     def matrices(self, embedding: int) -> dict[str, Matrix]:
-        """W and b of every layer."""
+        """W of every layer, and perhaps b."""
         found: dict[str, Matrix] = {}
         for layer in range(self.layers):
             below = embedding if layer == 0 else self.size
             found[f"layer{layer}.weight"] = Matrix(self.size, self.words * below)
-            found[f"layer{layer}.bias"] = Matrix(self.size)
+            if self.bias:
+                found[f"layer{layer}.bias"] = Matrix(self.size)
         return found
 
     def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
         """Layer on layer, each shorter than the one below by what it cannot see whole."""
         for layer in range(self.layers):
             windows = side_by_side(x_BLD, self.words)
-            x_BLD = torch.tanh(linear(windows, weights[f"layer{layer}.weight"]) + weights[f"layer{layer}.bias"])
+            x_BLD = torch.tanh(linear(windows, weights[f"layer{layer}.weight"]) + weights.get(f"layer{layer}.bias", 0))
         return x_BLD
 
 

@@ -7,10 +7,11 @@ import numpy as np
 
 from anaphora.data.ragged import Ragged
 from anaphora.evaluation.alignment import merge, words_of
-from anaphora.events import Progress, Report, silent
+from anaphora.events import Progress, Report, Skipped, silent
 from anaphora.formats.dictionary import Entry
 from anaphora.formats.pharaoh import Links
 from anaphora.models.alignment import aligner as models
+from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
 from anaphora.pipeline.given import demand_pairs, pieces_of
@@ -39,12 +40,12 @@ class Aligner:
     ) -> list[Links]:
         """The links between the space-separated words of every pair, in their order.
 
-        ``symmetrise`` says how the links of both directions become one set; the run's own way where it is None. Raises
-        DataError for unequal counts.
+        ``symmetrise`` says how the links of both directions become one set; the run's own way where it is None. A pair
+        with a side too long to be looked at has none (a Skipped). Raises DataError for unequal counts.
         """
         demand_pairs(sources, targets)
         how = symmetrise or self._model.config.symmetrise
-        found: list[Links] = []
+        found, longer = list[Links](), 0
         for start in range(0, len(sources), _PAIRS):
             sides = (
                 [coder.encode(text) for text in texts[start : start + _PAIRS]]
@@ -58,9 +59,14 @@ class Aligner:
                     words_of(pieces_of(self._source, sources[start + row], source_rows[row])),
                     words_of(pieces_of(self._target, targets[start + row], target_rows[row])),
                 )
+                if links[row]  # pieces of an endless line take long
+                else links[row]
                 for row in range(len(links))
             )
             report(Progress("align", len(found), len(sources), "pairs"))
+            longer += sum(max(map(len, pair)) > LONGEST for pair in zip(source_rows, target_rows, strict=True))
+        if longer:
+            report(Skipped(f"pairs with more than {LONGEST:,} units on a side have no links", longer))
         return found
 
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:

@@ -18,6 +18,8 @@ _LN_10 = math.log(10)
 _END, _UNKNOWN = MARKS[EOS], MARKS[UNK]
 _CAPITAL_UNKNOWN = "<UNK>"
 """What some toolkits call the unknown word."""
+_MISSING_UNKNOWN = -100.0
+"""log10 p of the unknown word where a file has none: what KenLM takes (``unknown_missing_logprob``)."""
 
 
 class ArpaCoder(WordCoder):
@@ -90,6 +92,7 @@ def _numbers(
         # the marks meet in </s>: what predicts it is from </s>, what backs off behind it from <s>
         size = max(ids.values()) + 1
         p, gamma = np.full(size, NEVER * _LN_10), np.zeros(size)
+        p[UNK] = _MISSING_UNKNOWN * _LN_10
         p[units[:, 0]], gamma[units[:, 0]] = log_probs, log_gammas
         gamma[EOS], p[BOS], gamma[BOS] = gamma[BOS], NEVER * _LN_10, 0.0
         units, log_probs, log_gammas = np.arange(size)[:, None], p, gamma

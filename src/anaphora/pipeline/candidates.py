@@ -27,6 +27,10 @@ class Candidates:
     each: int = 10
     """K': translations taken of each source word."""
 
+    def __str__(self) -> str:
+        """What they are, in words."""
+        return f"{self.frequent:,} frequent words and {self.each:,} translations of each source word"
+
     def of(self, texts: Sequence[str], source: TextCoder, target: TextCoder) -> protocols.Sequence:
         """The candidates of every text: a function of the text alone; ids rise.
 

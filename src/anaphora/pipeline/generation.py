@@ -14,6 +14,8 @@ class Generation:
     """ln p of all of it, the prompt included, and of the line end when it is finished."""
     finished: bool
     """Whether the model ended the line, and was not cut at the given length."""
+    unknown: int
+    """Units of the prompt that are ``<unk>`` to the model."""
 
 
 class Aloud:

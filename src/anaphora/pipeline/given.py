@@ -1,10 +1,13 @@
-"""What a call must be given: several texts, and pairs that belong together."""
+"""What a call must be given: several texts, pairs that belong together, and lines that are not endless."""
 
 from collections import abc
 
 from anaphora.errors import DataError
 from anaphora.text.coder import TextCoder
 from anaphora.text.words import WordCoder
+
+LONGEST = 10_000
+"""Units of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
 
 
 def demand_several(texts: abc.Iterable[str]) -> None:
@@ -22,6 +25,24 @@ def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None
             f"Sources and translations should be equally many, but there are {len(sources):,} sources and "
             f"{len(targets):,} translations: give both sides of the same pairs."
         )
+
+
+def demand_short(rows: abc.Iterable[abc.Sequence[int]], most: int, otherwise: str) -> None:
+    """DataError for the first line of more units than ``most``, with what to do ``otherwise``."""
+    for number, row in enumerate(rows, 1):
+        if len(row) > most:
+            raise DataError(f"Line {number} should have at most {most:,} units, but has {len(row):,}: {otherwise}.")
+
+
+def sentences_of(coder: TextCoder, texts: abc.Iterable[str]) -> list[list[int]]:
+    """The units of texts that are a sentence each.
+
+    TypeError for one text alone, DataError for the first that is too long to be read as a sentence.
+    """
+    demand_several(texts)
+    rows = [coder.encode(text) for text in texts]
+    demand_short(rows, LONGEST, "split it into sentences, or into shorter lines")
+    return rows
 
 
 def pieces_of(coder: TextCoder, text: str, ids: abc.Sequence[int]) -> list[str]:

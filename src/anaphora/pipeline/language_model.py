@@ -12,16 +12,20 @@ from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.pipeline.generation import Aloud, Generation
-from anaphora.pipeline.given import demand_several
+from anaphora.pipeline.given import demand_several, demand_short
 from anaphora.pipeline.lines import Reading, by_length, one_row
 from anaphora.pipeline.word_scores import LN_10, WordScores
 from anaphora.protocols import TextStepper
 from anaphora.search.beam import beam as beam_search
+from anaphora.search.greedy import greedy
 from anaphora.search.sampling import check_sampling, sample
 from anaphora.search.scoring import score
 from anaphora.text.coder import TextCoder
 
 _STATIC = Static()
+
+_LONGEST = 100_000
+"""Units of a line that is scored by itself."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class LanguageModel(WordScores):
 
         A ``beam`` of 0 draws at the given temperature and seed, from the ``top_k`` likeliest units (0: from all) and
         from the likeliest that make up the share ``top_p``; 1 takes the likeliest unit every time, more search for the
-        likeliest line. ``heard`` is told what is drawn piece by piece, and the whole of what a beam found.
+        likeliest line. ``heard`` is told the text piece by piece as it is written, and at once what a wider beam found.
 
         Raises ConfigError for a length below 1, a negative beam, lines that a model of sentences cannot go on from, and
         what ``search.sampling`` refuses.
@@ -91,22 +95,30 @@ class LanguageModel(WordScores):
         begin = self._encode(prompt)
         batch = one_row([stepper.bos], begin)
         aloud = Aloud(self._decode, begin, heard)
-        if beam:
-            [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=len(begin) + length)
+        room = len(begin) + length
+
+        def told(number: int, unit: int) -> None:
+            if unit != stepper.eos:
+                aloud.add(unit)
+
+        if beam == 1:
+            [found] = greedy(stepper, batch, max_length=room, heard=told)
+        elif beam:
+            [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=room)
         else:
             [found] = sample(
                 stepper,
                 batch,
-                max_length=len(begin) + length,
+                max_length=room,
                 temperature=temperature,
                 top_k=top_k,
                 top_p=top_p,
                 seed=seed,
-                heard=lambda _, unit: aloud.add(unit) if unit != stepper.eos else None,
+                heard=told,
             )
         text = self._decode(found.ids)
         aloud.close(text)
-        return Generation(text, found.score, found.finished)
+        return Generation(text, found.score, found.finished, begin.count(stepper.unk))
 
     def check(self, adaptation: Adaptation) -> None:
         """Raise ConfigError where the model cannot adapt so."""
@@ -180,7 +192,7 @@ class LanguageModel(WordScores):
         """The score of every line by itself, in their order; its neighbours do not change a bit of it.
 
         With an ``adaptation`` they are running text, as in ``evaluate``: each is read behind those before it. Raises
-        ConfigError for a model that cannot adapt so.
+        DataError for a line too long to be read by itself, ConfigError for a model that cannot adapt so.
         """
         demand_several(lines)
         self.check(adaptation)
@@ -191,6 +203,7 @@ class LanguageModel(WordScores):
 
     def _alone(self, rows: abc.Sequence[list[int]], report: Report) -> list[float]:
         """ln p of every row, nothing before it."""
+        demand_short(rows, _LONGEST, "split it, or measure it as running text (anaphora evaluate)")
         stepper, done = self._model.stepper(), 0
         nats = [0.0] * len(rows)
         for batch in by_length(rows, stepper.bos):

@@ -25,7 +25,7 @@ class Reading:
         self._lines = lines
         self._coder = coder
         self._rows: list[list[int]] = []
-        self.size = self.known_size = TextSize(0, 0)
+        self.size = self.known_size = TextSize(0, 0, 0)
 
     def __iter__(self) -> Iterator[int]:
         for line in self._lines:

@@ -11,6 +11,12 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import hard_links, merge, spaced, words_of
 from anaphora.formats.pharaoh import Links
 
+NO_LINKS = (
+    "Word links are where a translator looked most, but this one has no attention: take one that has, or go without "
+    "links."
+)
+"""What is said where they are asked for all the same."""
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -45,10 +51,7 @@ class Translation:
                 found = hard_links(part.weights, len(source), len(target))
                 links |= {(sources + i, targets + j) for i, j in found}
             elif source:
-                raise ConfigError(
-                    "Word links are where a translator looked most, but this one has no attention: take one that has, "
-                    "or go without links."
-                )
+                raise ConfigError(NO_LINKS)
             sources, targets = sources + len(source), targets + len(target)
         source, target = self._units()
         return merge(links, words_of(source), words_of(target))

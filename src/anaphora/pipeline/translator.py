@@ -11,7 +11,7 @@ from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.pharaoh import Links
 from anaphora.pipeline.candidates import Candidates
-from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of
+from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of, sentences_of
 from anaphora.pipeline.language_model import LanguageModel
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.unknown import Filler, filler
@@ -91,6 +91,12 @@ class Translator:
         stepper()  # what does not go together is found here
         return Translator(stepper, self._source, self._target, self.evaluation, self._splitter)
 
+    @property
+    def attends(self) -> bool:
+        """Whether it looks at the source as it writes, which one step shows; of several, whether all of them do."""
+        [batch] = self._batches([_Given("", [UNK])], [[]])
+        return score(self._stepper(), batch)[0].weights is not None
+
     def without_unknown(self) -> "Translator":
         """This translator, which writes no ``<unk>``; ConfigError where its unknown words are annotated."""
         if isinstance(self._target, AnnotatedCoder):
@@ -120,8 +126,9 @@ class Translator:
         ``beam`` and ``length_penalty`` are the run's own where they are None. With ``alternatives``, as many others as
         the beam finished besides, up to that number. With ``replace_unknown``, a dictionary that may be empty, every
         ``<unk>`` becomes the source word that was looked at most, or its translation. With ``candidates``, each
-        translation is written with these words alone. Raises ConfigError for a beam below 1, and where nothing can be
-        replaced or chosen among: units are not words, there is no attention, or the output is no softmax over words.
+        translation is written with these words alone. Raises DataError, before anything is translated, for a text too
+        long to be a sentence, ConfigError for a beam below 1, and where nothing can be replaced or chosen among: units
+        are not words, there is no attention, or the output is no softmax over words.
         """
         size = self.evaluation.beam if beam is None else beam
         penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
@@ -207,7 +214,7 @@ class Translator:
     ) -> list[Translation]:
         """The given translations with the scores and the attention that the model gives them, in their order.
 
-        Raises DataError for unequal counts, ConfigError for a translator that annotates what it does not know.
+        Raises DataError for unequal counts or a side too long, ConfigError for a translator that annotates.
         """
         demand_pairs(sources, targets)
         if isinstance(self._target, AnnotatedCoder):
@@ -218,7 +225,7 @@ class Translator:
         stepper = self._stepper()
         rows = self._encode(sources)
         answers: dict[int, Translation] = {}
-        for batch in self._batches(rows, [self._target.encode(text) for text in targets]):
+        for batch in self._batches(rows, sentences_of(self._target, targets)):
             found = score(stepper, batch)
             for number, hypothesis in zip(batch.numbers_B.tolist(), found, strict=True):
                 pieces = pieces_of(self._target, targets[number], hypothesis.ids)
@@ -229,13 +236,12 @@ class Translator:
     def align(self, sources: abc.Sequence[str], targets: abc.Sequence[str], *, report: Report = silent) -> list[Links]:
         """The links between the space-separated words of every pair: where the model looks most as it reads the target.
 
-        Raises DataError for unequal counts.
+        Raises DataError for unequal counts, and for a side that is too long to be a sentence.
         """
         return [pair.links() for pair in self.score_pairs(sources, targets, report=report)]
 
     def _encode(self, texts: abc.Sequence[str]) -> list["_Given"]:
-        demand_several(texts)
-        return [_Given(text, self._source.encode(text)) for text in texts]
+        return [_Given(*row) for row in zip(texts, sentences_of(self._source, texts), strict=True)]
 
     def _batches(self, sources: list["_Given"], targets: list[list[int]] | None = None) -> LazyBatches:
         return search_batches(

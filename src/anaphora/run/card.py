@@ -50,12 +50,12 @@ def render(
 def _measured(evaluations: Iterable[Evaluation]) -> list[str]:
     """A row of a table for every figure."""
     last = {
-        (evaluation.part, figure.name, figure.conditions, evaluation.checkpoint): (figure.value, evaluation.date)
+        (evaluation.part, figure.name, figure.conditions, evaluation.checkpoint): (figure.shown, evaluation.date)
         for evaluation in evaluations
         for figure in evaluation.figures
     }
     return [
-        f"| {part} | {name} | {value:.4f} | {conditions.replace('|', ', ')} | {checkpoint} | {date[:10]} |"
+        f"| {part} | {name} | {value} | {conditions.replace('|', ', ')} | {checkpoint} | {date[:10]} |"
         for (part, name, conditions, checkpoint), (value, date) in last.items()
     ]
 

@@ -3,7 +3,7 @@
 Adding a line takes no lock and touches no other file, so that a run can be scored while it is being trained.
 """
 
-import json
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from anaphora.errors import RunError
+from anaphora.formats.figures import figures_as_json
 from anaphora.run.files import append
 
 
@@ -21,9 +22,15 @@ class Figure:
     """One figure, and all that changes it."""
 
     name: str
-    value: float
+    value: float | None
+    """None where it was kept as one that is not finite, which JSON has no word for."""
     conditions: str
     """A signature, and what was done to the text before."""
+
+    @property
+    def shown(self) -> str:
+        """The value for people."""
+        return "not finite" if self.value is None or not math.isfinite(self.value) else f"{self.value:.4f}"
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Evaluation:
     figures: tuple[Figure, ...]
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
+        """Everything, for ``figures_as_json``."""
         return asdict(self)
 
 
@@ -57,7 +64,7 @@ class EvaluationLog:
 
     def append(self, evaluation: Evaluation) -> None:
         """Add one line in one write; raises RunError when the folder will not take it."""
-        content = json.dumps(evaluation.json(), ensure_ascii=False).encode() + b"\n"
+        content = figures_as_json(evaluation.json()).encode() + b"\n"
         try:
             # a process that was killed here may have left half a line, which must not swallow this one
             append(self.path, content if self._ends_whole() else b"\n" + content)

@@ -7,7 +7,6 @@ neither on its neighbours nor on how many of them there are.
 
 import math
 from collections import abc
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +15,8 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.protocols import Batch, Stepper
-from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.walk import walk
+from anaphora.search.writing import Heard, unheard, write
 
 
 def check_sampling(temperature: float, top_k: int, top_p: float, seed: int) -> None:
@@ -44,7 +42,7 @@ def sample(
     top_k: int = 0,
     top_p: float = 1.0,
     seed: int = 0,
-    heard: Callable[[int, int], None] = lambda number, symbol: None,
+    heard: Heard = unheard,
 ) -> list[Hypothesis]:
     """One sample a sentence, beginning with the sentence's row of ``batch.targets``, where there is one.
 
@@ -63,22 +61,15 @@ def sample(
     0 and 1, or a length below 1.
     """
     check_sampling(temperature, top_k, top_p, seed)
-    bounds = Bounds.of(batch, max_length)
     numbers = batch.numbers_B.tolist()
 
-    def draw(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
-        forced_B, forced_ids_B = bounds.forced(step, sentences_B)
+    def draw(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
         rows = [_gumbel(seed, numbers[b], step, log_probs_BV.shape[1]) for b in sentences_B.tolist()]
         noise_BV = torch.from_numpy(np.stack(rows)).to(log_probs_BV.device)
         scores_BV = likeliest(log_probs_BV.double() / temperature, top_k, top_p)
-        drawn_B = (scores_BV + noise_BV).argmax(dim=1)
-        ended_B = (drawn_B == stepper.eos) & ~forced_B
-        for sentence, symbol, forced in zip(sentences_B.tolist(), drawn_B.tolist(), forced_B.tolist(), strict=True):
-            if not forced:
-                heard(numbers[sentence], symbol)
-        return torch.where(forced_B, forced_ids_B, drawn_B), ended_B | bounds.at_end(step, sentences_B)
+        return (scores_BV + noise_BV).argmax(dim=1)
 
-    return walk(stepper, batch, draw, int(bounds.longest_B.max()) if numbers else 0)
+    return write(stepper, batch, draw, max_length, heard)
 
 
 def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:

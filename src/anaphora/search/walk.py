@@ -1,4 +1,4 @@
-"""One hypothesis a sentence, read to its end: what sampling and forced decoding share."""
+"""One hypothesis a sentence, read to its end: what writing and forced decoding share."""
 
 from typing import Protocol
 

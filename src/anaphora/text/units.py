@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field
 
@@ -39,6 +39,18 @@ class TextUnits(Config):
     sentences: Literal["split", "whole"] = "split"
     """Whether a line to be translated is split into sentences first, or taken whole as one."""
 
+    ANEW: ClassVar[str] = ""
+    """The option by which training pairs are cut by chance, where these units have one; 0 takes the likeliest cut."""
+
+    @property
+    def cut_anew(self) -> str:
+        """That option where it is set, else nothing."""
+        return self.ANEW if self.ANEW and getattr(self, self.ANEW) else ""
+
+    def settled(self) -> Self:
+        """The same units, every text cut the likeliest way."""
+        return self.model_copy(update={self.cut_anew: 0.0}) if self.cut_anew else self
+
 
 class Subwords(TextUnits):
     """Parts of words, frequent words among them."""
@@ -56,6 +68,8 @@ class Subwords(TextUnits):
 class Bpe(Subwords):
     """Byte-pair subwords."""
 
+    ANEW: ClassVar[str] = "dropout"
+
     units: Literal["bpe"] = "bpe"
     """What a text is cut into."""
     dropout: float = Field(0.0, ge=0, lt=1)
@@ -64,6 +78,8 @@ class Bpe(Subwords):
 
 class Unigram(Subwords):
     """Subwords of a unigram model."""
+
+    ANEW: ClassVar[str] = "alpha"
 
     units: Literal["unigram"] = "unigram"
     """What a text is cut into."""
@@ -245,7 +261,7 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _load_one(config: AnyUnits, side: str, path: Path, entry: Mapping[str, Any]) -> TextCoder:
-    if path.parent / Path(entry["file"]).name != path:
+    if Path(entry["file"]).name != entry["file"]:
         raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} points elsewhere.")
     try:
         data = path.read_bytes()

@@ -33,7 +33,7 @@ class TrainingConfig(Config):
     epochs: int = Field(10, ge=1)
     """Passes over the training data, at most."""
     minutes: float = Field(0.0, ge=0)
-    """Time for training, all its resumed parts together; 0 sets no bound."""
+    """Time for training and its validations, all resumed parts together, encoding left out; 0 sets no bound."""
     patience: int = Field(5, ge=0)
     """Validations in a row without improvement after which training stops; 0 never stops it."""
     validate_every: int = Field(0, ge=0)

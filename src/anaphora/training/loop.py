@@ -196,6 +196,7 @@ class _Training:
                 rate=rate,
                 gradient_norm=norm,
                 seconds=time.perf_counter() - started,
+                seconds_left=60 * config.minutes - state.seconds() if config.minutes else math.inf,
             )
             self._run.metrics.append(log.update_line(event))
             self._report(event)

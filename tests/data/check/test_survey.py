@@ -1,6 +1,7 @@
 """Every planted fault is found and named with its line; a clean corpus, in whatever script, has no findings."""
 
 import tempfile
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +116,17 @@ def test_repeats_are_told_from_other_translations(lines: list[int], seed: int) -
     [ambiguous] = look(train, valid).findings
     assert (ambiguous.kind, ambiguous.count) == ("ambiguous", 1)
     assert [(place.line, place.shown) for place in ambiguous.places] == [(later + 1, f"as {first + 1}")]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_repeat_is_one_whether_its_letters_are_composed_or_not(side: int) -> None:
+    train, valid = clean("en", "fr", 1)
+    train[3] = again = (f"{train[3][0]} été", f"{train[3][1]} été")
+    decomposed = unicodedata.normalize("NFD", again[side])
+    train[7] = (decomposed, again[1]) if side == 0 else (again[0], decomposed)
+    findings = {finding.kind: finding for finding in look(train, valid).findings}
+    assert findings.keys() == {"decomposed", "duplicate"}
+    assert [(place.line, place.shown) for place in findings["duplicate"].places] == [(8, "as 4")]
 
 
 @given(train_line=st.integers(0, LINES - 1), line=st.integers(0, 9), seed=st.integers(0, 1000))

@@ -1,5 +1,6 @@
 """The aligner: what expectation and maximisation promise, and links that it finds by itself."""
 
+import tracemalloc
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from anaphora.data.grammar import Pair, corpus
 from anaphora.data.ragged import Ragged
 from anaphora.evaluation.alignment import Agreement, agreement
-from anaphora.events import Event, Progress
+from anaphora.events import Event, Note, Progress, Skipped
 from anaphora.models.alignment.aligner import Aligner, AlignerConfig, AlignerModelConfig, Direction
+from anaphora.models.alignment.groups import LONGEST
 from anaphora.protocols import Symbols
 from anaphora.run.weights import fill, tensors_of
 
@@ -101,6 +103,61 @@ def test_what_was_learnt_is_saved_and_comes_back_the_same() -> None:
     for name, tensor in tensors_of(other).items():
         torch.testing.assert_close(tensor, tensors[name], rtol=0, atol=0)
     assert other.links(*sides(BACKWARDS), "union") == learnt.links(*sides(BACKWARDS), "union")
+
+
+def test_a_pair_that_is_too_long_is_left_out_of_learning_and_has_no_links() -> None:
+    events: list[Event] = []
+    learnt, other = aligner(), aligner()
+    endless = [([4] * (LONGEST + 1), [5]), ([6], [7] * (LONGEST + 1))]
+    learnt.fit(*sides(BACKWARDS))
+    other.fit(*sides([endless[0], *BACKWARDS, endless[1]]), events.append)
+    assert [event.count for event in events if isinstance(event, Skipped)] == [2]
+    for name, tensor in tensors_of(other).items():
+        torch.testing.assert_close(tensor, tensors_of(learnt)[name], rtol=0, atol=0)
+    assert other.links(*sides([endless[0], BACKWARDS[0], endless[1]]), "union") == [
+        frozenset(),
+        *learnt.links(*sides(BACKWARDS[:1]), "union"),
+        frozenset(),
+    ]
+
+
+def test_links_are_learnt_from_a_sample_where_pairs_have_more_of_them_than_memory_is_to_hold() -> None:
+    events: list[Event] = []
+    whole, bounded, sampled = aligner(), aligner(links=60 * 25), aligner(links=30 * 25)
+    for learnt in whole, bounded, sampled:
+        learnt.fit(*sides(BACKWARDS), events.append)
+    for name, tensor in tensors_of(bounded).items():
+        torch.testing.assert_close(tensor, tensors_of(whole)[name], rtol=0, atol=0)
+    assert not torch.equal(sampled.to_target.jumps, whole.to_target.jumps)
+    [said] = [event.text for event in events if isinstance(event, Note)]
+    assert "an even sample of 30 of 60 pairs, since memory is to hold 750 possible links" in said
+
+
+def test_links_of_any_number_of_pairs_are_those_of_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    learnt = aligner()
+    learnt.fit(*sides(BACKWARDS))
+    at_once = learnt.links(*sides(BACKWARDS), "union")
+    for block in 7, 60, 1000:
+        monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", block)
+        assert list(learnt.each(*sides(BACKWARDS), "union")) == at_once
+
+
+def test_the_memory_that_linking_takes_does_not_grow_with_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 500)
+
+    def peak(count: int) -> int:
+        rows = np.random.default_rng(1).integers(4, SIZE, (count, 12)).tolist()
+        pairs = sides([(row, row[::-1]) for row in rows])
+        learnt = aligner(links=500 * 13 * 13, model1=1, hmm=1)
+        tracemalloc.start()
+        try:
+            learnt.fit(*pairs)
+            assert sum(1 for _ in learnt.each(*pairs, "intersection")) == count
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(4000) < 1.2 * peak(1000)
 
 
 def measured(learning: Sequence[Pair], test: Sequence[Pair], **options: object) -> Agreement:

@@ -31,6 +31,15 @@ def test_every_class_has_words_and_no_word_of_a_later_class_is_more_frequent(dra
     assert all(low >= high for low, high in zip(lightest, heaviest[1:], strict=False))
 
 
+@given(MASSES.flatmap(lambda masses: st.tuples(st.just(masses), st.integers(1, len(masses)), st.integers(1, 9))))
+def test_words_that_came_later_are_in_the_last_class_and_leave_the_others_alone(
+    drawn: tuple[list[int], int, int],
+) -> None:
+    masses, classes, later = drawn
+    class_V = binned(torch.tensor(masses + [0] * later), classes).tolist()
+    assert class_V == binned(torch.tensor(masses), classes).tolist() + [classes - 1] * later
+
+
 def test_classes_of_equal_words_are_equally_large() -> None:
     assert torch.bincount(binned(torch.ones(60), 6)).tolist() == [10] * 6
 

@@ -1,7 +1,7 @@
 """Every rule of ``anaphora check``: what is looked for, from which share on it is a warning, and what helps.
 
-Shares are of the part's lines, or of its running words where the rule speaks of words. ``docs/check.md`` has the same
-table for people; a test compares the two.
+Shares are of the part's lines, or of its letters, running words or units where the rule speaks of those.
+``docs/check.md`` has the same table for people; a test compares the two.
 """
 
 from collections.abc import Iterator, Mapping
@@ -57,6 +57,18 @@ _RULES = (
         "script",
         "lines hold no letter of the script that this side is written in",
         "Check whether they are in another language, or the sides were swapped there.",
+    ),
+    Rule(
+        "swapped",
+        "letters are in no script of this side's language, but in one of the other side's: the sides look swapped",
+        "Exchange the two columns or files, or --source and --target.",
+        silent_below=0.5,
+    ),
+    Rule(
+        "language",
+        "letters are in no script that this side's language is usually written in",
+        "Check that --source and --target name the languages of the text, and that no file was taken for another.",
+        silent_below=0.5,
     ),
     Rule("control", "lines hold a control character", "Remove the character."),
     Rule(

@@ -29,8 +29,6 @@ UNSPACED = frozenset(("Han and kana", "Thai", "Lao", "Khmer", "Myanmar", "Tibeta
 USUAL = 0.1
 """A side's usual scripts are those that so many of its lines have letters of."""
 
-_LATIN = frozenset(("Latin",))
-
 LEAST_LETTERS = 4
 """A line with fewer letters (OK, km, USB) may be in any script."""
 
@@ -48,6 +46,8 @@ class Scripts:
     """The scripts that a side is written in."""
 
     def __init__(self) -> None:
+        self.letters: Counter[str] = Counter()
+        """The letters of each, in lines that have enough of them."""
         self._lines: Counter[str] = Counter()
         self._seen = 0
         self._only: dict[frozenset[str], Tally] = {}
@@ -55,14 +55,15 @@ class Scripts:
     def see(self, text: str, file: Path, line: int) -> None:
         """Take note of a line."""
         if text.isascii():
-            letters, found = sum(map(str.isalpha, text)), _LATIN
+            letters = Counter(Latin=sum(map(str.isalpha, text)))
         else:
-            named = [script for script in map(script_of, text) if script]
-            letters, found = len(named), frozenset(named)
-        if letters < LEAST_LETTERS:
+            letters = Counter(filter(None, map(script_of, text)))
+        if letters.total() < LEAST_LETTERS:
             return
+        found = frozenset(letters)
         self._seen += 1
         self._lines.update(found)
+        self.letters.update(letters)
         self._only.setdefault(found, Tally()).add(Place(file, line, " and ".join(sorted(found))))
 
     def usual(self) -> frozenset[str]:
@@ -77,3 +78,8 @@ class Scripts:
             tally.add(place)
         tally.count = sum(lines.count for lines in strange)
         return tally
+
+    def outside(self, scripts: frozenset[str]) -> Tally:
+        """The letters that are in none of ``scripts``, and the first lines that hold no other."""
+        within = sum(self.letters[script] for script in scripts)
+        return Tally(self.letters.total() - within, self.unusual(scripts).places)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anaphora.data.check.findings import Finding, Tally
+from anaphora.data.check.languages import in_other_scripts
 from anaphora.data.check.lengths import Histogram
 from anaphora.data.check.parts import PairPart, SurveyedPart, TextPart
 from anaphora.data.check.repeats import TRAIN, Repeats
@@ -106,7 +107,7 @@ def _survey(parts: Mapping[str, SurveyedPart], lowercase: bool, report: Report) 
                     report(Progress(f"reading {name}", done, parts[name].count, parts[name].unit))
         shared = repeats.results(len(parts))
     usual = {side.side: side.scripts.usual() for side in parts[train].sides}
-    survey = Survey(histograms=parts[train].histograms())
+    survey = Survey(findings=list(in_other_scripts(parts[train].sides)), histograms=parts[train].histograms())
     for (name, part), repeated in zip(parts.items(), shared, strict=True):
         survey.sides += part.sides
         for side in part.sides:

@@ -34,6 +34,8 @@ class Hybrid(Additive):
     """How many filters the weights before go through."""
     radius: int = Field(5, ge=0)
     """How many positions a filter sees on either side."""
+    bias: bool = True
+    """Whether b is there."""
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -41,14 +43,13 @@ class Hybrid(Additive):
         return (previous("weights"),)
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
-        """W_q, F, U, b and v, with A = ``hidden``; W_m."""
+        """W_q, F, U, perhaps b, and v, with A = ``hidden``; W_m."""
         shapes: dict[str, tuple[int, ...]] = {
             "query": (hidden, query),
             "filters": (self.filters, 2 * self.radius + 1),
             "location": (hidden, self.filters),
-            "bias": (hidden,),
-            "v": (1, hidden),
         }
+        shapes |= ({"bias": (hidden,)} if self.bias else {}) | {"v": (1, hidden)}
         return shapes | ({"memory": (hidden, memory)} if self.content else {})
 
     def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -61,7 +62,8 @@ class Hybrid(Additive):
         seen_XBSR = functional.pad(before_XBS, (self.radius, self.radius)).unfold(-1, 2 * self.radius + 1, 1)
         f_XBSF = product("filters", seen_XBSR)  # 1
         z_XBSA = product("location", f_XBSF)  # 2
-        z_XBSA = z_XBSA + (product("query", query_XBQ) + product.vector("bias")).unsqueeze(2)
+        q_XBA = product("query", query_XBQ)
+        z_XBSA = z_XBSA + (q_XBA + product.vector("bias") if self.bias else q_XBA).unsqueeze(2)
         if self.content:
             z_XBSA = z_XBSA.add_(product.sentences("keys", query_XBQ.shape[1]))
         return self.layer(z_XBSA, product)  # 3
@@ -70,7 +72,8 @@ class Hybrid(Additive):
         """Steps 3 to 1 undone."""
         dz_XBSA = self.layer_back(saved, de_XBS, product)  # 3
         dq_XBA = dz_XBSA.sum(2)
-        product.add_gradient("bias", dq_XBA.sum((0, 1)))  # 2
+        if self.bias:
+            product.add_gradient("bias", dq_XBA.sum((0, 1)))  # 2
         if self.content:
             product.add_gradient("keys", dz_XBSA[0] if len(dz_XBSA) == 1 else dz_XBSA.sum(0))
         dseen_XBSR = product.back("filters", product.back("location", dz_XBSA))  # 1

@@ -17,12 +17,16 @@ from torch import nn
 
 from anaphora.config import Config
 from anaphora.data.ragged import Integers, Ragged
-from anaphora.events import Progress, Report, silent
-from anaphora.models.alignment.groups import Group, groups, located, seen
+from anaphora.events import Note, Progress, Report, Skipped, silent
+from anaphora.models.alignment.groups import LONGEST, Group, groups, located, seen
 from anaphora.models.alignment.hidden_markov import REACH, Links, hidden_markov
 from anaphora.models.alignment.lexicon import Floats, Lexicon
+from anaphora.models.alignment.sample import even_sample
 from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
 from anaphora.protocols import Symbols
+
+BLOCK = 1 << 16
+"""Pairs whose links are held at once where there may be any number of them."""
 
 
 class AlignerConfig(Config):
@@ -38,6 +42,9 @@ class AlignerConfig(Config):
     """The share of the HMM's jumps that goes to all places alike, however far."""
     symmetrise: Symmetrise = "grow-diag-final-and"
     """How the links of both directions become one set, where a call does not say."""
+    links: int = Field(100_000_000, ge=1)
+    """Possible links, a word with a word of its pair, that memory holds while links are learnt, up to 32 bytes each;
+    where the pairs have more together, an even sample of them is learnt from."""
 
 
 class AlignerModelConfig(Config):
@@ -55,7 +62,7 @@ class Best(NamedTuple):
     log_prob: float
     """ln p of this side given the other, over all pairs."""
     words: int
-    """Words of this side that were linked or left out; those of pairs with an empty side are not looked at."""
+    """Words of this side that were linked or left out; those of pairs that ``groups`` leaves out are not looked at."""
 
 
 class Direction(nn.Module):
@@ -74,7 +81,7 @@ class Direction(nn.Module):
         self.register_buffer("jumps", torch.ones(2 * REACH + 1, dtype=torch.float64))
 
     def fit(self, sources: Ragged, targets: Ragged, task: str, report: Report = silent) -> None:
-        """Learn from pairs, all of them at once; memory holds 4 bytes for every possible link."""
+        """Learn from pairs, all of them at once; memory holds 4 bytes for every possible link, and what is seen."""
         rounds = self.config.model1 + self.config.hmm
         lexicon = Lexicon.even(seen(sources, targets, self._size), self._size)
         laid_out = [(group, located(group, lexicon)) for group in groups(sources, targets)]
@@ -145,7 +152,21 @@ class Aligner(nn.Module):
         """There is nothing to draw: every link is equally likely at first."""
 
     def fit(self, sources: Ragged, targets: Ragged, report: Report = silent) -> None:
-        """Learn from pairs of sentences."""
+        """Learn from pairs of sentences, or from an even sample where they have more possible links than ``links``."""
+        longer = int((np.maximum(sources.lengths, targets.lengths) > LONGEST).sum())
+        if longer:
+            report(
+                Skipped(f"pairs with more than {LONGEST:,} units on a side are too long to learn links from", longer)
+            )
+        rows = even_sample(sources, targets, self.config.links)
+        if len(rows) < len(sources):
+            report(
+                Note(
+                    f"Word links are learnt from an even sample of {len(rows):,} of {len(sources):,} pairs, since "
+                    f"memory is to hold {self.config.links:,} possible links (links in the aligner's table)."
+                )
+            )
+            sources, targets = sources.rows(rows), targets.rows(rows)
         self.to_target.fit(sources, targets, "linking source to target", report)
         self.to_source.fit(targets, sources, "linking target to source", report)
 
@@ -161,6 +182,11 @@ class Aligner(nn.Module):
             )
             for to_target, to_source in zip(towards_target, towards_source, strict=True)
         ]
+
+    def each(self, sources: Ragged, targets: Ragged, how: Symmetrise) -> Iterator[frozenset[tuple[int, int]]]:
+        """``links`` of any number of pairs, one after the other, of which a block at a time is looked at."""
+        for start in range(0, len(sources), BLOCK):
+            yield from self.links(sources.between(start, start + BLOCK), targets.between(start, start + BLOCK), how)
 
     def make_room(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shape of a saved model, for its numbers to be filled in."""

@@ -15,6 +15,9 @@ from anaphora.models.alignment.lexicon import EMPTY, Integers, Lexicon
 CELLS = 1 << 19
 """Links that are weighed at once: R x T x (S + 1) is about this at most."""
 
+LONGEST = 2000
+"""Units of a side that are looked at: of a longer pair, the links of one alone would fill the memory."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -44,11 +47,17 @@ class Group:
         return self.sources_RS[:, None, :] * size + self.targets_RT[:, :, None]
 
 
+def linked(widths: Integers, heights: Integers) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Which pairs have words on both sides, and no more than ``LONGEST``."""
+    return np.asarray((np.minimum(widths, heights) > 0) & (np.maximum(widths, heights) <= LONGEST))
+
+
 def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:
-    """All pairs that have words on both sides, from short sources to long."""
+    """All pairs that can be linked, from short sources to long."""
     widths, heights = sources.lengths, targets.lengths
-    for width in np.unique(widths[(widths > 0) & (heights > 0)]):
-        rows = np.flatnonzero((widths == width) & (heights > 0))
+    open_N = linked(widths, heights)
+    for width in np.unique(widths[open_N]):
+        rows = np.flatnonzero((widths == width) & open_N)
         rows = rows[np.argsort(-heights[rows], kind="stable")]
         while len(rows):
             count = max(1, CELLS // int(heights[rows[0]] * (width + 1)))
@@ -58,8 +67,12 @@ def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:
 
 def seen(sources: Ragged, targets: Ragged, size: int) -> Integers:
     """The keys of all links that some pair of sentences makes possible, in order."""
-    found = [np.unique(group.keys_RTS(size)[group.open_RT]) for group in groups(sources, targets)]
-    return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+    keys, found = np.empty(0, dtype=np.int64), list[Integers]()
+    for group in groups(sources, targets):
+        found.append(np.unique(group.keys_RTS(size)[group.open_RT]))
+        if sum(map(len, found)) > max(CELLS, len(keys)):  # what was seen before is held once
+            keys, found = np.unique(np.concatenate([keys, *found])), []
+    return np.unique(np.concatenate([keys, *found]))
 
 
 def located(group: Group, lexicon: Lexicon) -> Integers:

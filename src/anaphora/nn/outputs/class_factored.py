@@ -37,7 +37,10 @@ class ClassFactored(WordsConfig):
 
 
 class ClassFactoredOutput(WordsOutput):
-    """Two softmaxes; the rows of its matrix are words in the order of their ids, whatever their class."""
+    """Two softmaxes; the rows of its matrix are words in the order of their ids, whatever their class.
+
+    Words that come to the vocabulary later are in the last class, and no other word changes its own.
+    """
 
     def __init__(self, config: ClassFactored, embedding: nn.Embedding | None, width: int, size: int) -> None:
         """As for ``WordsOutput``."""
@@ -54,7 +57,7 @@ class ClassFactoredOutput(WordsOutput):
         return self.counts.derive(self._classes)
 
     def _classes(self, masses_V: Tensor) -> Classes:
-        masses_V = masses_V.double()
+        masses_V = masses_V.double().masked_fill(self.counts.later, 0)
         return Classes.of(binned(masses_V.sqrt() if self._bins == "square-root" else masses_V, len(self.class_weight)))
 
     def summed(self, predictions: Predictions) -> Tensor:
@@ -80,13 +83,16 @@ class ClassFactoredOutput(WordsOutput):
 def binned(masses_V: Tensor, classes: int) -> Tensor:
     """The class of every unit: from the heaviest on, a class is full when all so far have their share of the mass.
 
-    A unit that is heavier than a share is a class of its own, and every class gets a unit.
+    A unit that is heavier than a share is a class of its own, and every class gets a unit. Units without mass are in
+    the last class, and change nothing for the others.
     """
     order_V = by_frequency(masses_V)
-    sums = list(accumulate(masses_V[order_V].tolist()))  # one after the other, so that they round alike for ever
-    found, current = [], 0
-    for left, held in zip(reversed(range(len(sums))), sums, strict=True):
+    ordered = masses_V[order_V].tolist()
+    sums = list(accumulate(ordered))  # one after the other, so that they round alike for ever
+    found, current, left = [], 0, sum(mass > 0 for mass in ordered)
+    for mass, held in zip(ordered, sums, strict=True):
         found.append(current)
+        left -= mass > 0
         full = held * classes >= (current + 1) * sums[-1] or left < classes - current
         current = min(current + full, classes - 1)
     class_V = torch.empty_like(order_V)

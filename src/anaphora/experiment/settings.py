@@ -1,0 +1,200 @@
+"""Every option of every experiment: the key that ``--set`` takes, what it may be, its default, and its sentence.
+
+All of it is read from the classes that own the options, so nothing here has to follow them.
+"""
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from anaphora.config import Config, kind_names, members, nearest
+from anaphora.errors import ConfigError
+from anaphora.experiment.schema import (
+    AlignerExperiment,
+    MixtureExperiment,
+    NgramExperiment,
+    RecurrentExperiment,
+    TranslationExperiment,
+    WindowExperiment,
+)
+
+_EXPERIMENTS: Mapping[str, type[Config]] = {
+    "translators": TranslationExperiment,
+    "recurrent language models": RecurrentExperiment,
+    "window language models": WindowExperiment,
+    "count models": NgramExperiment,
+    "mixtures": MixtureExperiment,
+    "aligners": AlignerExperiment,
+}
+
+_NUMBERS = {int: "a whole number", float: "a number", str: "a string", bool: "true | false"}
+_BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One option, or a table of options."""
+
+    name: str
+    """Its key inside the table that it stands in."""
+    default: str
+    """As TOML; nothing where it has to be given."""
+    takes: str
+    """What may be written, in words; nothing for a table."""
+    says: str
+    """Its sentence."""
+    kinds: tuple["Kind", ...] = ()
+    """What a table holds: one kind without a name, or several of which it is one."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of the things that a table may be."""
+
+    name: str
+    """As it is written; nothing where there is no other."""
+    says: str
+    """The first sentence of its class."""
+    settings: tuple[Setting, ...]
+    """Its options."""
+
+
+@dataclass(frozen=True)
+class Owned:
+    """An option at the top of an experiment, and the experiments that have it."""
+
+    setting: Setting
+    of: tuple[str, ...]
+    """Nothing where all have it."""
+
+
+def every_setting() -> list[Owned]:
+    """The options and tables at the top of all experiments, in the order of their classes."""
+    found: dict[Setting, list[str]] = {}
+    for kind, experiment in _EXPERIMENTS.items():
+        for setting in _settings(experiment):
+            found.setdefault(setting, []).append(kind)
+    everyone = len(_EXPERIMENTS)
+    return [Owned(setting, () if len(of) == everyone else tuple(of)) for setting, of in found.items()]
+
+
+def settings_at(key: str) -> list[tuple[str, Owned]]:
+    """What stands at a dotted key, once for each meaning that it has, with the key of the table it stands in.
+
+    Raises ConfigError for a key that no experiment has, with the nearest.
+    """
+    everything = _by_path()
+    if key not in everything:
+        raise ConfigError(f"{key} is no setting.{nearest(key, everything)} anaphora settings lists the tables.")
+    return list(dict.fromkeys(everything[key]))
+
+
+@cache
+def _by_path() -> Mapping[str, list[tuple[str, Owned]]]:
+    """Every setting by its dotted key, with that of its table."""
+    found: dict[str, list[tuple[str, Owned]]] = {}
+    for path, prefix, one in _walk():
+        found.setdefault(path, []).append((prefix, one))
+    return found
+
+
+def _walk() -> Iterator[tuple[str, str, Owned]]:
+    """Every setting with its dotted key and that of its table."""
+
+    def below(prefix: str, setting: Setting, of: tuple[str, ...]) -> Iterator[tuple[str, str, Owned]]:
+        path = f"{prefix}{setting.name}"
+        yield path, prefix, Owned(setting, of)
+        for kind in setting.kinds:
+            for inner in kind.settings:
+                yield from below(f"{path}.", inner, of)
+
+    for owned in every_setting():
+        yield from below("", owned.setting, owned.of)
+
+
+def _settings(config: type[Config], but: str = "") -> tuple[Setting, ...]:
+    return tuple(_setting(name, field) for name, field in config.model_fields.items() if name != but)
+
+
+def _setting(name: str, field: FieldInfo) -> Setting:
+    annotation: Any = field.annotation
+    tables = [annotation] if isinstance(annotation, type) and issubclass(annotation, Config) else [*members(annotation)]
+    kinds = tuple(_kind(table, alone=len(tables) == 1) for table in tables)
+    given = field.default is not PydanticUndefined and len(tables) != 1
+    takes = _one_of(tables) if tables else _takes(annotation, field.metadata)
+    return Setting(name, _toml(field.default) if given else "", takes, _line(field.description or ""), kinds)
+
+
+def _one_of(tables: list[type[Config]]) -> str:
+    """How one of several tables is named; nothing for one alone."""
+    if len(tables) == 1:
+        return ""
+    labels = [_label(table) for table in tables]
+    names = " | ".join(f'"{name}"' for _, name in labels)
+    return names if labels[0][0] == "kind" else f"a table with {labels[0][0]} = {names}"
+
+
+def _kind(table: type[Config], *, alone: bool) -> Kind:
+    says = _line((inspect.getdoc(table) or "").split("\n\n")[0])
+    if alone:
+        return Kind("", says, _settings(table))
+    label, name = _label(table)
+    return Kind(name, says, _settings(table, but=label))
+
+
+def _label(table: type[Config]) -> tuple[str, str]:
+    """The option that tells a table from the others that may stand in its place, and what it is in this one."""
+    names = kind_names(table)
+    for key, field in table.model_fields.items():
+        if names.intersection(get_args(field.annotation)):
+            return key, str(field.default)
+    return "", ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _takes(annotation: Any, metadata: list[Any]) -> str:
+    """What a value may be, in words."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _takes(arguments[0], [*metadata, *arguments[1:]])
+    if origin is Literal:
+        return " | ".join(map(_toml, arguments))
+    if origin is tuple:
+        return f"an array, each {_takes(arguments[0], [])}"
+    if annotation in _NUMBERS:
+        return ", ".join([_NUMBERS[annotation], *_bounds(metadata)])
+    return " or ".join(_takes(argument, metadata) for argument in arguments) or "a table"
+
+
+def _bounds(metadata: list[Any]) -> Iterator[str]:
+    for bound in metadata:
+        if isinstance(bound, FieldInfo):
+            yield from _bounds(bound.metadata)
+        for name, words in _BOUNDS.items():
+            if hasattr(bound, name):
+                yield f"{words} {getattr(bound, name):g}"
+
+
+def _toml(value: Any) -> str:
+    """A value as one writes it behind ``--set KEY=``."""
+    if isinstance(value, Config):
+        given = {key: inner for key, inner in value if inner != type(value).model_fields[key].default}
+        label, name = _label(type(value))
+        inside = ", ".join(f"{key} = {_toml(inner)}" for key, inner in given.items())
+        if label == "kind" and not inside:
+            return f'"{name}"'
+        return f'{{ {label} = "{name}"{inside and ", "}{inside} }}'
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, Mapping):
+        return "{}" if not value else json.dumps(dict(value))
+    return json.dumps(value, ensure_ascii=False)

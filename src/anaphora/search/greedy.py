@@ -1,0 +1,24 @@
+"""The likeliest symbol at every step: what a beam of one finds, told as it is found."""
+
+from collections import abc
+
+from torch import Tensor
+
+from anaphora.protocols import Batch, Stepper
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.writing import Heard, unheard, write
+
+
+def greedy(
+    stepper: Stepper, batch: Batch, *, max_length: int | abc.Sequence[int], heard: Heard = unheard
+) -> list[Hypothesis]:
+    """One output a sentence, beginning with the sentence's row of ``batch.targets``, where there is one.
+
+    ``max_length`` is that of ``beam``. Of equally likely symbols the lower id is taken. Raises ConfigError for a length
+    below 1.
+    """
+
+    def take(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
+        return log_probs_BV.argmax(dim=1)
+
+    return write(stepper, batch, take, max_length, heard)

@@ -1,0 +1,79 @@
+"""What can be set is listed from the classes that own it: nothing is missing and no default is another."""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from anaphora import recipes
+from anaphora.cli.app import main
+from anaphora.errors import ConfigError
+from anaphora.experiment.schema import read_experiment
+from anaphora.experiment.settings import every_setting, settings_at
+
+LABELS = ("kind", "units", "model")
+"""The options that tell tables apart, which are shown as the tables' names."""
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+@pytest.mark.parametrize("recipe", recipes.names())
+def test_every_key_of_a_written_out_experiment_is_a_setting(recipe: str) -> None:
+    for key, _ in flat(read_experiment(recipes.read(recipe), recipe).tables()):
+        table, _, name = key.rpartition(".")
+        assert settings_at(table if table and name in LABELS else key)
+
+
+def defaults(key: str) -> list[Any]:
+    shown = [owned.setting.default for _, owned in settings_at(key)]
+    return [tomllib.loads(f"value = {default}")["value"] for default in shown if default]
+
+
+@pytest.mark.parametrize("minimal", ['task = "translate"', 'task = "language-model"', 'task = "align"'])
+def test_the_defaults_that_are_shown_are_those_that_are_taken(minimal: str) -> None:
+    for key, value in flat(read_experiment(minimal, "minimal").tables()):
+        table, _, name = key.rpartition(".")
+        if key == "task" or name in LABELS:
+            continue
+        of_table = [
+            whole[name] for whole in (defaults(table) if table else []) if isinstance(whole, dict) and name in whole
+        ]
+        assert (list(value) if isinstance(value, tuple) else value) in [*defaults(key), *of_table], key
+
+
+def test_a_default_may_be_written_as_it_is_shown() -> None:
+    usual = read_experiment('task = "translate"', "minimal")
+    for owned in every_setting():
+        if owned.setting.default and (not owned.of or "translators" in owned.of):
+            written = f"{owned.setting.name} = {owned.setting.default}"
+            assert read_experiment(f'task = "translate"\n{written}', "written") == usual
+
+
+def test_settings_are_shown_from_the_tables_down_to_one_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["settings"]) == 0
+    tables = capsys.readouterr().out
+    assert "\nencoder " in tables and "\nngram " in tables
+    assert main(["settings", "decoder"]) == 0
+    decoder = capsys.readouterr().out
+    assert '  cell = "lstm"\n' in decoder and "see anaphora settings decoder.cell)" in decoder
+    assert main(["settings", "decoder.cell"]) == 0
+    cell = capsys.readouterr().out
+    assert '"gru": ' in cell and '  reset = "after"\n' in cell
+    assert main(["settings", "training.epochs", "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)
+    assert (found["table"], found["setting"]["name"], found["setting"]["default"]) == ("training", "epochs", "10")
+
+
+def test_a_setting_that_is_none_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ConfigError, match=r"Did you mean 'training\.epochs'"):
+        settings_at("training.epoch")
+    assert main(["settings", "training.epoch"]) == 2
+    assert "Did you mean" in capsys.readouterr().err

@@ -1,0 +1,26 @@
+"""An aligner over given texts: what is too long to be linked, and that nothing else suffers from it."""
+
+import numpy as np
+
+from anaphora.data.ragged import Ragged
+from anaphora.events import Event, Progress, Skipped
+from anaphora.models.alignment import aligner as models
+from anaphora.models.alignment.groups import LONGEST
+from anaphora.pipeline import Aligner
+from anaphora.text.words import WordCoder
+
+WORDS = ["a", "b", "c", "d", "e", "f"]
+
+
+def test_a_pair_too_long_to_be_linked_has_no_links_and_the_others_keep_theirs() -> None:
+    coder = WordCoder(WORDS, lowercase=False, tokenise="none", language="en")
+    model = models.Aligner(models.AlignerModelConfig(), coder.symbols, coder.symbols)
+    rows = Ragged.of(np.random.default_rng(1).integers(4, 10, (60, 4)).tolist())
+    model.fit(rows, rows)
+    aligner, heard = Aligner(model, coder, coder), list[Event]()
+    endless = "a " * (LONGEST + 1)
+    found = aligner.align(["a b", "a", endless, "c"], ["a b", endless, "b", "c"], report=heard.append)
+    assert found == [*aligner.align(["a b"], ["a b"]), frozenset(), frozenset(), {(0, 0)}]
+    assert [event for event in heard if not isinstance(event, Progress)] == [
+        Skipped("pairs with more than 2,000 units on a side have no links", 2)
+    ]
