@@ -18,11 +18,7 @@ FAST_SECONDS = 10.0
 SLOW_TIMEOUT = 1200
 """Seconds after which a slow test is stopped."""
 
-TINY_TRANSLATOR = """
-task = "translate"
-[text]
-units = "character"
-[embedding]
+NETWORK = """[embedding]
 size = 8
 [encoder]
 cell = "gru"
@@ -30,27 +26,25 @@ size = 8
 [decoder]
 cell = "gru"
 size = 8
-dropout = 0.1
+"""
+
+TINY_TRANSLATOR = f"""
+task = "translate"
+[text]
+units = "character"
+{NETWORK}dropout = 0.1
 [training]
 batch_tokens = 60
 epochs = 2
 """
 
-TINY_TRANSLATOR_OF_WORDS = """
+TINY_TRANSLATOR_OF_WORDS = f"""
 task = "translate"
 [text]
 units = "word"
 tokenise = "none"
-[embedding]
-size = 8
-[encoder]
-cell = "gru"
-size = 8
-[decoder]
-cell = "gru"
-size = 8
-[training]
-optimizer = {kind = "adam", rate = 0.03}
+{NETWORK}[training]
+optimizer = {{kind = "adam", rate = 0.03}}
 batch_tokens = 100
 epochs = 20
 validate_every = 20
