@@ -22,23 +22,8 @@ from anaphora.text.coder import TextCoder
 from anaphora.text.sentences import Splitter
 from anaphora.text.subwords import SubwordCoder
 
-WORDS = [
-    "a",
-    "the",
-    "man",
-    "woman",
-    "dog",
-    "cat",
-    "house",
-    "tree",
-    "walks",
-    "sees",
-    "takes",
-    "big",
-    "small",
-    "red",
-    "in",
-]
+NOUNS = ("man", "woman", "dog", "cat", "house", "tree")
+WORDS = ("a", "the", *NOUNS, "walks", "sees", "takes", "big", "small", "red", "in")
 
 
 TRANSLATOR = {
