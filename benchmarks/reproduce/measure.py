@@ -22,7 +22,7 @@ from anaphora.experiment.overrides import read_table
 from anaphora.experiment.schema import Experiment, TranslationExperiment, parse
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.pharaoh import Links
-from anaphora.pipeline import Aligner, Translator, load
+from anaphora.pipeline import Aligner, Candidates, Translator, load
 from anaphora.run.about import about
 from anaphora.text.units import Word
 from benchmarks.reproduce.table import Job
@@ -67,9 +67,14 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
 def _results(job: Job, aligner: Aligner | None, report: Report, *, known: bool = False) -> Results:
     """What comes of the job's search, or of the text as it stands; of pairs of ``known`` words alone if so."""
     search = Search(known=known)
-    if job.system.replace_unknown and aligner:
-        likeliest = {entry.source: entry.target for entry in reversed(list(aligner.dictionary()))}
-        search = search._replace(replace_unknown=likeliest)
+    if aligner:
+        translations: dict[str, list[str]] = {}
+        for entry in aligner.dictionary():
+            translations.setdefault(entry.source, []).append(entry.target)
+        if job.system.replace_unknown:
+            search = search._replace(replace_unknown={word: found[0] for word, found in translations.items()})
+        if job.system.candidates:
+            search = search._replace(candidates=Candidates(translations, job.system.candidates))
     if job.language_model or job.ensemble:
         fusion = (job.language_model, job.system.fusion_weight) if job.language_model else None
         return assess_ensemble(job.ensemble or [job.run], fusion=fusion, search=search, report=report)

@@ -74,15 +74,20 @@ def _spread(values: Sequence[float], form: str) -> str:
 
 
 def _finding(finding: Finding, by_system: Mapping[str, Sequence[Result]]) -> str:
-    """What was found of the two, under every seed that both were trained under."""
+    """What was found of the two, under every seed that both were trained under.
+
+    A figure that is a difference already is a bound over draws of the test sentences, of which one seed has many.
+    """
     system, beside = (
         {r.seed: r.figures[finding.figure] for r in by_system.get(name, ()) if finding.figure in r.figures}
         for name in (finding.system, finding.beside)
     )
+    if not finding.beside:
+        beside = dict.fromkeys(system, 0.0)
     seeds = sorted(system.keys() & beside.keys())
     differences = [system[seed] - beside[seed] for seed in seeds]
     written = ", ".join(f"{difference:+.2f}" for difference in differences) or "not measured"
-    if len(differences) < 2:
+    if len(differences) < (2 if finding.beside else 1):
         verdict = "open"
     elif finding.wanted == "same":
         spread = max(stdev(figures[seed] for seed in seeds) for figures in (system, beside))

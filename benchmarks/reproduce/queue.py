@@ -66,7 +66,8 @@ def work_off(
             if outcome is None:
                 break
             figures: Figures = {"updates": outcome.update, "training seconds": round(outcome.seconds, 1)}
-            figures |= measure(job, report, runs / "aligners" if table.links or job.system.replace_unknown else None)
+            aligned = table.links or job.system.replace_unknown or job.system.candidates
+            figures |= measure(job, report, runs / "aligners" if aligned else None)
         except DivergedError as error:  # it would do so again
             say(str(error))
             figures = {"diverged": 1}

@@ -54,6 +54,9 @@ class System(Config):
     the same recipe and settings are one training, measured in several ways."""
     replace_unknown: bool = False
     """Whether unknown words of its translations are put in from the source, through the dictionary of an aligner."""
+    candidates: int = 0
+    """How many of the most frequent words a translation may be written with, beside what the dictionary of an aligner
+    has for the words of its source; 0 for every word."""
     language_model: str = ""
     """The system further up, a language model, that has its say in search (shallow fusion); none without."""
     fusion_weight: float = 0.0
@@ -71,8 +74,8 @@ class Finding(Config):
     """In a sentence, with the paper."""
     system: str
     """The system that it is said of."""
-    beside: str
-    """The system that it is held against."""
+    beside: str = ""
+    """The system that it is held against; none where the figure is itself a difference ("bleu ahead, at least")."""
     figure: str = "bleu"
     """The figure that they are compared by."""
     wanted: Literal["higher", "lower", "same"] = "higher"
@@ -105,7 +108,7 @@ class Table(Config):
             raise ValueError("a table compares systems: name some, or another table by systems_of.")
         names = [system.name for system in self.systems]
         for finding in self.findings:
-            for name in (finding.system, finding.beside):
+            for name in (finding.system, finding.beside or finding.system):
                 if name not in names:
                     raise ValueError(unknown("a finding's system", name, names))
         if len(set(names)) < len(names):
@@ -201,6 +204,7 @@ class _Rows:
         members = self._members(system) if system.ensemble else ()
         for how in (
             " replace unknown" if system.replace_unknown else "",
+            f" of {system.candidates} candidates" if system.candidates else "",
             f" with {model} {system.fusion_weight}" if model else "",
             f" beside {beside}" if beside else "",
             f" of {[str(member.run) for member in members]}" if members else "",

@@ -124,6 +124,7 @@ def test_a_system_may_need_another_ones_run_and_one_training_is_measured_in_seve
         systems=(
             System(name="words", recipe="bahdanau2015", settings=(data, *WORDS)),
             System(name="replaced", recipe="bahdanau2015", settings=(data, *WORDS), replace_unknown=True),
+            System(name="few", recipe="bahdanau2015", settings=(data, *WORDS), candidates=1),
             System(name="german", recipe="sentence-lm", settings=(german, start, *learner)),
             System(
                 name="fused",
@@ -134,16 +135,15 @@ def test_a_system_may_need_another_ones_run_and_one_training_is_measured_in_seve
             ),
         ),
     )
-    words, replaced, language_model, fused = table.jobs(one, tmp_path / "runs")
-    assert words.run == replaced.run == fused.run and len({words.key, replaced.key, fused.key}) == 3
+    words, replaced, few, language_model, fused = table.jobs(one, tmp_path / "runs")
+    assert words.run == replaced.run == few.run == fused.run
+    assert len({words.key, replaced.key, few.key, fused.key}) == 4
     assert language_model.needs == (words,) and fused.needs == (language_model,)
     found = queue.work_off("words", one, "", lambda _: None, silent, results=tmp_path, runs=tmp_path / "runs")
     figures = {result.system: result.figures for result in found.values()}
     assert figures["words"]["unknown words"] == figures["replaced"]["unknown words"] > 0
     assert figures["words"]["validation loss"] == figures["replaced"]["validation loss"]
-    assert (
-        figures["words"]["bleu"] != figures["replaced"]["bleu"] and figures["words"]["bleu"] != figures["fused"]["bleu"]
-    )
+    assert all(figures["words"]["bleu"] != figures[name]["bleu"] for name in ("replaced", "few", "fused"))
     assert 0 <= figures["words"]["links"] <= 100 and figures["german"]["perplexity"] > 1
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {"texts", "aligners"}
 
@@ -196,6 +196,19 @@ def test_a_finding_holds_if_every_seed_says_so_or_if_seeds_differ_as_much(
     written = page.page(small(tmp_path, findings=(finding,)), results)
     assert written.splitlines()[-1].endswith(f"| {verdict} |")
     assert "| gru | 2 | 31.5 ± 0.7 |" in written and "| source 1-10 words |" in written
+
+
+@pytest.mark.parametrize(("ahead", "verdict"), [((0.4,), "yes"), ((-0.1,), "no"), ((0.4, -0.1), "by some seeds only")])
+def test_a_bound_of_a_difference_is_a_finding_by_itself_even_of_one_seed(
+    ahead: tuple[float, ...], verdict: str, tmp_path: Path
+) -> None:
+    finding = Finding(claim="gates help", system="gru", figure="bleu ahead, at least")
+    results = [
+        Result(f"{seed}", "gru", seed, {"bleu ahead, at least": bound}, "a machine", "2020-02-02")
+        for seed, bound in enumerate(ahead, 1)
+    ]
+    written = page.page(small(tmp_path, findings=(finding,)), results)
+    assert written.splitlines()[-1].endswith(f"| {verdict} |")
 
 
 def test_a_finding_about_a_system_that_is_not_there_is_refused(tmp_path: Path) -> None:
