@@ -5,7 +5,6 @@ import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -21,7 +20,7 @@ from anaphora.experiment.conduct import train
 from anaphora.experiment.overrides import read_table
 from anaphora.experiment.schema import Experiment, TranslationExperiment, parse
 from anaphora.experiment.translation_scores import TranslationScores
-from anaphora.formats.pharaoh import Links
+from anaphora.formats.pharaoh import Links, words_between_spaces
 from anaphora.pipeline import Aligner, Candidates, Translator, load
 from anaphora.run.about import about
 from anaphora.text.units import Word
@@ -119,6 +118,6 @@ def _links(run: Path, result: TranslationScores, aligner: Aligner, report: Repor
 
 def _of_repeated(links: Links, source: str) -> Links:
     """The links of the source words that stand there twice or more."""
-    words: Sequence[str] = source.lower().split()
+    words = words_between_spaces(source.lower())
     counts = Counter(words)
     return frozenset((i, j) for i, j in links if counts[words[i]] > 1)

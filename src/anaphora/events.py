@@ -38,7 +38,7 @@ class Update:
     total: int
     epochs: int
     loss: float
-    """Mean negative log-likelihood of the update's target tokens, in nats."""
+    """What was minimised, per target token, in nats: the mean negative log-likelihood under a plain softmax."""
     tokens: int
     """Target tokens of this update."""
     rate: float

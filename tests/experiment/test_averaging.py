@@ -121,6 +121,29 @@ def test_training_goes_on_from_its_own_checkpoint_and_never_from_an_average(kept
     assert train(longer, path, resume=True).update > latest
 
 
+@pytest.mark.parametrize("loss", [0.0, 100.0])
+def test_an_average_stays_the_best_until_training_finds_something_better(
+    loss: float, kept: Experiment, trained: Path
+) -> None:
+    run = Run.open(trained)
+    around(run, 0.5)
+    average_run(trained, last=2)
+    found = run.load("average")
+    run.fingerprints |= found.fingerprints
+    state = {**found.state, "validation": {"loss": loss, "perplexity": 1.0}}
+    run.save(found.update, found.model, {}, state, average=True)
+    run.mark_best("average")
+    if not loss:  # nothing is left to go on with
+        train(kept, trained, resume=True)
+        assert run.best() == "average"
+    longer = kept.model_copy(update={"training": kept.training.model_copy(update={"epochs": 6})})
+    train(longer, trained, resume=True)
+    validations = {line["update"]: line["validation"]["loss"] for line in run.metrics.lines() if "validation" in line}
+    least = min(validations, key=validations.__getitem__)
+    assert least > found.update
+    assert run.best() == (least if loss else "average")
+
+
 def test_a_run_in_training_is_not_averaged(kept: Experiment, tmp_path: Path) -> None:
     path = tmp_path / "run"
     train(kept, path)

@@ -349,6 +349,17 @@ def test_what_was_interrupted_before_it_learnt_anything_leaves_nothing(translato
     assert not (tmp_path / "run").exists()
 
 
+def test_an_interrupted_training_leaves_an_empty_folder_where_one_was(translator: Experiment, tmp_path: Path) -> None:
+    def stop() -> bool:
+        raise KeyboardInterrupt
+
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "run").symlink_to(tmp_path / "disk", target_is_directory=True)
+    with pytest.raises(KeyboardInterrupt):
+        train(translator, tmp_path / "run", stop=stop)
+    assert (tmp_path / "run").is_symlink() and not list((tmp_path / "disk").iterdir())
+
+
 def test_a_folder_that_cannot_be_written_to_is_refused_before_training(translator: Experiment) -> None:
     with pytest.raises(RunError, match=r"The run folder /proc/run cannot be made"):
         train(translator, Path("/proc/run"))

@@ -17,6 +17,7 @@ from anaphora.formats.lines import write_lines
 from anaphora.formats.pharaoh import read_links
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import TextCoder
 from anaphora.text.words import WordCoder
 
 SOURCES = ["the red house", "", "a house", "the car is red"]
@@ -54,6 +55,22 @@ def test_links_between_words_become_links_between_the_units_of_each(
     assert rows[0] == [[1, j] for j in range(10, 15)]  # red: the letters of rouge
     assert rows[1] == [[0, 0], [0, 1], [0, 2], *([1, j] for j in range(4, 10))]
     assert rows[2] == []
+
+
+@pytest.mark.parametrize("coder", [WORDS, LETTERS], ids=["words", "letters"])
+def test_a_no_break_space_parts_no_words_of_links(coder: TextCoder, tmp_path: Path) -> None:
+    text = "la\N{NO-BREAK SPACE}voiture rouge"
+    for side in ("en", "fr"):
+        write_lines(tmp_path / f"train.{side}", [text])
+        write_lines(tmp_path / f"val.{side}", [text])
+    corpus = translation_parts([tmp_path], "en", "fr").train
+    store = pair_store(corpus, coder, coder, tmp_path / "encoded")
+    [row] = [links.reshape(-1, 2) for links in GivenLinks(given(tmp_path, "1-1"), corpus).units(store, coder, coder)]
+    start = len(coder.encode("la\N{NO-BREAK SPACE}voiture ")) if coder is LETTERS else 2
+    length = len(coder.encode(text))
+    assert {int(i) for i, _ in row} == set(range(start, length))
+    with pytest.raises(DataError, match="with 2 and 2 words"):
+        GivenLinks(given(tmp_path, "2-2"), corpus)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from anaphora.kernels.arithmetic import (
     LARGE_WEIGHT,
     Arithmetic,
     Precision,
+    _processor_has,
     arithmetic_for,
     has_packing,
     prepare,
@@ -153,3 +154,12 @@ def test_the_processor_decides(precision: Precision, features: frozenset[str], e
     if expected in ("packed", "mixed") and not has_packing():
         expected = "plain"
     assert arithmetic_for(precision, has=features.__contains__) == expected
+
+
+def test_a_torch_that_cannot_name_the_processors_features_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("torch.cpu.get_capabilities")
+    _processor_has.cache_clear()
+    try:
+        assert arithmetic_for("auto") == "plain"
+    finally:
+        _processor_has.cache_clear()

@@ -1,5 +1,7 @@
 """Tables that start from given vectors: what is looked up, and what training leaves as it is."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -45,6 +47,16 @@ def test_a_frozen_row_stays_under_every_rule_and_a_drawn_one_is_trained(rule: Ru
     with optimizer.result():
         moved = (frozen.weight.detach() - before).abs().sum(1) > 0
     assert moved.tolist() == [True, False, True, True, True]
+
+
+def test_a_copy_holds_the_rows_that_are_frozen() -> None:
+    frozen = table(vectors="file", frozen=True)
+    frozen.take(1, [0.1, 0.2, 0.3])
+    copied = deepcopy(frozen)
+    [gradient] = torch.autograd.grad(copied.vectors(torch.tensor([[1, 2]])).sin().sum(), [copied.weight])
+    assert gradient.any(1).tolist() == [False, False, True, False, False]
+    copied.take(3, [0.1, 0.2, 0.3])
+    assert frozen.held.tolist() == [False, True, False, False, False]
 
 
 def test_a_table_that_is_not_frozen_keeps_no_more_than_it_did() -> None:

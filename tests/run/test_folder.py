@@ -278,6 +278,22 @@ def test_a_checkpoint_that_cannot_be_written_leaves_those_before_it_and_nothing_
     assert run.load("latest").update == 50
 
 
+def test_a_checkpoint_that_cannot_be_replaced_stays_as_it_was(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename, refusing = os.rename, iter([True])
+
+    def refuse(source: Path, target: Path) -> None:
+        if target.name == "step-40" and next(refusing, False):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        rename(source, target)
+
+    before = run.load(40, for_training=True)
+    with monkeypatch.context() as patch, pytest.raises(RunError, match="Input/output error; step-40 is intact"):
+        patch.setattr("os.rename", refuse)
+        run.save(40, {"w": torch.ones(1)}, {}, {"again": True})
+    assert run.load(40, for_training=True).state == before.state
+    assert not [entry for entry in (run.path / "checkpoints").iterdir() if entry.name.startswith(".")]
+
+
 def test_a_place_that_takes_no_folder_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="should be UTF-8"):
         check_free(tmp_path / "\udcff")

@@ -37,3 +37,14 @@ def test_a_file_system_without_locks_is_said_to_be_one(tmp_path: Path, monkeypat
     monkeypatch.setattr("fcntl.flock", refuse)
     with pytest.raises(RunError, match="cannot be locked against other trainers"):
         FolderLock(tmp_path).held().__enter__()
+
+
+def test_a_full_disk_does_not_keep_the_holder_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, content: bytes, offset: int) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.pwrite", refuse)
+    with FolderLock(tmp_path).held(), pytest.raises(RunError, match="in use by process unknown"):
+        FolderLock(tmp_path).held().__enter__()
+    with FolderLock(tmp_path).held():
+        pass

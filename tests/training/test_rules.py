@@ -45,7 +45,7 @@ def centred(w: Tensor, g: Tensor, rate: float, t: int, kept: Kept) -> Tensor:
     zero = torch.zeros_like(w)
     kept["E"] = 0.8 * kept.get("E", zero) + 0.2 * g**2
     kept["M"] = 0.8 * kept.get("M", zero) + 0.2 * g
-    kept["v"] = 0.5 * kept.get("v", zero) + g / ((kept["E"] - kept["M"] ** 2).sqrt() + 1e-3)
+    kept["v"] = 0.5 * kept.get("v", zero) + g / (kept["E"] - kept["M"] ** 2 + 1e-3).sqrt()
     return w - rate * kept["v"]
 
 
@@ -88,6 +88,17 @@ def test_a_rule_follows_its_equations(rule: Rule, step: Step, weight_decay: floa
         optimizer.step(0.1 / t, epoch=1)
         expected = step(expected, g + weight_decay * expected, 0.1 / t, t, kept)
     torch.testing.assert_close(model.weight.detach(), expected)
+
+
+@RULES
+@pytest.mark.parametrize("noise", [0.0, 1e-5])
+def test_a_gradient_that_hardly_changes_is_followed_for_ever(rule: Rule, step: Step, noise: float) -> None:
+    model = torch.nn.Linear(5, 3, bias=False)
+    optimizer, start = NamedOptimizer(rule, model), model.weight.detach().clone()
+    for t in range(1, 601):
+        model.weight.grad = 0.7 * (1 + noise * gradient(model.weight.shape, t, torch.float32))
+        optimizer.step(1e-3, epoch=1)
+    assert model.weight.isfinite().all() and (model.weight < start).all()
 
 
 @RULES

@@ -70,10 +70,11 @@ def run(
 
 
 def _given_links(path: Path, sources: list[str], targets: list[str]) -> "list[Links]":
-    from anaphora.formats.pharaoh import check_links, read_links
+    from anaphora.formats.pharaoh import check_links, read_links, words_between_spaces
 
     links = read_links(path, len(sources))
-    check_links(path, links, [(len(s.split()), len(t.split())) for s, t in zip(sources, targets, strict=False)])
+    lengths = ([len(words_between_spaces(text)) for text in side] for side in (sources, targets))
+    check_links(path, links, zip(*lengths, strict=False))
     return links
 
 

@@ -92,12 +92,13 @@ def _of_lines(
 
 def _of_pairs(model: "Translator", lines: list[str], report: "Report") -> Iterator[dict[str, Any]]:
     from anaphora.evaluation.perplexity import perplexity
+    from anaphora.text.coder import is_unknown
 
     sources, targets = split_pairs(lines)
     for scored in model.score_pairs(sources, targets, report=report):
         yield {
             "log10": scored.score / math.log(10),
             "units": len(scored.target_pieces),
-            "unknown": sum(piece.endswith("<unk>") for piece in scored.target_pieces),
+            "unknown": sum(map(is_unknown, scored.target_pieces)),
             "perplexity": perplexity(-scored.score, len(scored.target_pieces)),
         }

@@ -43,6 +43,8 @@ class AtOnce(Work):
             run.metrics.append(log.validation_line(event))
             report(event)
             report(Saved(1, run.save(1, tensors_of(model), {}, {})))
-            run.mark_best(1)
+        figures = run.metrics.validation(1)
+        if run.best() is None:  # so it is too where a process was killed right after saving
             run.write_card(figures)
-        return Outcome("fitted", 1, 1, run.metrics.validation(1), 0, time.monotonic() - started)
+            run.mark_best(1)
+        return Outcome("fitted", 1, 1, figures, 0, time.monotonic() - started)

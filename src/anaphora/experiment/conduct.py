@@ -87,6 +87,7 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     experiment = _sized(experiment, model, coders, work, report)
     say_what_autograd_does(model, report)
     say_what_is_frozen(model, report)
+    was_there = path.exists()
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
     with run.lock():
         try:
@@ -96,9 +97,10 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
                 TrainingState(model, experiment.training).save(run)
             return work.learn(model, coders, run, experiment.training, report, stop)
         except BaseException:
-            # nothing half-written stays behind a fault in the data
+            # nothing half-written stays after a fault in the data, but for an empty folder that was there before
             if not run.metrics.lines():
-                shutil.rmtree(path, ignore_errors=True)
+                for entry in path.iterdir() if was_there else [path]:
+                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
             raise
 
 

@@ -10,7 +10,7 @@ from anaphora.data.store import PairStore
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Report
 from anaphora.formats.lines import write_lines
-from anaphora.formats.pharaoh import Links, check_links, each_links, read_links, to_pharaoh
+from anaphora.formats.pharaoh import Links, check_links, each_links, read_links, to_pharaoh, words_between_spaces
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.pipeline.given import pieces_of
@@ -24,9 +24,9 @@ class GivenLinks:
         """Read the file; DataError when it has another number of lines, or a link to a word that is not there."""
         self._path, self._corpus = Path(guide.file), corpus
         lengths = [
-            (len(source.split()), len(target.split())) if corpus.keep(source, target) else None
+            (len(words_between_spaces(pair[0])), len(words_between_spaces(pair[1]))) if corpus.keep(*pair) else None
             for file in corpus.files
-            for source, target in file
+            for pair in file
         ]
         links = read_links(self._path, len(lengths))
         check_links(self._path, links, lengths)

@@ -8,7 +8,7 @@ from anaphora.evaluation.bleu import Condition, Score, bleu, chrf, sentence_scor
 from anaphora.evaluation.breakdown import Groups
 from anaphora.formats.figures import figures_as_json
 from anaphora.pipeline import Candidates, Translation
-from anaphora.text.coder import MARKS, SPACE, UNK
+from anaphora.text.coder import is_unknown
 
 Scores = Mapping[Condition, tuple[Score, Score]]
 
@@ -58,7 +58,7 @@ class TranslationScores:
     @property
     def unknown(self) -> int:
         """Words of the outputs that the vocabulary lacks, whether they were replaced or not."""
-        return sum(piece.strip(SPACE) == MARKS[UNK] for output in self.outputs for piece in output.target_pieces)
+        return sum(is_unknown(piece) for output in self.outputs for piece in output.target_pieces)
 
     def of_groups(self, groups: Groups) -> dict[str, tuple[int, tuple[Score, Score]]]:
         """Sentences, BLEU and chrF of each group, under the first condition: that which the experiment names."""

@@ -10,6 +10,11 @@ Links = frozenset[tuple[int, int]]
 """Links (i, j): word i of the source and word j of the target translate each other."""
 
 
+def words_between_spaces(text: str) -> list[str]:
+    """The words of a text as links count them; a no-break space or a tab is a part of the word that it stands in."""
+    return [word for word in text.split(" ") if word]
+
+
 def to_pharaoh(links: Iterable[tuple[int, int]]) -> str:
     """One line, in order of the source, then of the target."""
     return " ".join(f"{i}-{j}" for i, j in sorted(links))

@@ -102,7 +102,8 @@ def has_packing() -> bool:
 
 @cache
 def _processor_has(feature: str) -> bool:
-    return bool(torch.cpu.get_capabilities().get(feature, False))
+    capabilities: Callable[[], dict[str, bool]] = getattr(torch.cpu, "get_capabilities", dict)  # newer torch alone
+    return bool(capabilities().get(feature, False))
 
 
 class _Plain:

@@ -13,6 +13,7 @@ from anaphora.kernels.naive_units import sigmoid, softmax
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Score
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median, Span
 from anaphora.kernels.weighing import Softmax, Weighing
+from anaphora.kernels.window import LARGEST
 
 Tensors = Mapping[str, Tensor]
 
@@ -190,7 +191,7 @@ def window(
 ) -> tuple[Tensor, Tensor]:
     """phi(t, u) and kappa_t (Graves 2013, equations 46 to 51)."""
     hat_B3K = query_BQ @ weights["weight"].T + weights.get("bias", 0)
-    alpha_BK, beta_BK, moved_BK = (torch.exp(block) for block in hat_B3K.chunk(3, dim=1))
+    alpha_BK, beta_BK, moved_BK = (torch.exp(block.clamp(max=LARGEST)) for block in hat_B3K.chunk(3, dim=1))
     kappa_BK = carried["kappa"] + moved_BK
     columns = [
         torch.where(u <= positions_B, (alpha_BK * torch.exp(-beta_BK * (kappa_BK - u) ** 2)).sum(1), 0)

@@ -10,6 +10,9 @@ the query, in the blocks alpha, beta, kappa, comes before the two parts.
     4  phi_s = sum_k alpha_k E_ks                            0 behind the end of the sentence
     5  c     = sum_s phi_s value_s
 
+An exponent above ``LARGEST`` counts as that, and learns nothing: its window is further off than any sentence is long,
+and what is infinite would make a gradient of 0 times infinity.
+
 What the two parts share is read as one signal, so a decoder without feeding finds all its windows at once: only Move
 has to wait for the step before.
 """
@@ -22,6 +25,15 @@ from torch import Tensor
 
 from anaphora.kernels.parts import previous
 from anaphora.kernels.products import Products
+
+LARGEST = 30.0
+"""The largest exponent: e to it, a thousand times over and squared, is still a number in single precision."""
+
+
+def _exp(hat_XBN: Tensor) -> tuple[Tensor, Tensor]:
+    """What a block of the projection stands for, and its derivative."""
+    value_XBN = torch.exp(hat_XBN.clamp(max=LARGEST))
+    return value_XBN, value_XBN.masked_fill(hat_XBN > LARGEST, 0)
 
 
 @dataclass(frozen=True)
@@ -46,8 +58,8 @@ class Move:
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
         """Step 1."""
         hat_XBP, before_XBK = inputs
-        step_XBK = torch.exp(hat_XBP.chunk(3, -1)[2])
-        return (before_XBK + step_XBK,), step_XBK
+        step_XBK, derivative_XBK = _exp(hat_XBP.chunk(3, -1)[2])
+        return (before_XBK + step_XBK,), derivative_XBK
 
     def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Step 1 undone; the first two blocks have no part in it."""
@@ -61,6 +73,8 @@ class Seen(NamedTuple):
 
     alpha_XBK1: Tensor
     beta_XBK1: Tensor
+    derivatives_XBL: Tensor
+    """Of alpha and beta, in their exponents."""
     d_XBKS: Tensor
     E_XBKS: Tensor
 
@@ -90,17 +104,18 @@ class Window:
         hat_XBP, kappa_XBK = inputs
         closed_BS = product.sentences("closed", hat_XBP.shape[1])
         s_S = torch.arange(1, closed_BS.shape[1] + 1, device=closed_BS.device)
-        alpha_XBK1, beta_XBK1, _ = torch.exp(hat_XBP).unsqueeze(-1).chunk(3, -2)  # 2
+        both_XBL, derivatives_XBL = _exp(hat_XBP[..., : 2 * kappa_XBK.shape[-1]])  # 2
+        alpha_XBK1, beta_XBK1 = both_XBL.unsqueeze(-1).chunk(2, -2)
         d_XBKS = kappa_XBK.unsqueeze(-1) - s_S  # 3
         E_XBKS = torch.exp(-beta_XBK1 * (d_XBKS * d_XBKS))
         phi_XBS = (alpha_XBK1 * E_XBKS).sum(-2).masked_fill(closed_BS, 0)  # 4
-        saved = Seen(alpha_XBK1, beta_XBK1, d_XBKS, E_XBKS)
+        saved = Seen(alpha_XBK1, beta_XBK1, derivatives_XBL, d_XBKS, E_XBKS)
         return (product.attend("values", phi_XBS), phi_XBS), saved  # 5
 
     def backward(self, products: Products, saved: Seen, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Steps 5 to 2 undone; the weights may have a gradient of their own."""
         product = products.of(self.name)
-        alpha_XBK1, beta_XBK1, d_XBKS, E_XBKS = saved
+        alpha_XBK1, beta_XBK1, derivatives_XBL, d_XBKS, E_XBKS = saved
         closed_BS = product.sentences("closed", d_XBKS.shape[1])
         dphi_XBS = (product.attend_back("values", doutputs[0]) + doutputs[1]).masked_fill(closed_BS, 0)  # 5
         dfirst_XBKS = dphi_XBS.unsqueeze(-2) * E_XBKS  # 4
@@ -108,6 +123,5 @@ class Window:
         dm_XBKS = dfirst_XBKS * alpha_XBK1  # 3, of m = -beta d^2
         dbeta_XBK = -(dm_XBKS * d_XBKS * d_XBKS).sum(-1)
         dkappa_XBK = (dm_XBKS * d_XBKS).sum(-1) * (-2 * beta_XBK1.squeeze(-1))
-        dahat_XBK = dalpha_XBK * alpha_XBK1.squeeze(-1)  # 2
-        dbhat_XBK = dbeta_XBK * beta_XBK1.squeeze(-1)
-        return torch.cat([dahat_XBK, dbhat_XBK, torch.zeros_like(dkappa_XBK)], -1), dkappa_XBK
+        dboth_XBL = torch.cat([dalpha_XBK, dbeta_XBK], -1) * derivatives_XBL  # 2
+        return torch.cat([dboth_XBL, torch.zeros_like(dkappa_XBK)], -1), dkappa_XBK

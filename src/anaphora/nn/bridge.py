@@ -187,4 +187,4 @@ def _mean(annotations_BSM: Tensor, lengths_B: Tensor) -> Tensor:
     lengths_B1 = lengths_B.to(annotations_BSM.device).unsqueeze(1)
     open_BS = torch.arange(annotations_BSM.shape[1], device=annotations_BSM.device) < lengths_B1
     products = Products({}, {"mean.values": annotations_BSM}, recording=False)
-    return products.attend("mean.values", (open_BS / lengths_B1).to(annotations_BSM).unsqueeze(0))[0]
+    return products.attend("mean.values", (open_BS.to(annotations_BSM) / lengths_B1).unsqueeze(0))[0]

@@ -1,7 +1,7 @@
 """Word vectors: a table, its dropout, and what it starts from."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
@@ -67,7 +67,7 @@ class Embedding(nn.Embedding):
         self._frozen = config.frozen
         if config.frozen:
             self.register_buffer("held", torch.zeros(words, dtype=torch.bool))
-            self.weight.register_hook(self._without_held)  # type: ignore[no-untyped-call]
+        self._hold()
 
     def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
         """The vectors of ids, with one dimension more.
@@ -78,6 +78,15 @@ class Embedding(nn.Embedding):
         if not self.training:
             return vectors
         return words_dropped(vectors, ids, self._dropout, f"embedding.{self._name}.{purpose}")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become a copy: its table has a hook of its own, which copies of tensors leave behind."""
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._hold()
+
+    def _hold(self) -> None:
+        if self._frozen:
+            self.weight.register_hook(self._without_held)  # type: ignore[no-untyped-call]
 
     def _without_held(self, dweight_VE: Tensor) -> Tensor:
         """The gradient of the table, tied outputs included: 0 for the rows that stay as they are."""

@@ -160,12 +160,17 @@ def clean(folder: Path) -> None:
 
 @contextmanager
 def _aside(path: Path) -> Iterator[None]:
-    """Free the name ``path`` first, and afterwards remove what was there."""
+    """Free the name ``path`` first, and afterwards remove what was there; after a fault it is there again."""
     aside = path.with_name(f"{_LEFTOVER}{uuid.uuid4().hex}")
     if path.is_symlink():
         path.unlink()
     elif path.exists():
         os.rename(path, aside)
-    yield
+    try:
+        yield
+    except BaseException:
+        if aside.exists() and not path.exists():
+            os.rename(aside, path)
+        raise
     if aside.exists():
         shutil.rmtree(aside)

@@ -4,7 +4,7 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from anaphora.errors import RunError
@@ -60,6 +60,7 @@ class FolderLock:
                 f"{self._folder} is in use by process {holder}, which trains into it; "
                 f"wait for its end or choose another run folder."
             ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        with suppress(OSError):  # the number only tells others who is in: a full disk is no reason to stay out
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
         return descriptor

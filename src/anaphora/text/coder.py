@@ -20,6 +20,12 @@ UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 SPACE = "\u2581"
 """What stands for a space in pieces that are shown: where a word begins, as SentencePiece writes it."""
 
+
+def is_unknown(piece: str) -> bool:
+    """Whether a piece that is shown is ``<unk>``."""
+    return piece.strip(SPACE) == MARKS[UNK]
+
+
 _BREAKS = str.maketrans("\n\0", "  ")
 
 

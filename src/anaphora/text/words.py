@@ -172,7 +172,7 @@ class WordCoder:
         line, place, shown = normalise(text, lowercase=self._lowercase), 0, []
         for word in self._tokens.split(line):
             start = line.find(word, place)
-            spaced = start < 0 or not line[:start].strip() or any(sign.isspace() for sign in line[place:start])
+            spaced = start < 0 or not line[:start].strip() or " " in line[place:start]
             shown.append((SPACE if spaced else "") + self._written[self._ids.get(word, UNK)])
             place = start + len(word) if start >= 0 else place
         return shown

@@ -20,6 +20,7 @@ from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Batches, Loss
 from anaphora.run import Run
+from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import first_not_finite, tensors_of
 from anaphora.training import log
 from anaphora.training.allocator import keep_freed_memory
@@ -280,7 +281,12 @@ class _Training:
             self._mark_best()
 
     def _mark_best(self) -> None:
+        """Let ``best`` name the checkpoint of the best validation; an average that is as good stays."""
         best = self._state.best
+        if self._run.best() == AVERAGE:
+            average = self._run.validation(AVERAGE)
+            if best.metric in average and best.cost(average) <= best.cost(best.metrics):
+                return
         self._run.write_card(best.metrics)
         self._run.mark_best(best.update)
 

@@ -25,7 +25,7 @@ def weighted(batch: Batch, reduction: Reduction) -> Batch:
     """``batch``, its rows weighted by 1 / T_b where the reduction asks for it."""
     if reduction != "mean_per_sequence" or batch.targets is None:
         return batch
-    return replace(batch, targets=replace(batch.targets, weights_B=1 / batch.targets.lengths_B))
+    return replace(batch, targets=replace(batch.targets, weights_B=1 / batch.targets.lengths_B.double()))
 
 
 def reduced(loss: Loss, rows: int, reduction: Reduction) -> Tensor:

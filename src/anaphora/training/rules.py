@@ -1,7 +1,8 @@
 """Update rules: what turns a gradient into a step.
 
-torch's own implementations do the work, the fused ones where there are any: on a processor fused Adam and fused
-momentum pass over memory once, and are equally reproducible bit for bit, whatever the number of threads.
+torch's own implementations do the work but for centred RMSProp, the fused ones where there are any: on a processor
+fused Adam and fused momentum pass over memory once, and are equally reproducible bit for bit, whatever the number of
+threads.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ import torch
 from pydantic import BeforeValidator, Field
 
 from anaphora.config import Config, by_kind
+from anaphora.training.centred import CentredRmsProp
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Parameters = list[torch.nn.Parameter]
@@ -104,7 +106,7 @@ class Adadelta(Rule):
 
 
 class RmsProp(Rule):
-    """RMSProp (Tieleman and Hinton 2012): E = d E + (1 - d) g^2, w -= r g / (sqrt(E) + e)."""
+    """RMSProp (Tieleman and Hinton 2012): E = d E + (1 - d) g^2, u = g / (sqrt(E) + e), v = m v + u, w -= r v."""
 
     kind: Literal["rmsprop"] = "rmsprop"
     """Which rule this is."""
@@ -115,12 +117,17 @@ class RmsProp(Rule):
     epsilon: float = Field(1e-8, gt=0)
     """The constant e."""
     momentum: Share = 0.0
-    """The share of the last step that is taken again."""
+    """The share m of v that is kept."""
     centred: bool = False
-    """Whether E is lessened by the square of the gradients' running mean (Graves 2013, section 4.2)."""
+    """Whether E is lessened by the square of the gradients' running mean M (Graves 2013, section 4.2): u = g /
+    sqrt(E - M^2 + e)."""
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
-        """Steps that keep E."""
+        """Steps that keep E, and v with momentum."""
+        if self.centred:
+            return CentredRmsProp(
+                parameters, self.rate, self.decay, self.epsilon, self.momentum, weight_decay=self.weight_decay
+            )
         return torch.optim.RMSprop(
             parameters,
             lr=self.rate,
@@ -128,7 +135,6 @@ class RmsProp(Rule):
             eps=self.epsilon,
             weight_decay=self.weight_decay,
             momentum=self.momentum,
-            centered=self.centred,
         )
 
 

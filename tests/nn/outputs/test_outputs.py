@@ -97,6 +97,26 @@ def test_in_evaluation_the_loss_is_what_the_targets_cost(table: Any) -> None:
 
 
 @EVERY
+def test_targets_are_looked_up_in_as_many_rows_as_there_is_memory_for(
+    table: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = make(table).eval()
+    whole_BT = output.target_log_probs(states(), targets())
+    seen: list[int] = []
+    log_probs = output.log_probs
+
+    def counted(states_NH: Tensor) -> Tensor:
+        seen.append(len(states_NH))
+        return log_probs(states_NH)
+
+    monkeypatch.setattr(output, "log_probs", counted)
+    monkeypatch.setattr("anaphora.nn.outputs.output._FIRST", 2)
+    monkeypatch.setattr("anaphora.nn.outputs.output.CHUNK", 1)
+    assert torch.equal(output.target_log_probs(states(), targets()), whole_BT)
+    assert seen == [2, 2, 2, 1]
+
+
+@EVERY
 def test_single_targets_cost_what_all_of_them_do_together(table: Any) -> None:
     output = make(table).eval()
     each_BT = output.target_log_probs(states(), targets())

@@ -12,12 +12,13 @@ from torch import Tensor, nn
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.linear import linear
+from anaphora.kernels.softmax import CHUNK
 from anaphora.nn.outputs.shortlist import Shortlist
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, Sequence
 
-AT_ONCE = 1024
-"""Predictions of which all words' log-probabilities are made at once, which bounds memory."""
+_FIRST = 8
+"""Predictions of which all words' log-probabilities are made first; then as many as memory is kept for."""
 
 
 class OutputConfig(Config):
@@ -73,10 +74,13 @@ class Output(nn.Module, ABC):
         open_TB = torch.arange(states_TBH.shape[0]).unsqueeze(1) < targets.lengths_B
         rows_NH, ids_N = states_TBH[open_TB], targets.ids_BT.T[open_TB]
         found_N = rows_NH.new_zeros(len(ids_N), dtype=torch.float64)
+        start, rows = 0, _FIRST
         with torch.no_grad():
-            for start in range(0, len(ids_N), AT_ONCE):
-                some = slice(start, start + AT_ONCE)
-                found_N[some] = self.log_probs(rows_NH[some]).gather(1, ids_N[some, None]).squeeze(1).double()
+            while start < len(ids_N):
+                some = slice(start, start + rows)
+                log_probs_RV = self.log_probs(rows_NH[some])
+                found_N[some] = log_probs_RV.gather(1, ids_N[some, None]).squeeze(1).double()
+                start, rows = start + rows, max(_FIRST, CHUNK // log_probs_RV.shape[1])
         return found_N.new_zeros(open_TB.shape).masked_scatter(open_TB, found_N).T
 
     @abstractmethod
