@@ -268,7 +268,7 @@ def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
             call(SENTENCES, Dynamic())
 
 
-def test_options_of_drawing_are_refused_before_the_prompt_is_told() -> None:
+def test_options_of_drawing_are_refused_before_the_prompt_is_shown() -> None:
     model, heard = recurrent(character_coder()), list[str]()
     for options in ({"top_p": 0.0}, {"temperature": 0.0}, {"top_k": -1}, {"seed": -1}):
         with pytest.raises(ConfigError, match="Sampling needs"):

@@ -64,7 +64,7 @@ def layers(
 
 def _has_more(unit: Unit) -> bool:
     """Whether anything comes between a unit and its matrices, or into its state, that torch's layers lack."""
-    return unit.masked or unit.normalised or unit.told or bool(unit.before) or len(unit.inputs) > 1
+    return unit.masked or unit.normalised or unit.conditioned or bool(unit.before) or len(unit.inputs) > 1
 
 
 def _torch_layer(cell: Cell) -> Callable[..., Any] | None:

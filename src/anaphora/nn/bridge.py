@@ -6,8 +6,8 @@
     start "mean"       s_0 = W mean_j h_j (+ b), of the annotations (Sennrich et al. 2017)
     start "zero"       s_0 = 0
 
-With ``summary_layer`` "tanh" the sentence is first told as c = tanh(V h), h the last state of the encoder's top layer
-(Cho et al. 2014, appendix A.1.1), and that is what the decoder starts from and sees.
+With ``summary_layer`` "tanh" the summary is c = tanh(V h), h the last state of the encoder's top layer (Cho et al.
+2014, appendix A.1.1), and the decoder starts from c and sees c.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from anaphora.nn.weights import Matrix
 
 
 class BridgeConfig(Config):
-    """What a decoder is told of a sentence as a whole."""
+    """What a decoder knows of a sentence as a whole."""
 
     start: Literal["project", "copy", "mean", "zero"] = "project"
     """Where its first state comes from: the encoder's summary, projected or copied layer by layer, the mean of the

@@ -11,9 +11,9 @@
                                            enters the unit and the readout (Sutskever et al. 2014; Cho et al. 2014);
                                            or a column of it for each step (Kalchbrenner and Blunsom 2013)
 
-What the output layer sees is o_t (``readout.py``); what the decoder starts from and, without attention, is told of the
-sentence comes over the bridge (``bridge.py``). With input feeding, o_{t-1} enters the bottom layer beside the embedding
-(o_0 = 0).
+What the output layer sees is o_t (``readout.py``). The bridge (``bridge.py``) gives what the decoder starts from and,
+without attention, all that it knows of the sentence. With input feeding, o_{t-1} enters the bottom layer beside the
+embedding (o_0 = 0).
 
 With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which asks
 in the second topology, is that of the top layer's unit itself.
@@ -34,7 +34,7 @@ from anaphora.nn.attention import AnyAttention, NoAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, Gives
 from anaphora.nn.fusion import AnyFusion
-from anaphora.nn.readout import Context, Readout, ReadoutConfig, told
+from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
@@ -133,7 +133,7 @@ class Decoder(nn.Module):
             if self.attention:
                 parts += [*self.attention.parts(previous(self._top_unit)), self._answer]
             else:
-                parts.append(told(self._context, "context", self._answer.target))
+                parts.append(context_projection(self._context, "context", self._answer.target))
             beside.append(self._answer.target)
         return parts, tuple(beside)
 
@@ -144,7 +144,7 @@ class Decoder(nn.Module):
             return self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
         summary, held = self.bridge.summary(encoded, weights), "columns" if self.bridge.columns else "vector"
         memory = {f"summary.{held}": summary}
-        names = {"context": "layer0.told" if self.bridge.beside_state else f"context.{held}"}
+        names = {"context": "layer0.condition" if self.bridge.beside_state else f"context.{held}"}
         for part, name in (names | {"combine_context": f"combine_context.{held}"}).items():
             if f"{part}.weight" in weights:
                 of_part = linear(summary, weights[f"{part}.weight"])

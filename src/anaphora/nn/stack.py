@@ -99,10 +99,10 @@ class Layers:
         h^0_t = unit(W c(s'_t) + b, s'_t)
     """
 
-    def __init__(self, config: RecurrentConfig, question: Question | None = None, told: bool = False) -> None:
-        """Checks what the options say together; with ``told`` the bottom unit is: see ``UnitProducts``."""
+    def __init__(self, config: RecurrentConfig, question: Question | None = None, conditioned: bool = False) -> None:
+        """Checks what the options say together; ``conditioned`` is of the bottom unit: see ``UnitProducts``."""
         config.check_bias()
-        self.config, self.question, self._told = config, question, told
+        self.config, self.question, self._conditioned = config, question, conditioned
 
     def matrices(self, width: int) -> dict[str, Matrix]:
         """The weights of all layers; ``width`` of what the bottom one reads."""
@@ -174,8 +174,8 @@ class Layers:
             parts.append(Normalise(norm, inputs, f"{norm}.n", config.bias))
             inputs = (f"{norm}.n",)
         forgets = training and config.dropout.of_state > 0
-        told = self._told and name == "layer0"
-        return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before, told)]
+        conditioned = self._conditioned and name == "layer0"
+        return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before, conditioned)]
 
     def initialise(self, weights: Weights, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

@@ -90,19 +90,19 @@ class LanguageModel(WordScores):
                 "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
             )
         if not beam:
-            check_sampling(temperature, top_k, top_p, seed)  # before the prompt is told
+            check_sampling(temperature, top_k, top_p, seed)  # before the prompt is shown
         stepper = self._model.stepper()
         begin = self._encode(prompt)
         batch = one_row([stepper.bos], begin)
         aloud = Aloud(self._decode, begin, heard)
         room = len(begin) + length
 
-        def told(number: int, unit: int) -> None:
+        def on_unit(number: int, unit: int) -> None:
             if unit != stepper.eos:
                 aloud.add(unit)
 
         if beam == 1:
-            [found] = greedy(stepper, batch, max_length=room, heard=told)
+            [found] = greedy(stepper, batch, max_length=room, heard=on_unit)
         elif beam:
             [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=room)
         else:
@@ -114,7 +114,7 @@ class LanguageModel(WordScores):
                 top_k=top_k,
                 top_p=top_p,
                 seed=seed,
-                heard=told,
+                heard=on_unit,
             )
         text = self._decode(found.ids)
         aloud.close(text)

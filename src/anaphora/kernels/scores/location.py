@@ -40,7 +40,7 @@ class Location(Score):
         return {}
 
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, None]:
-        """E = W_a h, as wide as the memory."""
+        """The scores e = W_a h, as wide as the memory."""
         positions = product.sentences("closed", 1).shape[-1]
         return functional.pad(product("places", query_XBQ), (0, positions - self.longest)), None
 
