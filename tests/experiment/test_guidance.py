@@ -86,7 +86,7 @@ def test_links_that_are_found_a_block_at_a_time_are_the_same(
     at_once = learnt_links(LearntGuide(), store, WORDS, LETTERS, tmp_path / "at-once", lambda event: None)
     monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 2)
     in_blocks = learnt_links(LearntGuide(), store, WORDS, LETTERS, tmp_path / "in-blocks", lambda event: None)
-    assert in_blocks.ids.tolist() == at_once.ids.tolist() and in_blocks.ends.tolist() == at_once.ends.tolist()
+    assert in_blocks.ids.tolist() == at_once.ids.tolist() and in_blocks.offsets.tolist() == at_once.offsets.tolist()
 
 
 def experiment(pairs: Path, **guide: Any) -> Experiment:

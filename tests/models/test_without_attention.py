@@ -286,10 +286,10 @@ def drawn(*shape: int) -> Tensor:
 
 
 def summaries(model: Translator) -> Encoded:
-    gives = model.encoder.gives
-    shape = (3, 2, gives.width) if gives.columns else (3, gives.width)
-    layers = [{field: drawn(*shape) for field in gives.fields} for _ in range(gives.layers)]
-    return Encoded(drawn(3, 5, gives.width), layers)
+    spec = model.encoder.spec
+    shape = (3, 2, spec.width) if spec.columns else (3, spec.width)
+    layers = [{field: drawn(*shape) for field in spec.fields} for _ in range(spec.layers)]
+    return Encoded(drawn(3, 5, spec.width), layers)
 
 
 def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
@@ -347,9 +347,9 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
         ({"attention": {}, "decoder": {"readout_layer": "none"}}, r'or attention\.context = "state"'),
         ({"attention": {}, "encoder": {"kind": "convolution"}}, 'set attention = "none"'),
         ({"decoder": {"start": "mean"}, "encoder": {"kind": "gated-convolution"}}, r'decoder\.start = "project"'),
-        ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder gives 1 x 16 .* h, c"),
-        ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
-        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with h: make"),
+        ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder spec 1 x 16 .* h, c"),
+        ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder spec 1 x 16"),
+        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"spec 1 x 16 with h: make"),
         ({"decoder": {"start": "copy", "start_activation": "tanh"}}, r'start_activation = "none"'),
         (
             {"decoder": {"start": "copy", "summary": "every-step", "summary_layer": "tanh"}},

@@ -50,14 +50,14 @@ def run(
         top_k=top_k,
         top_p=top_p,
         seed=seed,
-        heard=_aloud,
+        on_text=_write,
     )
     typer.echo()
     if written.unknown:
         say(f"Unknown units of the prompt, read as <unk>: {written.unknown:,}.")
 
 
-def _aloud(text: str) -> None:
+def _write(text: str) -> None:
     """Print what is written as it is written."""
     typer.echo(text, nl=False)
     sys.stdout.flush()

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from anaphora.evaluation.windows import blocks, rows_of_text
-from anaphora.models.cache import Remembered
+from anaphora.models.cache import ComponentPredictions
 from anaphora.models.mixture import Mixture
 from anaphora.protocols import Carry, TextModel
 
@@ -58,13 +58,13 @@ def stream_loss(model: TextModel, units: Iterable[int], before: int) -> tuple[fl
     return nats, tokens
 
 
-def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Iterator[Remembered]:
+def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
     """What each source of a mixture says of every unit of a text, K x N at a time: see ``stream_log_probs``."""
     carry = None
     for ids_N in blocks(units, before, ROWS * SEGMENT):
         with torch.no_grad():
             sources, carry = _sources(mixture, ids_N, carry)
-        yield Remembered(sources.log_probs[:, 0], sources.known[:, 0])
+        yield ComponentPredictions(sources.log_probs[:, 0], sources.known[:, 0])
 
 
 def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor, Carry]:
@@ -90,7 +90,7 @@ def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor
     return log_probs_N, end
 
 
-def _sources(mixture: Mixture, ids_N: Tensor, carry: Carry | None) -> tuple[Remembered, Carry]:
+def _sources(mixture: Mixture, ids_N: Tensor, carry: Carry | None) -> tuple[ComponentPredictions, Carry]:
     """What the sources of a mixture say of a block, each member having read it in its own way."""
     read = []
     for member, own in zip(mixture.members, mixture.apart(carry), strict=True):

@@ -21,7 +21,7 @@ from anaphora.experiment.schema import (
     read_experiment,
 )
 from anaphora.models import registry
-from anaphora.models.cache import Remembered
+from anaphora.models.cache import ComponentPredictions
 from anaphora.models.interpolation import fitted, mixed
 from anaphora.models.mixture import Mixture, MixtureConfig
 from anaphora.run import Run
@@ -85,7 +85,7 @@ class MixtureWork(AtOnce, LanguageModelWork):
             mixture.members[place] = load_model(Path(path), "best", report)[0]
         valid = text_store(self._parts.valid, coder, run.path / "encoded" / "valid", report=report)
         found = list(stream_sources(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
-        sources = Remembered(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
+        sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted(*sources))
         orders = (f"cache of {order} unit(s)" for order in range(1, mixture.cache.order + 1))
         shares = zip((*self._config.runs, *orders), mixture.weights.tolist(), strict=True)

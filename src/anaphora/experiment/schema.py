@@ -135,9 +135,9 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
 
     @model_validator(mode="after")
     def _links_of_one_cut(self) -> Self:
-        if self.text.cut_anew and self.guide.kind != "none":
+        if self.text.sampling_option and self.guide.kind != "none":
             raise ValueError(
-                f"text.{self.text.cut_anew} cuts sentences anew, so that guide has no links between their units."
+                f"text.{self.text.sampling_option} cuts sentences anew, so that guide has no links between their units."
             )
         return self
 
@@ -201,10 +201,11 @@ class LanguageModelExperiment(ExperimentBase):
 
     @model_validator(mode="after")
     def _one_way_to_cut(self) -> Self:
-        if self.text.cut_anew:
+        if self.text.sampling_option:
             # running text is carried from window to window, and another cut would move every window
             raise ValueError(
-                f"text.{self.text.cut_anew} cuts the sentences of translators anew, but this is a language model."
+                f"text.{self.text.sampling_option} cuts the sentences of translators anew, but this is a language "
+                f"model."
             )
         return self
 

@@ -121,10 +121,10 @@ class _Laid(torch.autograd.Function):
         last = max(plan.columns)
         now_SBD = x_SBD.new_zeros(max(len(x_SBD), last), *x_SBD.shape[1:])
         now_SBD[: len(x_SBD)] = x_SBD
-        for lay in plan.lays:
-            rows = list(lay.rows)
-            x = now_SBD[: lay.columns, rows]
-            y = torch.tanh((_widened if lay.widens else _narrowed)(x, named[lay.kernel]))  # 1, 2
+        for application in plan.applications:
+            rows = list(application.rows)
+            x = now_SBD[: application.columns, rows]
+            y = torch.tanh((_widened if application.widens else _narrowed)(x, named[application.kernel]))  # 1, 2
             if recording:
                 saved.append((x, y))
             now_SBD[: len(y), rows] = y
@@ -141,12 +141,12 @@ class _Laid(torch.autograd.Function):
         dnamed = {name: torch.zeros_like(kernel) for name, kernel in named.items()}
         dnow_SBD = dy_SBD.new_zeros(max(len(x_SBD), len(dy_SBD)), *dy_SBD.shape[1:])
         dnow_SBD[: len(dy_SBD)] = dy_SBD
-        for lay, (x, y) in zip(reversed(ctx.plan.lays), reversed(ctx.saved), strict=True):
-            rows, kernel = list(lay.rows), named[lay.kernel]
+        for application, (x, y) in zip(reversed(ctx.plan.applications), reversed(ctx.saved), strict=True):
+            rows, kernel = list(application.rows), named[application.kernel]
             da = tanh_back_(dnow_SBD[: len(y), rows], y)  # 2
             dnow_SBD[: len(y), rows] = 0
-            dnow_SBD[: lay.columns, rows] = (_narrowed if lay.widens else _widened)(da, kernel)  # 1
-            dnamed[lay.kernel] += _dkernel(da, x) if lay.widens else _dkernel(x, da)
+            dnow_SBD[: application.columns, rows] = (_narrowed if application.widens else _widened)(da, kernel)  # 1
+            dnamed[application.kernel] += _dkernel(da, x) if application.widens else _dkernel(x, da)
         return None, None, None, dnow_SBD[: len(x_SBD)], *dnamed.values()
 
 

@@ -28,7 +28,7 @@ class Scored(NamedTuple):
     weighing: Weighing = Softmax()
 
 
-class Looked(NamedTuple):
+class AttentionOutput(NamedTuple):
     """What a step of attention gives."""
 
     context_BM: Tensor
@@ -43,7 +43,7 @@ def attention(
     positions_B: Tensor,
     weights: Tensors,
     carried: Tensors,
-) -> Looked:
+) -> AttentionOutput:
     """Context and weights over the first ``positions_B`` positions of each memory (Bahdanau et al. 2015, eq. 5, 6)."""
     carried = dict(carried)
     if "clock" in carried:
@@ -56,7 +56,7 @@ def attention(
         carried["weights"] = a_BS
     if "coverage" in carried:
         carried["coverage"] = carried["coverage"] + a_BS
-    return Looked(torch.einsum("bs, bsm -> bm", a_BS, memory_BSM), a_BS, carried)
+    return AttentionOutput(torch.einsum("bs, bsm -> bm", a_BS, memory_BSM), a_BS, carried)
 
 
 def scored(

@@ -108,7 +108,7 @@ class Unit:
     """A recurrent unit; its projected input is the sum of the signals named in ``inputs``.
 
     It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``. It goes on from its own state
-    one step back, or from the state that ``before`` names: two units then take the two halves of one transition
+    one step back, or from the state that ``before`` names: two units then make two transitions of one step
     (Pascanu et al. 2014). ``masked``, ``normalised`` and ``conditioned`` say what stands between the unit and its
     recurrent matrices: see ``UnitProducts``.
     """

@@ -2,7 +2,7 @@
 
 It meets the same contracts as the recurrent models, so it is scored, searched and mixed as they are; its state are the
 places of its contexts. It is not trained but counted (``fit``), and what it learnt has as many numbers as the text has
-different n-grams: ``make_room`` gives a new one the shape of one that was saved.
+different n-grams: ``allocate`` gives a new one the shape of one that was saved.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +42,7 @@ class NgramModel(nn.Module):
     """A back-off model over the n-grams of a text."""
 
     def __init__(self, config: NgramModelConfig, text: Symbols) -> None:
-        """Size and marks of the vocabulary; it knows nothing until ``fit`` or ``make_room``."""
+        """Size and marks of the vocabulary; it knows nothing until ``fit`` or ``allocate``."""
         super().__init__()
         self.config, self.symbols = config.ngram, text
         for order in range(1, self.config.order + 1):
@@ -85,7 +85,7 @@ class NgramModel(nn.Module):
             units_NK = torch.cat([units_NK[place_N], (keys_N % self.symbols.size).unsqueeze(1)], dim=1)
             yield units_NK, log_probs_N, log_gammas_N
 
-    def make_room(self, shapes: Mapping[str, torch.Size]) -> None:
+    def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shape of a saved model, for its numbers to be filled in."""
         for name, buffer in self.named_buffers():
             if name in shapes:

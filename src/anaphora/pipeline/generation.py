@@ -18,13 +18,13 @@ class Generation:
     """Units of the prompt that are ``<unk>`` to the model."""
 
 
-class Aloud:
+class StreamedText:
     """Passes a text on as it grows, and never anything that may still change."""
 
     def __init__(
-        self, decode: Callable[[Sequence[int]], str], begin: Sequence[int], heard: Callable[[str], None]
+        self, decode: Callable[[Sequence[int]], str], begin: Sequence[int], on_text: Callable[[str], None]
     ) -> None:
-        self._decode, self._ids, self._heard = decode, list(begin), heard
+        self._decode, self._ids, self._on_text = decode, list(begin), on_text
         self._shown = ""
         self._show(decode(begin))
 
@@ -38,11 +38,11 @@ class Aloud:
     def close(self, text: str) -> None:
         """The text as it is in the end; all of it on a new line where the end changed what was shown."""
         if not text.startswith(self._shown):
-            self._heard("\n")
+            self._on_text("\n")
             self._shown = ""
         self._show(text)
 
     def _show(self, text: str) -> None:
         if len(text) > len(self._shown):
-            self._heard(text[len(self._shown) :])
+            self._on_text(text[len(self._shown) :])
             self._shown = text

@@ -11,7 +11,7 @@ from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs
 from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
-from anaphora.pipeline.generation import Aloud, Generation
+from anaphora.pipeline.generation import Generation, StreamedText
 from anaphora.pipeline.given import demand_several, demand_short
 from anaphora.pipeline.lines import Reading, by_length, one_row
 from anaphora.pipeline.word_scores import LN_10, WordScores
@@ -72,13 +72,14 @@ class LanguageModel(WordScores):
         top_k: int = 0,
         top_p: float = 1.0,
         seed: int = 0,
-        heard: Callable[[str], None] = lambda text: None,
+        on_text: Callable[[str], None] = lambda text: None,
     ) -> Generation:
         """Go on from ``prompt`` to the end of the line, or for ``length`` units.
 
         A ``beam`` of 0 draws at the given temperature and seed, from the ``top_k`` likeliest units (0: from all) and
         from the likeliest that make up the share ``top_p``; 1 takes the likeliest unit every time, more search for the
-        likeliest line. ``heard`` is told the text piece by piece as it is written, and at once what a wider beam found.
+        likeliest line. ``on_text`` is called with each piece of the text as it is written, or once with what a beam
+        found.
 
         Raises ConfigError for a length below 1, a negative beam, lines that a model of sentences cannot go on from, and
         what ``search.sampling`` refuses.
@@ -94,15 +95,15 @@ class LanguageModel(WordScores):
         stepper = self._model.stepper()
         begin = self._encode(prompt)
         batch = one_row([stepper.bos], begin)
-        aloud = Aloud(self._decode, begin, heard)
+        streamed = StreamedText(self._decode, begin, on_text)
         room = len(begin) + length
 
         def on_unit(number: int, unit: int) -> None:
             if unit != stepper.eos:
-                aloud.add(unit)
+                streamed.add(unit)
 
         if beam == 1:
-            [found] = greedy(stepper, batch, max_length=room, heard=on_unit)
+            [found] = greedy(stepper, batch, max_length=room, on_symbol=on_unit)
         elif beam:
             [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=room)
         else:
@@ -114,10 +115,10 @@ class LanguageModel(WordScores):
                 top_k=top_k,
                 top_p=top_p,
                 seed=seed,
-                heard=on_unit,
+                on_symbol=on_unit,
             )
         text = self._decode(found.ids)
-        aloud.close(text)
+        streamed.close(text)
         return Generation(text, found.score, found.finished, begin.count(stepper.unk))
 
     def check(self, adaptation: Adaptation) -> None:

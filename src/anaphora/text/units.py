@@ -39,17 +39,17 @@ class TextUnits(Config):
     sentences: Literal["split", "whole"] = "split"
     """Whether a line to be translated is split into sentences first, or taken whole as one."""
 
-    ANEW: ClassVar[str] = ""
+    SAMPLING: ClassVar[str] = ""
     """The option by which training pairs are cut by chance, where these units have one; 0 takes the likeliest cut."""
 
     @property
-    def cut_anew(self) -> str:
-        """That option where it is set, else nothing."""
-        return self.ANEW if self.ANEW and getattr(self, self.ANEW) else ""
+    def sampling_option(self) -> str:
+        """The name of that option where it is set, else nothing."""
+        return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
 
     def settled(self) -> Self:
         """The same units, every text cut the likeliest way."""
-        return self.model_copy(update={self.cut_anew: 0.0}) if self.cut_anew else self
+        return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 
 
 class Subwords(TextUnits):
@@ -68,7 +68,7 @@ class Subwords(TextUnits):
 class Bpe(Subwords):
     """Byte-pair subwords."""
 
-    ANEW: ClassVar[str] = "dropout"
+    SAMPLING: ClassVar[str] = "dropout"
 
     units: Literal["bpe"] = "bpe"
     """What a text is cut into."""
@@ -79,7 +79,7 @@ class Bpe(Subwords):
 class Unigram(Subwords):
     """Subwords of a unigram model."""
 
-    ANEW: ClassVar[str] = "alpha"
+    SAMPLING: ClassVar[str] = "alpha"
 
     units: Literal["unigram"] = "unigram"
     """What a text is cut into."""

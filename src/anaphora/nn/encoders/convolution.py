@@ -8,7 +8,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.convolution import convolution
-from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
+from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
 from anaphora.nn.weights import Matrix, Start, Weights
 
 
@@ -32,7 +32,7 @@ class ConvolutionEncoder(Encoder):
     def __init__(self, config: ConvolutionConfig, width: int) -> None:
         """``width`` of the embeddings."""
         super().__init__()
-        self.config, self.gives = config, Gives(width, width, 1, ("h",), False)
+        self.config, self.spec = config, EncoderSpec(width, width, 1, ("h",), False)
         kernels = {f"fold{columns}.kernel": columns for columns in range(2, config.widest + 1)}
         kernels |= {f"close{columns}.kernel": columns for columns in range(1, config.widest + 1)}
         self.weights = Weights({name: Matrix(width, columns, blocks=width) for name, columns in kernels.items()})

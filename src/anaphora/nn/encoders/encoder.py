@@ -22,8 +22,8 @@ class Encoded(NamedTuple):
     columns, B x T x width: one for each unit of the translation, and the last one goes on."""
 
 
-class Gives(NamedTuple):
-    """What a decoder may count on."""
+class EncoderSpec(NamedTuple):
+    """The form of what an encoder gives, by which a decoder is built."""
 
     width: int
     """M, of an annotation."""
@@ -42,12 +42,12 @@ class Gives(NamedTuple):
 class Encoder(nn.Module, ABC):
     """An encoder of any kind."""
 
-    gives: Gives
+    spec: EncoderSpec
 
     @property
     def width(self) -> int:
         """M."""
-        return self.gives.width
+        return self.spec.width
 
     @abstractmethod
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:

@@ -20,7 +20,7 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.kernels.convolution import ngrams, unfolded
 from anaphora.kernels.linear import linear
-from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
+from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
 from anaphora.nn.lengths import Lengths
 from anaphora.nn.stack import projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
@@ -50,7 +50,7 @@ class NgramConvolutionEncoder(Encoder):
     def __init__(self, config: NgramConvolutionConfig, width: int) -> None:
         """``width`` of the embeddings."""
         super().__init__()
-        self.config, self.gives = config, Gives(width, width, 1, ("h",), False, columns=True)
+        self.config, self.spec = config, EncoderSpec(width, width, 1, ("h",), False, columns=True)
         kernels = {
             f"{name}{columns}.kernel": Matrix(width, columns, blocks=width)
             for name, least in (("fold", 2), ("close", 1), ("unfold", 2), ("open", 1))

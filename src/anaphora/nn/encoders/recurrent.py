@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
-from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives
+from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import Start
 
@@ -64,7 +64,7 @@ class RecurrentEncoder(Encoder):
         both = config.size * len(self.directions)
         self._summarised = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.summary_from]
         summary_width = both if config.summary_from == "both" else config.size
-        self.gives = Gives(both, summary_width, config.layers, config.cell.state, True)
+        self.spec = EncoderSpec(both, summary_width, config.layers, config.cell.state, True)
         single = config.model_copy(update={"layers": 1})
         self.layers = nn.ModuleList(
             nn.ModuleDict(
