@@ -158,8 +158,8 @@ class TextStepper(Stepper, Protocol):
     order: int
     """Symbols of the longest n-grams it knows; 0 where everything before a symbol counts."""
 
-    def nothing(self) -> Step:
-        """What one row predicts where nothing is known of what stands before."""
+    def unconditional(self) -> Step:
+        """What one row predicts without any context."""
 
     def matched(self, state: Any, ids_N: Tensor, read: int) -> int:
         """How many symbols the first of ``ids_N`` is looked up with, itself included; ``read`` are before it."""

@@ -43,7 +43,7 @@ class BackoffTable:
         """How many units of what came before count; 1 for a model of order 1, which looks at none of them."""
         return max(1, len(self._orders) - 1)
 
-    def nothing(self, rows: int) -> Tensor:
+    def empty_context(self, rows: int) -> Tensor:
         """The context of ``rows`` rows before anything was read: rows x contexts, places by order, -1 for none."""
         return torch.full((rows, self.contexts), -1, device=self._orders[0].keys_N.device)
 

@@ -45,7 +45,7 @@ class CountCache(Config):
     half_life: float = Field(100.0, ge=0)
     """Units after which what was read counts half; 0 lets all of them count alike."""
 
-    def nothing(self, rows: int) -> Tensor:
+    def empty_context(self, rows: int) -> Tensor:
         """The history of ``rows`` rows before anything was read: rows x units, -1 for none."""
         return torch.full((rows, self.units), -1)
 
@@ -99,7 +99,7 @@ class NoCache(Config):
 
     order: ClassVar[int] = 0
 
-    def nothing(self, rows: int) -> Tensor:
+    def empty_context(self, rows: int) -> Tensor:
         """A history of no width."""
         return torch.empty(rows, 0, dtype=torch.int64)
 

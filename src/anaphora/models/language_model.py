@@ -174,8 +174,8 @@ class LanguageModelStepper:
         """There is nothing to keep."""
 
     @torch.inference_mode()
-    def nothing(self) -> Step:
-        """As behind the end of a line: the network has learnt no other place where nothing is known."""
+    def unconditional(self) -> Step:
+        """As after the end of a line: the network has learnt no other place where nothing is known."""
         return self.advance(None, self._model.recurrence.zeros(1), torch.tensor([self.bos]))
 
     def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:

@@ -121,7 +121,7 @@ class Mixture(nn.Module):
         """What every source says of the targets of a window, given what the members say; and what is carried on."""
         assert batch.targets is not None
         own_KBT = torch.stack([log_probs_BT for log_probs_BT, _ in members])
-        history_BL, ids_BT = self.cache.nothing(len(batch.numbers_B)), batch.inputs.ids_BT
+        history_BL, ids_BT = self.cache.empty_context(len(batch.numbers_B)), batch.inputs.ids_BT
         if carry:
             history_BL = torch.where(batch.continues_B.unsqueeze(1), carry["history"], history_BL)
         said = self.cache.along(history_BL, ids_BT, batch.targets.ids_BT)
@@ -165,7 +165,7 @@ class MixtureStepper:
 
     def start(self, batch: Batch) -> tuple[None, MixtureState]:
         """The states before anything was read, for each row of the batch."""
-        history_NL = self._cache.nothing(len(batch.numbers_B))
+        history_NL = self._cache.empty_context(len(batch.numbers_B))
         return None, MixtureState(tuple(member.start(batch)[1] for member in self._members), history_NL)
 
     def advance(self, memory: None, state: MixtureState, ids_N: Tensor) -> Step:
@@ -183,9 +183,9 @@ class MixtureStepper:
     def keep(self, memory: None, sentences_B: Tensor) -> None:
         """There is nothing to keep."""
 
-    def nothing(self) -> Step:
-        """What the members say where nothing is known."""
-        return self._mixed([member.nothing() for member in self._members], self._cache.nothing(1))
+    def unconditional(self) -> Step:
+        """What the members predict without any context."""
+        return self._mixed([member.unconditional() for member in self._members], self._cache.empty_context(1))
 
     def matched(self, state: MixtureState, ids_N: Tensor, read: int) -> int:
         """What the member that looks furthest back looks at; all of them where there is a cache."""

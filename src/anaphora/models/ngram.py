@@ -115,7 +115,7 @@ class NgramModel(nn.Module):
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         table, ids_BT = self.table, batch.inputs.ids_BT
-        context_BC = table.nothing(len(ids_BT))
+        context_BC = table.empty_context(len(ids_BT))
         if carry:
             context_BC = torch.where(batch.continues_B.unsqueeze(1), carry["contexts"], context_BC)
         contexts_BTC = table.contexts_along(context_BC, ids_BT)
@@ -148,7 +148,7 @@ class NgramStepper:
 
     def start(self, batch: Batch) -> tuple[None, Tensor]:
         """The context before anything was read, for each row of the batch."""
-        return None, self._table.nothing(len(batch.numbers_B))
+        return None, self._table.empty_context(len(batch.numbers_B))
 
     def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
         """One symbol of every row."""
@@ -162,9 +162,9 @@ class NgramStepper:
     def keep(self, memory: None, sentences_B: Tensor) -> None:
         """There is nothing to keep."""
 
-    def nothing(self) -> Step:
+    def unconditional(self) -> Step:
         """The distribution of single units."""
-        context_NC = self._table.nothing(1)
+        context_NC = self._table.empty_context(1)
         return Step(self._table.log_probs(context_NC), None, context_NC)
 
     def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:

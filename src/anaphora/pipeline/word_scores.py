@@ -85,7 +85,7 @@ class WordScores:
 
     def NullContextWrite(self, state: Place) -> None:
         """Let ``state`` be a place of which nothing is known; to a recurrent model, the start of a sentence."""
-        step = self._stepper().nothing()
+        step = self._stepper().unconditional()
         state.become(Context(step.log_probs_NV[0], step.state, 0, False))
 
     def BaseScore(self, before: Place, word: str, after: Place) -> float:
