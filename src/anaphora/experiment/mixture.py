@@ -11,7 +11,7 @@ from anaphora.data.store import text_store
 from anaphora.errors import ConfigError
 from anaphora.evaluation.stream import stream_sources
 from anaphora.events import Note, Report
-from anaphora.experiment.at_once import AtOnce
+from anaphora.experiment.fitting import FittingWork
 from anaphora.experiment.language_model import LanguageModelWork, figures_of
 from anaphora.experiment.schema import (
     Experiment,
@@ -54,7 +54,7 @@ def with_members(experiment: MixtureExperiment) -> MixtureExperiment:
     return experiment.model_copy(update={"mixture": mixture, "text": begun[0].text})
 
 
-class MixtureWork(AtOnce, LanguageModelWork):
+class MixtureWork(FittingWork, LanguageModelWork):
     """Mixing."""
 
     def __init__(self, experiment: MixtureExperiment, report: Report) -> None:

@@ -15,7 +15,7 @@ from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.experiment.data_table import PairData, TextData, own_files, refuse_parts, with_whole_paths
-from anaphora.experiment.idle import refuse_idle, refuse_lone_residual, refuse_updates
+from anaphora.experiment.ineffective_options import refuse_ineffective, refuse_lone_residual, refuse_updates
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
@@ -316,7 +316,7 @@ def read_experiment(
     experiment = parse(with_whole_paths(override(table, [*languages, *settings])), where)
     refuse_parts(experiment.data, where)
     if isinstance(experiment, TranslationExperiment):
-        refuse_idle(experiment, experiment.data.longest, where)
+        refuse_ineffective(experiment, experiment.data.longest, where)
     if isinstance(experiment, RecurrentExperiment):
         refuse_lone_residual("recurrence", experiment.recurrence, where)
     if isinstance(experiment, CountedExperiment):

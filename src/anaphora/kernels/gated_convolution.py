@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_lengths
 from anaphora.kernels.pointwise import tanh_back_
 from anaphora.kernels.products import Products

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.kernels.arithmetic import is_training, prepare
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 
 ROWS = 8
 """A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not."""

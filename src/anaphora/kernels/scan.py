@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import cudnn
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.blocks import Blocks
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.parts import Part, is_previous, previous
 from anaphora.kernels.products import Products

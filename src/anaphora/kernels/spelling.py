@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.arithmetic import prepare
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.linear import linear
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 from anaphora.shapes import check_shapes

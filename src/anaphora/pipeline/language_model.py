@@ -11,8 +11,8 @@ from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs
 from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
+from anaphora.pipeline.arguments import demand_several, demand_short
 from anaphora.pipeline.generation import Generation, StreamedText
-from anaphora.pipeline.given import demand_several, demand_short
 from anaphora.pipeline.lines import Reading, by_length, one_row
 from anaphora.pipeline.word_scores import LN_10, WordScores
 from anaphora.protocols import TextStepper

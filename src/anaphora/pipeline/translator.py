@@ -10,8 +10,8 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.pharaoh import Links
+from anaphora.pipeline.arguments import demand_pairs, demand_several, pieces_of, sentences_of
 from anaphora.pipeline.candidates import Candidates
-from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of, sentences_of
 from anaphora.pipeline.language_model import LanguageModel
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.unknown import Filler, filler
