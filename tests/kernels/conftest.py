@@ -247,7 +247,7 @@ POSITIONS = (2, 3, 1)
 
 @pytest.fixture
 def layers() -> Callable[..., Network]:
-    """A stack of one unit; if asked, with a mask behind every layer, or with all that may stand between units."""
+    """A stack of one unit; if asked, with a mask after every layer, or with all that may stand between units."""
 
     def build(
         cell: Cell,

@@ -1,4 +1,4 @@
-"""A column for every step: exact gradients, the plain reading, and the last column behind the last."""
+"""A column for every step: exact gradients, the plain reading, and the last column going on."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""Counts of a training text: kept with the weights, and laid out anew whenever they change."""
+"""Counts of a training text: kept with the weights, and laid out again whenever they change."""
 
 from copy import deepcopy
 

@@ -68,7 +68,7 @@ def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Itera
 
 
 def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor, Carry]:
-    """ln p of the units of a block behind its first id, and the state at its end."""
+    """ln p of the units of a block after its first id, and the state at its end."""
     if isinstance(model, Mixture):
         sources, end = _sources(model, ids_N, carry)
         return model.mix(sources, rows_of_text(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
@@ -106,7 +106,7 @@ def _alone(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]
 
 
 def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> tuple[Tensor, Carry]:
-    """ln p of rows of one length, each behind its first id, and their states at the end."""
+    """ln p of rows of one length, each after its first id, and their states at the end."""
     carry, goes_on_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
     after: Carry = carry or {}
     found = []
@@ -128,7 +128,7 @@ def _starts(guessed: Carry, carry: Carry | None, count: int) -> Rows:
 
 
 def _agree(guessed: Carry, reached: Carry) -> bool:
-    """Whether each segment but the last ended where the one behind it was begun."""
+    """Whether each segment but the last ended where the one after it was begun."""
     return all(
         bool(((reached[name][:-1] - state_RH).abs() <= TOLERANCE * (1 + state_RH.abs())).all())
         for name, state_RH in guessed.items()

@@ -34,13 +34,13 @@ class StartConfig(Config):
     """The runs whose weights or vocabulary a new one starts from."""
 
     run: str = "none"
-    """Its folder; "none" starts from weights drawn anew."""
+    """Its folder; "none" starts from random weights."""
     vocabulary: Literal["keep", "extend", "only"] = "keep"
     """Whether its vocabulary is kept, or extended by the units of the new text that it has not; "only" takes the
     vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
     encoder: str = "none"
     """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
-    "none" draws them anew."""
+    "none" draws them at random."""
 
 
 class ExperimentBase(Config):
@@ -137,7 +137,7 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
     def _links_of_one_cut(self) -> Self:
         if self.text.sampling_option and self.guide.kind != "none":
             raise ValueError(
-                f"text.{self.text.sampling_option} cuts sentences anew, so that guide has no links between their units."
+                f"text.{self.text.sampling_option} cuts sentences differently every epoch, but guide links fixed units."
             )
         return self
 
@@ -204,8 +204,8 @@ class LanguageModelExperiment(ExperimentBase):
         if self.text.sampling_option:
             # running text is carried from window to window, and another cut would move every window
             raise ValueError(
-                f"text.{self.text.sampling_option} cuts the sentences of translators anew, but this is a language "
-                f"model."
+                f"text.{self.text.sampling_option} cuts the sentences of translators differently every epoch, but this "
+                f"is a language model."
             )
         return self
 

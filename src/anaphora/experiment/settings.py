@@ -185,7 +185,7 @@ def _bounds(metadata: list[Any]) -> Iterator[str]:
 
 
 def _toml(value: Any) -> str:
-    """A value as one writes it behind ``--set KEY=``."""
+    """A value as one writes it after ``--set KEY=``."""
     if isinstance(value, Config):
         given = {key: inner for key, inner in value if inner != type(value).model_fields[key].default}
         label, name = _label(type(value))

@@ -38,7 +38,7 @@ def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
 
 
 def padded(block: Tensor, dimension: int) -> Tensor:
-    """The block with zeros behind it, up to a multiple of eight along ``dimension``."""
+    """The block with zeros after it, up to a multiple of eight along ``dimension``."""
     missing = -block.shape[dimension] % ROWS
     if not missing:
         return block

@@ -154,7 +154,7 @@ def whole(span: Global, query_Q: Tensor, positions: int, weights: Tensors, carri
 def monotonic(
     span: LocalMonotonic, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors
 ) -> tuple[list[int], Any]:
-    """Those around p_t = t (Luong et al. 2015, section 3.2); behind the end, those around the last."""
+    """Those around p_t = t (Luong et al. 2015, section 3.2); past the end, those around the last."""
     p = min(int(carried["clock"]), positions)
     return [s for s in range(1, positions + 1) if p - span.window <= s <= p + span.window], 1
 

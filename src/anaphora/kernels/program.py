@@ -85,7 +85,7 @@ def _check(program: Program, writer: dict[str, int]) -> None:
             if not is_previous(read) and writer.get(read, -1) >= number:
                 raise ShapeError(
                     f"part '{part.name}' reads '{read}' before '{program.parts[writer[read]].name}' has written it: "
-                    f"put it behind, or read previous('{read}')."
+                    f"put it after that part, or read previous('{read}')."
                 )
     unknown = sorted({*program.returns} - {*written})
     if unknown:

@@ -7,7 +7,7 @@ the query, in the blocks alpha, beta, kappa, comes before the two parts.
     2  alpha, beta = exp(ahat), exp(bhat)                    GaussianWindow
     3  d_ks  = kappa_k - s                                   positions count from 1
        E_ks  = exp(-beta_k d_ks^2)
-    4  phi_s = sum_k alpha_k E_ks                            0 behind the end of the sentence
+    4  phi_s = sum_k alpha_k E_ks                            0 past the end of the sentence
     5  c     = sum_s phi_s value_s
 
 What the two parts share is read as one signal, so a decoder without feeding finds all its windows at once: only Move

@@ -50,7 +50,7 @@ class CountCache(Config):
         return torch.full((rows, self.units), -1)
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
-        """The history behind one more unit."""
+        """The history after one more unit."""
         return torch.cat([history_RL[:, 1:], ids_R.unsqueeze(1)], dim=1)
 
     def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
@@ -61,7 +61,7 @@ class CountCache(Config):
         return _divided(of_units_KRV, counts_KRL.sum(2))
 
     def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
-        """ln p of each target behind each unit of rows of text, K x B x T; ``history_BL`` is that before the first."""
+        """ln p of each target after each unit of rows of text, K x B x T; ``history_BL`` is that before the first."""
         windows_BTL = torch.cat([history_BL, ids_BT], dim=1).unfold(1, self.units, 1)[:, 1:]
         found = []
         for start in range(0, ids_BT.shape[1], _PLACES):
@@ -74,7 +74,7 @@ class CountCache(Config):
         return ComponentPredictions(*(torch.cat(parts, dim=2) for parts in zip(*found, strict=True)))
 
     def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        """The history behind rows of text of the given lengths."""
+        """The history after rows of text of the given lengths."""
         places_BL = lengths_B.unsqueeze(1) + torch.arange(self.units)
         return torch.cat([history_BL, ids_BT], dim=1).gather(1, places_BL)
 

@@ -1,7 +1,7 @@
 """The recurrent language model: text in, the next symbol out (Mikolov et al. 2010, Zaremba et al. 2014).
 
 It reads running text in windows and carries its state from one to the next; ``</s>`` ends a line and, in front of the
-first, stands for ``<s>``. A model of sentences begins every line anew, behind ``<s>``.
+first, stands for ``<s>``. A model of sentences begins every line from nothing, after ``<s>``.
 """
 
 from collections import abc

@@ -1,4 +1,4 @@
-"""The count model of running text: how often was each word seen behind the few before it.
+"""The count model of running text: how often was each word seen after the few before it.
 
 It meets the same contracts as the recurrent models, so it is scored, searched and mixed as they are; its state are the
 places of its contexts. It is not trained but counted (``fit``), and what it learnt has as many numbers as the text has
@@ -105,7 +105,7 @@ class NgramModel(nn.Module):
         return BackoffTable(self.orders, self.symbols.eos)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the contexts for the next; rows that do not go on start anew."""
+        """The loss of a window, and the contexts for the next; rows that are not continued start afresh."""
         log_probs_BT, after = self.target_log_probs(batch, carry)
         assert batch.targets is not None
         return Loss(-log_probs_BT.sum(), int(batch.targets.lengths_B.sum())), after

@@ -65,7 +65,7 @@ class WindowModel(nn.Module):
         return states_BTH
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window of text, and what is in sight at its end; rows that do not go on start anew."""
+        """The loss of a window of text, and what is in sight at its end; rows that are not continued start afresh."""
         states_TBH, targets, after = self._read(batch, carry)
         return self.output.loss(states_TBH, targets), after
 

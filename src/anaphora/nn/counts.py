@@ -13,7 +13,7 @@ class Counts(nn.Module):
     """The counts of V units, kept with the weights, and what is derived from them.
 
     What a weight means may depend on them (which word a leaf of a tree is), so that the same counts must give the same
-    layout for ever; therefore it is made of them anew when it is needed, and never saved beside them.
+    layout for ever; therefore it is derived from them again when it is needed, and never saved beside them.
     """
 
     observed: Tensor

@@ -140,7 +140,7 @@ class Layers:
         Args:
             beside: projected signals that enter the bottom layer's unit with it.
             training: whether dropout takes part.
-            masked: how many layers from the bottom have dropout behind them.
+            masked: how many layers from the bottom have dropout after them.
         """
         config, dropout = self.config, self.config.dropout
         parts: list[Part] = []
@@ -169,7 +169,7 @@ class Layers:
     def _unit(
         self, name: str, norm: str, inputs: tuple[str, ...], before: tuple[str, ...], training: bool
     ) -> list[Part]:
-        """A unit, behind the normalisation of what it reads."""
+        """A unit, after the normalisation of what it reads."""
         config = self.config
         parts: list[Part] = []
         if config.layer_norm:
@@ -213,7 +213,7 @@ class Stack(nn.Module):
         self._plain, self._training = self._program(training=False), self._program(training=True)
 
     def _program(self, training: bool) -> Program:
-        """One step of the stack; ``training`` with dropout behind every layer."""
+        """One step of the stack; ``training`` with dropout after every layer."""
         parts, top = self._layers.parts((), training, masked=self.config.layers)
         beside = [f"layer{self.config.layers - 1}.h"] if training and self._undropped else []
         return Program(tuple(parts), tuple(dict.fromkeys([top, *beside])))

@@ -127,8 +127,8 @@ class LanguageModel(WordScores):
             return
         if self._of_sentences:
             raise ConfigError(
-                "A neural cache and dynamic evaluation use the text behind a line, but a model of sentences begins "
-                "every line anew: leave them out."
+                "A neural cache and dynamic evaluation use the text before a line, but a model of sentences begins "
+                "every line from nothing: leave them out."
             )
         network_of(self._model)
 
@@ -150,7 +150,7 @@ class LanguageModel(WordScores):
 
         They are read in one pass, the state carried from line to line, and each by itself; by a model of sentences in
         the second way alone. Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands
-        for ``<s>``. With an ``adaptation``, the pass also remembers or learns from what is behind it, which single
+        for ``<s>``. With an ``adaptation``, the pass also remembers or learns from what it has read, which single
         lines have no use for.
 
         Raises DataError for a text without lines, ConfigError for a model that cannot adapt so.
@@ -192,7 +192,7 @@ class LanguageModel(WordScores):
     ) -> list[LineScore]:
         """The score of every line by itself, in their order; its neighbours do not change a bit of it.
 
-        With an ``adaptation`` they are running text, as in ``evaluate``: each is read behind those before it. Raises
+        With an ``adaptation`` they are running text, as in ``evaluate``: each is read after those before it. Raises
         DataError for a line too long to be read by itself, ConfigError for a model that cannot adapt so.
         """
         demand_several(lines)
@@ -215,7 +215,7 @@ class LanguageModel(WordScores):
         return nats
 
     def _one_after_another(self, rows: abc.Sequence[list[int]], adaptation: Adaptation, report: Report) -> list[float]:
-        """ln p of every row behind those before it."""
+        """ln p of every row after those before it."""
         total, found = sum(map(len, rows)), list[float]()
         for _, log_probs_N in adapted_log_probs(
             self._model, chain.from_iterable(rows), self._coder.symbols.eos, adaptation
@@ -231,7 +231,7 @@ class LanguageModel(WordScores):
 
     @property
     def _of_sentences(self) -> bool:
-        """Whether the model begins every line anew; puts it into evaluation mode."""
+        """Whether the model begins every line from nothing; puts it into evaluation mode."""
         stepper = self._stepper()
         return stepper.bos != stepper.eos
 

@@ -43,7 +43,7 @@ class Translator:
         evaluation: TranslationEvaluation = _EVALUATION,
         splitter: Splitter | None = None,
     ) -> None:
-        """Every call asks ``stepper`` anew, so that a network may go on being trained in between.
+        """Every call calls ``stepper`` again, so that a network may go on being trained in between.
 
         Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
         into sentences by ``splitter``, or not at all.

@@ -48,7 +48,7 @@ def sample(
 
     Args:
         stepper: the model.
-        batch: what it writes about, or behind.
+        batch: what it writes about, or after.
         max_length: as for ``beam``.
         temperature: what log-probabilities are divided by before anything is drawn.
         top_k: how many of the likeliest symbols may be drawn (Fan et al. 2018); 0 for all.

@@ -26,7 +26,7 @@ class Pick(Protocol):
 def write(
     stepper: Stepper, batch: Batch, pick: Pick, max_length: int | abc.Sequence[int], on_symbol: OnSymbol
 ) -> list[Hypothesis]:
-    """What ``pick`` writes behind the sentence's row of ``batch.targets``, where there is one, to its ``</s>``.
+    """What ``pick`` writes after the sentence's row of ``batch.targets``, where there is one, to its ``</s>``.
 
     ``max_length`` is that of ``beam``. Raises ConfigError for a length below 1.
     """

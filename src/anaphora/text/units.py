@@ -62,7 +62,7 @@ class Subwords(TextUnits):
     byte_fallback: bool = True
     """Whether characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
     sample: int = Field(50_000, gt=0)
-    """A vocabulary is learnt from at most so many lines of a side, drawn evenly, so that memory has a bound."""
+    """A vocabulary is learnt from at most this many lines of a side, drawn evenly, so that memory has a bound."""
 
 
 class Bpe(Subwords):
@@ -73,7 +73,8 @@ class Bpe(Subwords):
     units: Literal["bpe"] = "bpe"
     """What a text is cut into."""
     dropout: float = Field(0.0, ge=0, lt=1)
-    """The chance that a merge is left out where a training pair is cut, every epoch anew (Provilkov et al. 2020)."""
+    """The chance that a merge is left out where a training pair is cut, drawn again every epoch (Provilkov et al.
+    2020)."""
 
 
 class Unigram(Subwords):
@@ -84,7 +85,7 @@ class Unigram(Subwords):
     units: Literal["unigram"] = "unigram"
     """What a text is cut into."""
     alpha: float = Field(0.0, ge=0)
-    """Training pairs are cut by chance, every epoch anew, the likeliest cut the more often the higher this is (Kudo
+    """Training pairs are cut by chance, again every epoch, the likeliest cut the more often the higher this is (Kudo
     2018 has 0.1 to 0.5); 0 always takes the likeliest."""
 
 
@@ -156,7 +157,7 @@ def fit(
 
 
 def cut_of(config: AnyUnits, coder: TextCoder) -> "Cut | None":
-    """How the rows of ``coder`` are cut anew in every epoch; None where ``config`` wants them as they are."""
+    """How the rows of ``coder`` are cut again in every epoch; None where ``config`` wants them as they are."""
     from anaphora.text.subwords import SubwordCoder
 
     if isinstance(config, Bpe) and config.dropout:

@@ -7,7 +7,7 @@ It gives no vector of the sentence, but a column for every unit of its translati
     C = icgm(F, m)                       a column for each of the m units of the target
 
 In training m is known. In search it is expected (``lengths.py``), and so it is in evaluation, which measures what
-search will find; the last column goes on behind it. Where E has more than m columns, the source is folded on until it
+search will find; the last column goes on after it. Where E has more than m columns, the source is folded on until it
 has not, so that all of it is heard.
 """
 
@@ -37,7 +37,7 @@ class NgramConvolutionConfig(Config):
     widest: int = Field(7, ge=2)
     """Columns of the widest kernel; it is laid on again where a sentence is longer than all of them reach."""
     longest: int = Field(100, ge=1)
-    """Sources up to so many units have an expected length of their translation each; longer ones share a ratio."""
+    """Sources of up to this many units have an expected length of their translation each; longer ones share a ratio."""
 
     def build(self, width: int) -> Encoder:
         """The encoder over word vectors of ``width``."""

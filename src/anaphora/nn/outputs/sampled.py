@@ -17,7 +17,7 @@ from anaphora.nn.randomness import uniform_draws
 
 
 class Drawn(Config):
-    """Words drawn anew for every update, for all of its predictions."""
+    """Words drawn again for every update, for all of its predictions."""
 
     words: int = Field(1000, ge=1)
     """How many are drawn; one that is drawn twice counts once."""
