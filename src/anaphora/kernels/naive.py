@@ -85,7 +85,7 @@ def decoder(
     terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2), and ``language_TBL`` the states of a
     language model that it is fused with (Gulcehre et al. 2015, section 4.2). ``masks`` has dropout ready: ``mask0``, ..
     for what goes from layer to layer, ``recurrent0``, .. for the recurrent states, ``mask`` for o. With residual
-    connections the sum above the top layer is what asks now and is read out.
+    connections the query and the state that is read out are the sum above the top layer.
     """
     top = f"layer{_height(weights) - 1}.h"
     own = _of("attention" if looking else "window", weights)

@@ -1,4 +1,4 @@
-"""How a decoder looks at the source: the options, and what they make of weights, step parts, memory and state.
+"""How a decoder attends to the source: the options, and what they make of weights, step parts, memory and state.
 
 soft      e = score(query, annotation), weights over the positions of a span (Bahdanau et al. 2015, Luong et al.
           2015, Chorowski et al. 2015, Tu et al. 2016)
@@ -90,7 +90,7 @@ AnyAttention = Annotated[
 
 
 class Attention(ABC):
-    """Attention as a decoder asks for it; its weights, memory and signals stand beside those of the decoder."""
+    """The attention of a decoder; its weights, memory and signals stand beside those of the decoder."""
 
     name = "attention"
     """In front of the names of its weights and of its memory."""
@@ -148,7 +148,7 @@ class SoftAttention(Attention):
     """Attention by a score, over a span."""
 
     def __init__(self, config: AttentionConfig, query: int, spec: EncoderSpec) -> None:
-        """``query``: width of the state that asks; ``spec``: what the encoder gives.
+        """``query``: width of the query; ``spec``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
@@ -183,7 +183,7 @@ class SoftAttention(Attention):
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """Weights of 1 at the first position; no coverage yet; step 0."""
         sentences, positions = annotations_BSM.shape[:2]
-        carried = {signal_of(read) for part in self.parts("asks") for read in part.reads if is_previous(read)}
+        carried = {signal_of(read) for part in self.parts("query") for read in part.reads if is_previous(read)}
         widths = {"weights": positions, "coverage": positions, "clock": 1}
         state = {signal: annotations_BSM.new_zeros(sentences, widths[signal]) for signal in widths if signal in carried}
         if "weights" in state:
@@ -195,7 +195,7 @@ class SoftWindow(Attention):
     """Attention by a soft window."""
 
     def __init__(self, config: WindowAttention, query: int, spec: EncoderSpec) -> None:
-        """``query``: width of the state that asks; ``spec``: what the encoder gives.
+        """``query``: width of the query; ``spec``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.

@@ -15,8 +15,8 @@ What the output layer sees is o_t (``readout.py``). The bridge (``bridge.py``) g
 without attention, all that it knows of the sentence. With input feeding, o_{t-1} enters the bottom layer beside the
 embedding (o_0 = 0).
 
-With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which asks
-in the second topology, is that of the top layer's unit itself.
+With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which is
+the query of the second topology, is that of the top layer's unit itself.
 """
 
 from collections.abc import Mapping
