@@ -1,4 +1,4 @@
-"""Which kernels are laid along which sentences: every sentence ends where it should, by kernels that fit."""
+"""Which kernels are applied along which sentences: every sentence ends where it should, by kernels that fit."""
 
 from itertools import pairwise
 
@@ -33,13 +33,13 @@ def test_every_sentence_is_closed_once_by_a_kernel_as_wide_as_what_is_left_of_it
 
 @given(lengths=st.lists(st.integers(1, 60), min_size=1, max_size=6), widest=WIDEST)
 def test_kernels_grow_by_one_up_to_the_widest(lengths: list[int], widest: int) -> None:
-    laid = [
+    applied = [
         application.width
         for application in folding(lengths, widest).applications
         if application.kernel.startswith("fold")
     ]
-    assert laid[:1] in ([], [2])
-    assert all(later == min(first + 1, widest) for first, later in pairwise(laid))
+    assert applied[:1] in ([], [2])
+    assert all(later == min(first + 1, widest) for first, later in pairwise(applied))
 
 
 @given(

@@ -42,7 +42,7 @@ def folding(lengths: Sequence[int], widest: int, folds: int = 0, enough: Sequenc
     A sentence rests after ``folds`` kernels at the earliest, unless it was closed before.
     """
     applications, left, columns = list[Application](), dict(enumerate(lengths)), [1] * len(lengths)
-    width, laid = 2, 0
+    width, applied = 2, 0
     while left:
         for own in sorted({own for own in left.values() if own <= width}):
             closing = tuple(row for row, of_row in left.items() if of_row == own)
@@ -51,8 +51,8 @@ def folding(lengths: Sequence[int], widest: int, folds: int = 0, enough: Sequenc
         if left:
             applications.append(Application(f"fold{width}", width, max(left.values()), tuple(left)))
             left = {row: own - width + 1 for row, own in left.items()}
-            width, laid = min(width + 1, widest), laid + 1
-        if enough and laid >= folds:
+            width, applied = min(width + 1, widest), applied + 1
+        if enough and applied >= folds:
             for row in [row for row, own in left.items() if own <= enough[row]]:
                 columns[row] = left.pop(row)
     return Plan(applications, columns)

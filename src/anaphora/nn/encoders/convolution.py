@@ -18,7 +18,7 @@ class ConvolutionConfig(Config):
     kind: Literal["convolution"]
     """The kind of encoder."""
     widest: int = Field(7, ge=2)
-    """Columns of the widest kernel; those of 2 to n columns reach n (n + 1) / 2 units, and the widest is laid on again
+    """Columns of the widest kernel; those of 2 to n columns reach n (n + 1) / 2 units, and the widest is applied again
     where a sentence is longer."""
 
     def build(self, width: int) -> Encoder:

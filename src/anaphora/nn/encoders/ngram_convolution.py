@@ -8,7 +8,7 @@ It gives no vector of the sentence, but a column for every unit of its translati
 
 In training m is known. In search it is expected (``lengths.py``), and so it is in evaluation, which measures what
 search will find; the last column goes on after it. Where E has more than m columns, the source is folded on until it
-has not, so that all of it is heard.
+has not, so that every word of it takes part.
 """
 
 from typing import Literal
@@ -32,10 +32,10 @@ class NgramConvolutionConfig(Config):
     kind: Literal["ngram-convolution"]
     """The kind of encoder."""
     folds: int = Field(2, ge=1)
-    """Kernels, of 2 columns, 3, .., that are laid before n-grams are taken: after 1 they are of 2 units, after 2 of 4,
-    after 3 of 7."""
+    """Kernels, of 2 columns, 3, .., that are applied before n-grams are taken: after 1 they are of 2 units, after 2 of
+    4, after 3 of 7."""
     widest: int = Field(7, ge=2)
-    """Columns of the widest kernel; it is laid on again where a sentence is longer than all of them reach."""
+    """Columns of the widest kernel; it is applied again to a sentence that is still longer."""
     longest: int = Field(100, ge=1)
     """Sources of up to this many units have an expected length of their translation each; longer ones share a ratio."""
 
