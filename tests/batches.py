@@ -10,7 +10,7 @@ Rows = abc.Sequence[abc.Sequence[int]]
 
 
 def padded(rows: Rows, width: int = 0, pad: int = 0) -> Sequence:
-    """Rows of ids, ``pad`` behind them up to the longest or to ``width``."""
+    """Rows of ids, ``pad`` after them up to the longest or to ``width``."""
     ids_BT = torch.full((len(rows), max([width, *map(len, rows)])), pad)
     for ids_T, row in zip(ids_BT, rows, strict=True):
         ids_T[: len(row)] = torch.tensor(row)

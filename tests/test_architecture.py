@@ -1,4 +1,4 @@
-"""The rules of the house that a machine can check: sizes, the tier table, and what the documents promise."""
+"""The rules of the project that a machine can check: sizes, the tier table, and what the documents promise."""
 
 import ast
 import re

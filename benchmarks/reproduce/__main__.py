@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from anaphora.cli.progress import listening
-from anaphora.cli.signals import obeyed
+from anaphora.cli.signals import handling_signals
 from anaphora.errors import AnaphoraError
 from benchmarks.machine import this_machine
 from benchmarks.reproduce import table as tables
@@ -21,7 +21,7 @@ def main() -> int:
             table = tables.read(name)
             results = results_of(RESULTS / f"{name}.jsonl")
             if not options.pages:
-                with listening() as report, obeyed() as signals:
+                with listening() as report, handling_signals() as signals:
                     work_off(name, table, str(this_machine()), _say, report, stop=signals.stop)
                 results = results_of(RESULTS / f"{name}.jsonl")
             wanted = [results[job.key] for job in tables.jobs(table) if job.key in results]

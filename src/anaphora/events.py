@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Progress:
-    """``done`` of ``total`` ``unit``s of the work named ``task`` are behind us; ``total`` 0 means unknown."""
+    """``done`` of ``total`` ``unit``s of the work named ``task`` are finished; ``total`` 0 means unknown."""
 
     task: str
     done: int

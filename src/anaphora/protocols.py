@@ -1,4 +1,4 @@
-"""The contracts that let the rooms of the house ignore each other.
+"""The contracts that let the packages ignore each other.
 
 ``Batch`` is what data hands to models, ``Loss`` what a model hands to training, ``Stepper`` what a model hands to
 search. Nothing here computes, and nothing here imports torch.
@@ -45,7 +45,7 @@ class Batch:
     """One batch of examples; a row is one sentence, or one window of running text.
 
     Translation: ``inputs`` is the source with its ``</s>``; ``targets`` is y_1 .. y_m ``</s>`` (the model shifts it
-    right behind ``<s>`` itself). Language models: ``targets`` is ``inputs`` one position later. For search, ``inputs``
+    right after ``<s>`` itself). Language models: ``targets`` is ``inputs`` one position later. For search, ``inputs``
     alone is enough, and ``targets`` holds what every hypothesis must begin with.
     """
 
@@ -83,7 +83,7 @@ class Loss:
     sum: Tensor
     count: int
     penalty: Tensor | None = None
-    """What training minimises beside the sum and nobody is told as a loss, a scalar; None for nothing."""
+    """What training minimises beside the sum and does not report as a loss, a scalar; None for nothing."""
 
     @property
     def minimised(self) -> Tensor:
@@ -158,8 +158,8 @@ class TextStepper(Stepper, Protocol):
     order: int
     """Symbols of the longest n-grams it knows; 0 where everything before a symbol counts."""
 
-    def nothing(self) -> Step:
-        """What one row predicts where nothing is known of what stands before."""
+    def unconditional(self) -> Step:
+        """What one row predicts without any context."""
 
     def matched(self, state: Any, ids_N: Tensor, read: int) -> int:
         """How many symbols the first of ``ids_N`` is looked up with, itself included; ``read`` are before it."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from anaphora.cli.signals import obeyed
+from anaphora.cli.signals import handling_signals
 
 COMMAND = [sys.executable, "-m", "anaphora", "train"]
 Begin = Callable[..., "subprocess.Popen[str]"]
@@ -84,7 +84,7 @@ def test_a_training_told_to_stop_saves_itself_and_goes_on_to_the_same_bits(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_before_there_is_anything_to_save_one_signal_is_enough(number: signal.Signals) -> None:
-    with pytest.raises((KeyboardInterrupt, typer.Exit)) as left, obeyed():
+    with pytest.raises((KeyboardInterrupt, typer.Exit)) as left, handling_signals():
         os.kill(os.getpid(), number)
     assert getattr(left.value, "exit_code", 130) == 128 + number
 
@@ -92,8 +92,8 @@ def test_before_there_is_anything_to_save_one_signal_is_enough(number: signal.Si
 def test_the_second_signal_leaves_at_once() -> None:
     script = (
         "import os, signal, time\n"
-        "from anaphora.cli.signals import obeyed\n"
-        "with obeyed() as signals:\n"
+        "from anaphora.cli.signals import handling_signals\n"
+        "with handling_signals() as signals:\n"
         "    assert not signals.stop()\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    assert signals.stop() and signals.exit_code == 130\n"
@@ -108,9 +108,9 @@ def test_the_second_signal_leaves_at_once() -> None:
 def test_handlers_are_put_back() -> None:
     script = (
         "import signal\n"
-        "from anaphora.cli.signals import obeyed\n"
+        "from anaphora.cli.signals import handling_signals\n"
         "before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]\n"
-        "with obeyed():\n"
+        "with handling_signals():\n"
         "    assert signal.getsignal(signal.SIGTERM) != before[1]\n"
         "assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before\n"
     )
@@ -120,9 +120,9 @@ def test_handlers_are_put_back() -> None:
 def test_what_nohup_ignores_stays_ignored() -> None:
     script = (
         "import os, signal\n"
-        "from anaphora.cli.signals import obeyed\n"
+        "from anaphora.cli.signals import handling_signals\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "with obeyed() as signals:\n"
+        "with handling_signals() as signals:\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    assert not signals.stop()\n"
     )

@@ -21,7 +21,7 @@ def store(units: list[int]) -> TextStore:
 
 
 def windows(units: list[int], order: int) -> list[Gram]:
-    """Every unit behind the ones that count: at most order - 1, back to the line's begin."""
+    """Every unit after the ones that count: at most order - 1, back to the line's begin."""
     ids, found = [END, *units], []
     for place in range(1, len(ids)):
         first = place - 1

@@ -132,7 +132,7 @@ def test_any_position_is_as_cheap_as_the_first(tmp_path: Path) -> None:
             return super().padded(*arguments, **named)  # type: ignore[arg-type]
 
     rows = Ragged.of([[4] * 5] * 1000)
-    store = PairStore(Counted(rows.ids, rows.ends), rows, np.arange(1000))
+    store = PairStore(Counted(rows.ids, rows.offsets), rows, np.arange(1000))
     epoch = PairBatches(store, SYMBOLS, SYMBOLS, batch_tokens=60, seed=1).epoch(1)
     assert (len(epoch), Counted.asked) == (100, 0)
     assert len(epoch[99].numbers_B) == 10

@@ -16,7 +16,7 @@ from anaphora.protocols import Sequence as Rows
 
 
 class Listed:
-    """Epochs of one-row batches with the given targets; behind each stands padding."""
+    """Epochs of one-row batches with the given targets; after each stands padding."""
 
     def __init__(self, targets: Sequence[Sequence[int]]) -> None:
         self.targets = targets

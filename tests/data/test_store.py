@@ -41,7 +41,7 @@ class Unused:
     serialise = CODER.serialise
 
     def encode(self, text: str) -> list[int]:
-        raise AssertionError("encoded anew")
+        raise AssertionError("encoded again")
 
 
 def test_pairs_come_back_as_their_coders_made_them(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) 
     folder, coder, longest = tmp_path / "store", CODER, 0
     corpus = pair_corpus(tmp_path, [("abc", "h"), ("a", "b")])
     pair_store(corpus, coder, coder, folder)
-    for side in ("source", "target"):  # so that only what is encoded anew can be right
+    for side in ("source", "target"):  # so that only what is encoded again can be right
         (folder / f"{side}.ids").write_bytes(b"\0" * (folder / f"{side}.ids").stat().st_size)
     header = json.loads((folder / "header.json").read_bytes())
     if change == "corpus":

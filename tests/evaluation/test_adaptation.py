@@ -88,7 +88,7 @@ def test_what_a_neural_cache_leaves_open_is_fitted_and_helps_where_a_text_repeat
 
 
 def learnt_by_hand(model: Any, ids: list[int], options: Dynamic, sizes: Tensors) -> torch.Tensor:
-    """ln p of every unit, the weights moved behind each segment as the paper says, one by one; ``model`` is changed."""
+    """ln p of every unit, the weights moved after each segment as the paper says, one by one; ``model`` is changed."""
     weights = [weight for weight in model.parameters() if weight.numel()]
     trained = [weight.detach().clone() for weight in weights]
     mean = float(torch.cat([size.flatten() for size in sizes]).mean()) if sizes else 0.0

@@ -11,7 +11,7 @@ GIB = 1 << 30
 
 
 def system(root: Path, available: int, groups: str = "", limits: dict[str, tuple[str, str]] | None = None) -> Path:
-    """A file system that says so many bytes are free, and what the limits of these control groups are."""
+    """A file system that says this many bytes are free, and what the limits of these control groups are."""
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/meminfo").write_text(f"MemTotal: 99999999 kB\nMemFree: 1 kB\nMemAvailable: {available // 1024} kB\n")
     (root / "proc/self/cgroup").write_text(groups)

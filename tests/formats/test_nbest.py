@@ -74,7 +74,7 @@ def test_word_links_and_scores_of_words_may_stand_between_a_hypothesis_and_its_f
 
 def test_word_links_without_features_behind_them_are_refused() -> None:
     for line in "0 ||| a ||| 0-0", "0 ||| a ||| 0-0 ||| -1.2", "0 ||| a ||| 0-0 b ||| F0= 1 ||| 2":
-        with pytest.raises(DataError, match=r"should have features behind the hypothesis.* but has '0-0"):
+        with pytest.raises(DataError, match=r"should have features after the hypothesis.* but has '0-0"):
             MOSES.parse(line, "list:1")
 
 

@@ -26,7 +26,7 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import AnyScore, Score
 from anaphora.nn.attention import Attention, AttentionConfig, SoftAttention
-from anaphora.nn.encoders.encoder import Gives
+from anaphora.nn.encoders.encoder import EncoderSpec
 
 
 def members(union: Any) -> tuple[Any, ...]:
@@ -247,7 +247,7 @@ POSITIONS = (2, 3, 1)
 
 @pytest.fixture
 def layers() -> Callable[..., Network]:
-    """A stack of one unit; if asked, with a mask behind every layer, or with all that may stand between units."""
+    """A stack of one unit; if asked, with a mask after every layer, or with all that may stand between units."""
 
     def build(
         cell: Cell,
@@ -316,8 +316,8 @@ def decoder() -> Callable[..., Network]:
         size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
         if score.weights(hidden, hidden, 1) == {}:  # a score without weights needs a memory as wide as the query
             size = replace(size, memory=hidden)
-        gives = Gives(size.memory, size.memory, 1, ("h",), True)
-        attention = SoftAttention(AttentionConfig(score=score, size=size.scoring), hidden, gives)
+        spec = EncoderSpec(size.memory, size.memory, 1, ("h",), True)
+        attention = SoftAttention(AttentionConfig(score=score, size=size.scoring), hidden, spec)
         shapes = {"x": (steps, sentences, size.x), "memory": (sentences, max(positions), size.memory)}
         shapes |= _unit_shapes(0, cell, hidden, size.x, sentences)
         shapes |= {name: (m.rows, m.columns)[: 1 + (m.columns > 0)] for name, m in attention.matrices().items()}

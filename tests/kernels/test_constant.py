@@ -1,4 +1,4 @@
-"""A column for every step: exact gradients, the plain reading, and the last column behind the last."""
+"""A column for every step: exact gradients, the plain reading, and the last column going on."""
 
 import torch
 from torch import Tensor
@@ -14,7 +14,7 @@ from .exactness import assert_exact
 
 LENGTHS = torch.tensor([2, 4, 1])
 PROGRAM = Program(
-    (Clock(), Project("word", "x", "y", False), Column("told", "c"), Activate("sum", ("y", "c"), "o")), ("o",)
+    (Clock(), Project("word", "x", "y", False), Column("column", "c"), Activate("sum", ("y", "c"), "o")), ("o",)
 )
 
 
@@ -26,7 +26,7 @@ def leaves(size: int) -> list[Tensor]:
 
 
 def fast(x_TBD: Tensor, weight: Tensor, columns_BCW: Tensor) -> Tensor:
-    first, memory = {"clock": x_TBD.new_zeros(3, 1)}, {"told.columns": columns_BCW}
+    first, memory = {"clock": x_TBD.new_zeros(3, 1)}, {"column.columns": columns_BCW}
     return scan(PROGRAM, {"x": x_TBD}, first, {"word.weight": weight}, memory, LENGTHS).outputs["o"]
 
 
@@ -62,7 +62,7 @@ def test_a_step_of_many_hypotheses_has_the_bits_of_a_scan() -> None:
     state = {"clock": torch.zeros(5, 3, 1)}
     for t in range(4):
         x_KBD = x_TBD[t].expand(5, -1, -1)
-        stepped = advance(PROGRAM, {"x": x_KBD}, state, {"word.weight": weight}, {"told.columns": columns_BCW})
+        stepped = advance(PROGRAM, {"x": x_KBD}, state, {"word.weight": weight}, {"column.columns": columns_BCW})
         state = {"clock": stepped["clock"]}
         for row in stepped["o"]:
             assert_close(row[t < LENGTHS], whole[t][t < LENGTHS], rtol=0, atol=0)

@@ -1,4 +1,4 @@
-"""Which kernels are laid along which sentences: every sentence ends where it should, by kernels that fit."""
+"""Which kernels are applied along which sentences: every sentence ends where it should, by kernels that fit."""
 
 from itertools import pairwise
 
@@ -12,7 +12,11 @@ WIDEST = st.integers(2, 9)
 
 def widths(plan: Plan, row: int, kind: str) -> list[int]:
     """Columns of the kernels of one kind that a sentence meets, in order."""
-    return [lay.width for lay in plan.lays if row in lay.rows and lay.kernel == f"{kind}{lay.width}"]
+    return [
+        application.width
+        for application in plan.applications
+        if row in application.rows and application.kernel == f"{kind}{application.width}"
+    ]
 
 
 @given(lengths=st.lists(st.integers(1, 60), min_size=1, max_size=6), widest=WIDEST)
@@ -29,9 +33,13 @@ def test_every_sentence_is_closed_once_by_a_kernel_as_wide_as_what_is_left_of_it
 
 @given(lengths=st.lists(st.integers(1, 60), min_size=1, max_size=6), widest=WIDEST)
 def test_kernels_grow_by_one_up_to_the_widest(lengths: list[int], widest: int) -> None:
-    laid = [lay.width for lay in folding(lengths, widest).lays if lay.kernel.startswith("fold")]
-    assert laid[:1] in ([], [2])
-    assert all(later == min(first + 1, widest) for first, later in pairwise(laid))
+    applied = [
+        application.width
+        for application in folding(lengths, widest).applications
+        if application.kernel.startswith("fold")
+    ]
+    assert applied[:1] in ([], [2])
+    assert all(later == min(first + 1, widest) for first, later in pairwise(applied))
 
 
 @given(
@@ -64,6 +72,9 @@ def test_unfolding_opens_once_and_then_takes_the_way_back_of_folding(
 
 
 def test_four_grams_of_a_sentence_are_unfolded_by_the_kernels_that_made_them() -> None:
-    (two, three) = folding([9], 7, 2, [9]).lays
+    (two, three) = folding([9], 7, 2, [9]).applications
     assert (two.kernel, two.columns, three.kernel, three.columns) == ("fold2", 9, "fold3", 8)
-    assert [(lay.kernel, lay.columns) for lay in unfolding([6], [9], 7).lays] == [("open3", 6), ("unfold2", 8)]
+    assert [(application.kernel, application.columns) for application in unfolding([6], [9], 7).applications] == [
+        ("open3", 6),
+        ("unfold2", 8),
+    ]

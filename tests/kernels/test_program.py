@@ -253,7 +253,7 @@ def project(name: str, source: str, target: str) -> Project:
         (
             (project("a", "x", "y"), project("b", "z", "w"), project("c", "y", "z")),
             ("w",),
-            r"part 'b' reads 'z' before 'c' has written it: put it behind, or read previous\('z'\)",
+            r"part 'b' reads 'z' before 'c' has written it: put it after that part, or read previous\('z'\)",
         ),
         ((Activate("a", ("x", "y"), "y"),), ("y",), "part 'a' reads 'y' before 'a' has written it"),
         ((project("a", "x", "y"), project("b", previous("x"), "z")), ("z",), "'x' was a step before, but no part"),

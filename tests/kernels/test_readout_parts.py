@@ -14,26 +14,26 @@ from .exactness import assert_exact
 
 LENGTHS = torch.tensor([2, 4, 1])
 PROGRAM = Program(
-    (Project("word", "x", "y", True), Constant("told", "x", "c"), Maxout("combine", ("y", "c"), "o")), ("o",)
+    (Project("word", "x", "y", True), Constant("summary", "x", "c"), Maxout("combine", ("y", "c"), "o")), ("o",)
 )
 
 
 def leaves(size: int) -> list[Tensor]:
-    """x, the matrix and the bias of its projection, and what each sentence is told."""
+    """x, the matrix and the bias of its projection, and the vector of each sentence."""
     source = torch.Generator().manual_seed(6)
     shapes = [(4, 3, size), (2 * size, size), (2 * size,), (3, 2 * size)]
     return [torch.randn(s, generator=source, dtype=torch.float64).requires_grad_() for s in shapes]
 
 
-def fast(x_TBD: Tensor, weight: Tensor, bias: Tensor, told_BW: Tensor) -> Tensor:
+def fast(x_TBD: Tensor, weight: Tensor, bias: Tensor, summary_BW: Tensor) -> Tensor:
     weights = {"word.weight": weight, "word.bias": bias}
-    return scan(PROGRAM, {"x": x_TBD}, {}, weights, {"told.vector": told_BW}, LENGTHS).outputs["o"]
+    return scan(PROGRAM, {"x": x_TBD}, {}, weights, {"summary.vector": summary_BW}, LENGTHS).outputs["o"]
 
 
-def slow(x_TBD: Tensor, weight: Tensor, bias: Tensor, told_BW: Tensor) -> Tensor:
+def slow(x_TBD: Tensor, weight: Tensor, bias: Tensor, summary_BW: Tensor) -> Tensor:
     steps = []
     for t, x_BD in enumerate(x_TBD):
-        pairs = (x_BD @ weight.T + bias + told_BW).unflatten(-1, (-1, 2))
+        pairs = (x_BD @ weight.T + bias + summary_BW).unflatten(-1, (-1, 2))
         steps.append(torch.where((t < LENGTHS).unsqueeze(1), pairs.amax(-1), 0))
     return torch.stack(steps)
 
@@ -57,13 +57,15 @@ def test_padding_full_of_nan_changes_nothing() -> None:
 
 
 def test_a_step_of_many_hypotheses_has_the_bits_of_a_scan() -> None:
-    x_TBD, weight, bias, told = (leaf.detach().float() for leaf in leaves(20))
+    x_TBD, weight, bias, summary = (leaf.detach().float() for leaf in leaves(20))
     whole = scan(
-        PROGRAM, {"x": x_TBD}, {}, {"word.weight": weight, "word.bias": bias}, {"told.vector": told}, LENGTHS + 0
+        PROGRAM, {"x": x_TBD}, {}, {"word.weight": weight, "word.bias": bias}, {"summary.vector": summary}, LENGTHS + 0
     ).outputs["o"]
     for t in range(4):
         x_KBD = x_TBD[t].expand(5, -1, -1)
-        stepped = advance(PROGRAM, {"x": x_KBD}, {}, {"word.weight": weight, "word.bias": bias}, {"told.vector": told})
+        stepped = advance(
+            PROGRAM, {"x": x_KBD}, {}, {"word.weight": weight, "word.bias": bias}, {"summary.vector": summary}
+        )
         for row in stepped["o"]:
             assert_close(row[t < LENGTHS], whole[t][t < LENGTHS], rtol=0, atol=0)
 

@@ -7,14 +7,14 @@ from torch.testing import assert_close
 from anaphora.kernels.parts import Project
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
-from anaphora.kernels.window import LARGEST, Move, Window
+from anaphora.kernels.window import LARGEST, GaussianWindow, Move
 
 
 @pytest.mark.parametrize("block", [0, 1, 2], ids=["alpha", "beta", "kappa"])
 @pytest.mark.parametrize("hat", [LARGEST + 1, 90.0, 1e30])
 def test_an_exponent_beyond_every_number_has_an_end_and_learns_nothing(hat: float, block: int) -> None:
     program = Program(
-        (Project("w", "x", "hat", False), Move("move", "hat"), Window("window", "hat")), ("context", "weights")
+        (Project("w", "x", "hat", False), Move("move", "hat"), GaussianWindow("window", "hat")), ("context", "weights")
     )
     x_TBX = torch.zeros(2, 1, 3)
     x_TBX[0, 0, block] = hat

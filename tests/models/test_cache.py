@@ -28,7 +28,7 @@ def by_hand(cache: CountCache, text: list[int], order: int, unit: int) -> float 
 
 
 def behind(cache: CountCache, text: list[int]) -> torch.Tensor:
-    history = cache.nothing(1)
+    history = cache.empty_context(1)
     for unit in text:
         history = cache.read(history, torch.tensor([unit]))
     return history
@@ -54,8 +54,8 @@ def test_a_text_read_along_is_what_is_read_unit_by_unit(
     targets = [*text[1:], 5]
     ids, wanted = (torch.tensor([units] * rows) for units in (text, targets))
     cut = min(cut, len(text))
-    first = cache.along(cache.nothing(rows), ids[:, :cut], wanted[:, :cut]) if cut else None
-    history = cache.after(cache.nothing(rows), ids[:, :cut], torch.full((rows,), cut))
+    first = cache.along(cache.empty_context(rows), ids[:, :cut], wanted[:, :cut]) if cut else None
+    history = cache.after(cache.empty_context(rows), ids[:, :cut], torch.full((rows,), cut))
     assert torch.equal(history, behind(cache, text[:cut]).expand(rows, -1))
     rest = cache.along(history, ids[:, cut:], wanted[:, cut:]) if cut < len(text) else None
     parts = [part for part in (first, rest) if part is not None]
@@ -69,13 +69,13 @@ def test_a_text_read_along_is_what_is_read_unit_by_unit(
 
 def test_what_stands_behind_a_row_s_length_is_never_remembered() -> None:
     cache = CountCache(units=3)
-    after = cache.after(cache.nothing(2), torch.tensor([[4, 5, 6, 7], [8, 9, 0, 0]]), torch.tensor([4, 2]))
+    after = cache.after(cache.empty_context(2), torch.tensor([[4, 5, 6, 7], [8, 9, 0, 0]]), torch.tensor([4, 2]))
     assert after.tolist() == [[5, 6, 7], [-1, 8, 9]]
 
 
 def test_nothing_is_said_where_nothing_was_read_and_by_no_cache() -> None:
-    assert not CountCache().log_probs(CountCache().nothing(2), SIZE).known.any()
+    assert not CountCache().log_probs(CountCache().empty_context(2), SIZE).known.any()
     none = NoCache()
-    history = none.read(none.nothing(2), torch.tensor([4, 5]))
+    history = none.read(none.empty_context(2), torch.tensor([4, 5]))
     assert none.log_probs(history, SIZE).log_probs.shape == (0, 2, SIZE)
     assert none.along(history, torch.ones(2, 5), torch.ones(2, 5)).known.shape == (0, 2, 5)

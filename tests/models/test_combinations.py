@@ -191,7 +191,7 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
     expected = naive.decoder(
         config.cell,
         options,
-        "halfway" if attention.halfway else attention.query,
+        "between" if attention.two_transitions else attention.query,
         leaves["x"],
         leaves["memory"],
         lengths_B,
@@ -234,7 +234,7 @@ def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
     config = decoder.config
     widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
     units = {f"layer{n}": config.size for n in range(config.layers)}
-    units |= {"ask": config.size} if decoder.attention.config.halfway else {}
+    units |= {"ask": config.size} if decoder.attention.config.two_transitions else {}
     inputs, memory = config.dropout.draw("decoder", widths, units, x_TBD)
     every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
     every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}

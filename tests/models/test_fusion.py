@@ -29,14 +29,14 @@ BAHDANAU = {
     | {"readout_state": "previous", "readout_word": True},
     "attention": {"score": "concat", "query": "previous", "context": "state"},
 }
-HALFWAY = {"decoder": {"layers": 2, "dropout": 0.2}, "attention": {"query": "current", "context": "state"}}
+CONDITIONAL = {"decoder": {"layers": 2, "dropout": 0.2}, "attention": {"query": "current", "context": "state"}}
 CHO = {"decoder": {"summary": "every-step", "bias": False, "cell": "gru"}, "attention": "none"}
 SENTENCES = {"reads": "sentences", "recurrence": {"cell": "gru", "layers": 2, "size": 6, "dropout": 0.5}}
 SYSTEMS: dict[str, dict[str, Any]] = {
     "luong": {},
     "luong, sentences": {"model": SENTENCES},
     "bahdanau": BAHDANAU,
-    "halfway": HALFWAY | {"model": SENTENCES},
+    "conditional": CONDITIONAL | {"model": SENTENCES},
     "no attention": CHO,
     "tied": {"decoder": {"readout": 8}, "output": {"tied": True}},
 }
@@ -114,7 +114,7 @@ def test_what_it_reads_beside_the_decoder_is_what_the_language_model_alone_makes
     assert torch.equal(fused.language_model(shifted_TB, lengths).transpose(0, 1), states_BTL)
 
 
-@pytest.mark.parametrize("name", ["luong", "bahdanau", "halfway"])
+@pytest.mark.parametrize("name", ["luong", "bahdanau", "conditional"])
 def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
     decoder = make(SYSTEMS[name]).double().eval().requires_grad_().decoder
     config, attention = decoder.config, decoder.attention.config
@@ -134,7 +134,7 @@ def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
     expected = naive.decoder(
         config.cell,
         Scored(attention.score, attention.span, attention.weights),
-        "halfway" if attention.halfway else attention.query,
+        "between" if attention.two_transitions else attention.query,
         x_TBD,
         memory_BSM,
         lengths_B,

@@ -70,7 +70,7 @@ def test_probabilities_sum_to_one_behind_every_text(mixture: Mixture, read: list
         step = stepper.advance(None, state, torch.tensor([unit]))
         state = step.state
         assert step.log_probs_NV.exp().sum().item() == pytest.approx(1, abs=1e-6)
-    assert stepper.nothing().log_probs_NV.exp().sum().item() == pytest.approx(1, abs=1e-6)
+    assert stepper.unconditional().log_probs_NV.exp().sum().item() == pytest.approx(1, abs=1e-6)
 
 
 @settings(max_examples=10)

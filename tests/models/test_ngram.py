@@ -78,7 +78,7 @@ def test_probabilities_are_the_equations(order: int) -> None:
     model = fitted(TEXT, order)
     for context in ([END], [END, 4], [4, 4, 4, 4], [8, 8, 8, 8], [7, 5, 4], [4, 1]):
         table = model.table
-        place = table.nothing(1)
+        place = table.empty_context(1)
         for unit in context:
             place = table.read(place, torch.tensor([unit]))
         for unit in (1, 3, 4, 6, 8):
@@ -89,7 +89,7 @@ def test_probabilities_are_the_equations(order: int) -> None:
 @given(UNITS, st.integers(1, 6), UNITS)
 def test_they_sum_to_one_behind_every_context_of_any_text(units: list[int], order: int, read: list[int]) -> None:
     table = fitted(units, order).table
-    contexts = table.contexts_along(table.nothing(1), torch.tensor([[END, *read]]))[0]
+    contexts = table.contexts_along(table.empty_context(1), torch.tensor([[END, *read]]))[0]
     sums = table.log_probs(contexts).exp().sum(dim=1)
     torch.testing.assert_close(sums, torch.ones_like(sums), rtol=0, atol=1e-6)
 
@@ -113,7 +113,8 @@ def test_carried_contexts_equal_one_long_pass_for_any_number_of_rows(ids: list[i
 def test_a_line_is_predicted_without_the_line_before_it() -> None:
     table = fitted(TEXT, 4).table
     one, other = (
-        table.contexts_along(table.nothing(1), torch.tensor([[*before, END]]))[:, -1] for before in ([4, 5], [7, 8])
+        table.contexts_along(table.empty_context(1), torch.tensor([[*before, END]]))[:, -1]
+        for before in ([4, 5], [7, 8])
     )
     assert torch.equal(table.log_probs(one), table.log_probs(other))
 
@@ -152,13 +153,13 @@ def test_an_order_larger_than_the_text_counts_what_there_is() -> None:
     few, many = fitted([4, 5, END], 4), fitted([4, 5, END], 9)
     seen: dict[int, list[float]] = defaultdict(list)
     for model in few, many:
-        for place, value in enumerate(model.table.log_probs(model.table.nothing(1))[0].tolist()):
+        for place, value in enumerate(model.table.log_probs(model.table.empty_context(1))[0].tolist()):
             seen[place].append(value)
     assert all(a == pytest.approx(b) for a, b in seen.values())
     assert [len(order.keys_N) for order in many.orders[4:]] == [0] * 5
     read_T = torch.tensor([END, 4, 5, END, 4, 7])
     few_T, many_T = (
-        table.log_probs_of(table.contexts_along(table.nothing(1), read_T[None])[0, :-1], read_T[1:])
+        table.log_probs_of(table.contexts_along(table.empty_context(1), read_T[None])[0, :-1], read_T[1:])
         for table in (few.table, many.table)
     )
     assert torch.allclose(few_T, many_T) and torch.isfinite(many_T).all()

@@ -49,7 +49,7 @@ def window_of(ids: list[list[int]], lengths: list[int] | None = None, continues:
 
 
 def by_hand(model: WindowModel, before: list[int]) -> Tensor:
-    """The log-probabilities behind ``before``, which holds as many ids as the model sees."""
+    """The log-probabilities after ``before``, which holds as many ids as the model sees."""
     weights, config = model.window.weights.tensors(), model.config.window
     x = [model.embedding.weight[unit] for unit in before]
     if config.kind == "feedforward":

@@ -119,7 +119,7 @@ NEVER: Never = [
 TOLD = covering(TELLING, NEVER)
 
 
-def told(row: dict[str, Any]) -> dict[str, Any]:
+def tables(row: dict[str, Any]) -> dict[str, Any]:
     """The tables of a row."""
     encoder, layers = ENCODERS[row["encoder"]], {"cell": row["cell"], "layers": row["layers"]}
     decoder = {name: choice for name, choice in row.items() if name != "encoder"}
@@ -183,7 +183,7 @@ def test_what_never_meets_is_refused(rule: dict[str, list[Any]]) -> None:
         one_choice = TELLING | {name: [choice] for name, choice in refused.items()}
         alone, any_row = product(one_choice, others), product(one_choice)  # alone, if no other rule goes with it
         with pytest.raises(ConfigError):
-            make(told(next(alone, None) or next(any_row)))
+            make(tables(next(alone, None) or next(any_row)))
 
 
 @EVERY_ROW
@@ -200,7 +200,7 @@ def test_an_update_helps_every_translator_without_attention(encoder: str) -> Non
 
 
 def assert_an_update_helps(row: dict[str, Any]) -> None:
-    model = make(told(row))
+    model = make(tables(row))
     loss = model(ALL)[0].sum
     weights = {name: weight for name, weight in model.named_parameters() if weight.numel()}
     gradients = torch.autograd.grad(loss, list(weights.values()), materialize_grads=True)
@@ -221,7 +221,7 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_foun
 @pytest.mark.slow
 @EVERY_ROW
 def test_whatever_meets_is_the_same_alone_and_in_any_batch_and_stepped_through(row: dict[str, Any]) -> None:
-    model = make(told(row))
+    model = make(tables(row))
     assert_the_same_alone_and_in_any_batch(model.stepper())
     assert_search_steps_through_what_training_computes(model)
 
@@ -246,15 +246,17 @@ def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
     assert weights is None
     used = decoder.weights.tensors()
     if config.summary_place == "recurrent":
-        told = encoded_summary(decoder, encoded) @ used["context.weight"].T
-        used = {name: weight for name, weight in used.items() if name != "context.weight"} | {"layer0.told": told}
-    told = memory["summary.columns"] if "summary.columns" in memory else memory["summary.vector"].unsqueeze(1)
+        condition = encoded_summary(decoder, encoded) @ used["context.weight"].T
+        used = {name: weight for name, weight in used.items() if name != "context.weight"} | {
+            "layer0.condition": condition
+        }
+    seen = memory["summary.columns"] if "summary.columns" in memory else memory["summary.vector"].unsqueeze(1)
     expected = naive.decoder(
         config.cell,
         None,
         "never",
         x_TBD,
-        told,
+        seen,
         lengths_B,
         torch.empty(0),
         first,
@@ -284,10 +286,10 @@ def drawn(*shape: int) -> Tensor:
 
 
 def summaries(model: Translator) -> Encoded:
-    gives = model.encoder.gives
-    shape = (3, 2, gives.width) if gives.columns else (3, gives.width)
-    layers = [{field: drawn(*shape) for field in gives.fields} for _ in range(gives.layers)]
-    return Encoded(drawn(3, 5, gives.width), layers)
+    spec = model.encoder.spec
+    shape = (3, 2, spec.width) if spec.columns else (3, spec.width)
+    layers = [{field: drawn(*shape) for field in spec.fields} for _ in range(spec.layers)]
+    return Encoded(drawn(3, 5, spec.width), layers)
 
 
 def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
@@ -345,9 +347,9 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
         ({"attention": {}, "decoder": {"readout_layer": "none"}}, r'or attention\.context = "state"'),
         ({"attention": {}, "encoder": {"kind": "convolution"}}, 'set attention = "none"'),
         ({"decoder": {"start": "mean"}, "encoder": {"kind": "gated-convolution"}}, r'decoder\.start = "project"'),
-        ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder gives 1 x 16 .* h, c"),
-        ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
-        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with h: make"),
+        ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder spec 1 x 16 .* h, c"),
+        ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder spec 1 x 16"),
+        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"spec 1 x 16 with h: make"),
         ({"decoder": {"start": "copy", "start_activation": "tanh"}}, r'start_activation = "none"'),
         (
             {"decoder": {"start": "copy", "summary": "every-step", "summary_layer": "tanh"}},

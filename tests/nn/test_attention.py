@@ -18,7 +18,7 @@ from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median
 from anaphora.kernels.weighing import Sigmoid, Softmax
 from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
-from anaphora.nn.encoders.encoder import Gives
+from anaphora.nn.encoders.encoder import EncoderSpec
 
 Options = AttentionConfig | WindowAttention
 
@@ -138,7 +138,7 @@ def asked(
     if isinstance(options, AttentionConfig):
         options = options.model_copy(update={"size": query if same else query - 3})
     width = query if same else query + 1
-    attention = attention_of(options, query, Gives(width, width, 1, ("h",), True))
+    attention = attention_of(options, query, EncoderSpec(width, width, 1, ("h",), True))
     assert attention is not None
     generator = torch.Generator().manual_seed(1)
 

@@ -1,4 +1,4 @@
-"""Counts of a training text: kept with the weights, and laid out anew whenever they change."""
+"""Counts of a training text: kept with the weights, and laid out again whenever they change."""
 
 from copy import deepcopy
 
@@ -18,8 +18,8 @@ def test_equally_frequent_units_are_ranked_by_their_ids() -> None:
 def test_what_is_derived_is_made_once_and_anew_when_other_counts_are_filled_in() -> None:
     made: list[list[int]] = []
 
-    def make(masses_V: Tensor) -> int:
-        made.append(masses_V.tolist())
+    def make(counts_V: Tensor) -> int:
+        made.append(counts_V.tolist())
         return len(made)
 
     counts = Counts(3)
@@ -35,14 +35,14 @@ def test_what_is_derived_is_made_once_and_anew_when_other_counts_are_filled_in()
 
 def test_what_is_derived_lies_where_the_counts_do() -> None:
     counts = Counts(3)
-    assert counts.derive(lambda masses_V: masses_V.device) == torch.device("cpu")
-    assert deepcopy(counts).to("meta").derive(lambda masses_V: masses_V.device) == torch.device("meta")
+    assert counts.derive(lambda counts_V: counts_V.device) == torch.device("cpu")
+    assert deepcopy(counts).to("meta").derive(lambda counts_V: counts_V.device) == torch.device("meta")
 
 
 def test_what_is_derived_while_searching_can_be_used_in_training() -> None:
     counts = Counts(3)
     with torch.inference_mode():
-        derived = counts.derive(lambda masses_V: masses_V.double())
+        derived = counts.derive(lambda counts_V: counts_V.double())
     assert not derived.is_inference()
 
 
@@ -52,4 +52,4 @@ def test_units_that_came_later_are_known_as_such_and_count_as_never_seen() -> No
     assert not counts.later.any()
     counts.append(2)
     assert counts.later.tolist() == [False, False, True, True]
-    assert counts.derive(lambda masses_V: masses_V.tolist()) == [5, 1, 1, 1]
+    assert counts.derive(lambda counts_V: counts_V.tolist()) == [5, 1, 1, 1]

@@ -60,12 +60,12 @@ def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(table: dict[str, An
 def test_an_encoder_gives_what_it_says(table: dict[str, Any]) -> None:
     encoder = made(table)
     encoded = encoder(torch.randn(4, 7, 12), LENGTHS)
-    gives = encoder.gives
-    assert encoded.annotations_BSM.shape == (4, 7 if gives.annotations else 0, gives.width)
-    assert len(encoded.summaries) == gives.layers
+    spec = encoder.spec
+    assert encoded.annotations_BSM.shape == (4, 7 if spec.annotations else 0, spec.width)
+    assert len(encoded.summaries) == spec.layers
     for layer in encoded.summaries:
-        assert layer.keys() == set(gives.fields)
-        shape = (4, 7, gives.summary) if gives.columns else (4, gives.summary)
+        assert layer.keys() == set(spec.fields)
+        shape = (4, 7, spec.summary) if spec.columns else (4, spec.summary)
         assert all(field.shape == shape for field in layer.values())
 
 
@@ -126,7 +126,7 @@ def test_both_directions_and_a_reversed_one_are_not_asked_for_together() -> None
 
 
 def test_an_encoder_without_a_kind_is_a_recurrent_one_and_another_has_no_options_of_it() -> None:
-    assert made({}).gives.annotations
+    assert made({}).spec.annotations
     with pytest.raises(ConfigError, match=r"encoder\.cell is not an option"):
         made({"kind": "convolution", "cell": "gru"})
     with pytest.raises(ConfigError, match="encoder 'convolutions' is unknown"):

@@ -183,18 +183,18 @@ def test_what_is_heard_is_the_text_that_is_written(coder: Callable[[], TextCoder
     model, pieces = counted(coder()), 0
     for seed in range(20):
         heard: list[str] = []
-        written = model.generate("the man", seed=seed, length=30, heard=heard.append)
+        written = model.generate("the man", seed=seed, length=30, on_text=heard.append)
         assert "".join(heard) == written.text
         pieces += len(heard)
     assert pieces > 2 * 20
     heard = []
-    assert model.generate("the", beam=3, heard=heard.append).text == "".join(heard)
+    assert model.generate("the", beam=3, on_text=heard.append).text == "".join(heard)
 
 
 @EVERY_CODER
 def test_the_likeliest_units_are_heard_as_they_are_taken(coder: Callable[[], TextCoder]) -> None:
     model, heard = recurrent(coder()), list[str]()
-    written = model.generate("the man", beam=1, length=9, heard=heard.append)
+    written = model.generate("the man", beam=1, length=9, on_text=heard.append)
     assert "".join(heard) == written.text
     assert len(heard) > 3  # bytes that are no character yet wait for the others
 
@@ -264,13 +264,13 @@ def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
     assert not found.carried and found.sentence_nats == found.nats
     assert found.nats == pytest.approx(-sum(line.nats for line in model.score_lines(SENTENCES)), rel=1e-5)
     for call in (model.evaluate, model.adapted):
-        with pytest.raises(ConfigError, match="a model of sentences begins every line anew"):
+        with pytest.raises(ConfigError, match="a model of sentences begins every line from nothing"):
             call(SENTENCES, Dynamic())
 
 
-def test_options_of_drawing_are_refused_before_the_prompt_is_told() -> None:
+def test_options_of_drawing_are_refused_before_the_prompt_is_shown() -> None:
     model, heard = recurrent(character_coder()), list[str]()
     for options in ({"top_p": 0.0}, {"temperature": 0.0}, {"top_k": -1}, {"seed": -1}):
         with pytest.raises(ConfigError, match="Sampling needs"):
-            model.generate("the", length=3, heard=heard.append, **options)  # type: ignore[arg-type]
+            model.generate("the", length=3, on_text=heard.append, **options)  # type: ignore[arg-type]
     assert not heard

@@ -44,7 +44,7 @@ def paragraphs(name: str) -> list[tuple[str, str]]:
 
 
 def settings(text: str) -> list[str]:
-    """The options that a text sets, signs behind them left out."""
+    """The options that a text sets, signs after them left out."""
     return [part.strip("'").rstrip(".,;:") for part in re.findall(r"--set ('[^']*'|[^ ]+)", text)]
 
 
@@ -52,7 +52,7 @@ ALL_SETTINGS = [
     (name, word, settings(text)) for name in recipes.names() for word, text in paragraphs(name) if settings(text)
 ]
 ALONE = ("Paper", "Others")
-"""The words behind which every option is given by itself; behind the others, all at once."""
+"""The words after which every option is given by itself; after the others, all at once."""
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 COMMAND_LINES = [
     (name, verb, sorted({*re.findall(r"(?<!\S)--[a-z-]+", rest)}))

@@ -38,7 +38,7 @@ def test_of_equally_likely_symbols_the_lower_id_is_taken(automaton: Make, batch:
 def test_what_is_taken_is_told_and_what_is_forced_is_not(automaton: Make, batch: MakeBatch) -> None:
     stepper, heard = automaton(size=9), list[tuple[int, int]]()
     begun = batch([[4], [5]], [[7, 8], [6]], numbers=[3, 5])
-    found = greedy(stepper, begun, max_length=6, heard=lambda number, symbol: heard.append((number, symbol)))
+    found = greedy(stepper, begun, max_length=6, on_symbol=lambda number, symbol: heard.append((number, symbol)))
     for number, forced, hypothesis in zip((3, 5), (2, 1), found, strict=True):
         whole = [*hypothesis.ids, *([stepper.eos] if hypothesis.finished else [])]
         assert [symbol for n, symbol in heard if n == number] == whole[forced:]

@@ -132,7 +132,9 @@ def test_only_the_likeliest_are_drawn_and_as_often_as_their_shares_say(
 def test_what_is_drawn_is_told_and_what_is_forced_is_not(automaton: Make, batch: MakeBatch) -> None:
     stepper, heard = automaton(size=9), list[tuple[int, int]]()
     begun = batch([[4], [5]], [[7, 8], [6]], numbers=[3, 5])
-    found = sample(stepper, begun, max_length=6, seed=2, heard=lambda number, symbol: heard.append((number, symbol)))
+    found = sample(
+        stepper, begun, max_length=6, seed=2, on_symbol=lambda number, symbol: heard.append((number, symbol))
+    )
     for number, forced, hypothesis in zip((3, 5), (2, 1), found, strict=True):
         whole = [*hypothesis.ids, *([stepper.eos] if hypothesis.finished else [])]
         assert [symbol for n, symbol in heard if n == number] == whole[forced:]

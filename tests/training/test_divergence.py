@@ -35,7 +35,8 @@ class Patient:
         return batches
 
     def spoil(self, updates: set[int], where: str = "loss", times: int = 1000) -> None:
-        """Let each of ``updates`` give a NaN loss, or NaN gradients alone, the first so many ``times`` it comes up."""
+        """Let each of ``updates`` give a NaN loss, or NaN gradients alone, the first this many ``times`` it comes
+        up."""
         self.marked, left = updates, dict.fromkeys(updates, times)
 
         def hook(module: torch.nn.Module, inputs: tuple[Batch, Any], output: Any) -> Any:

@@ -65,7 +65,7 @@ class ToyModel(torch.nn.Module):
 
 
 class ToyBatches:
-    """Windows of a noisy cycle through the ids, drawn anew every epoch."""
+    """Windows of a noisy cycle through the ids, drawn again every epoch."""
 
     def __init__(self, count: int = 6) -> None:
         self.count = count

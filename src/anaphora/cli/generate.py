@@ -24,9 +24,9 @@ def run(
         int, typer.Option(min=1, max=1_000_000, help="Units to write at most, or to the end of a line.")
     ] = 200,
     greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest unit at every step.")] = False,
-    beam: Annotated[int, typer.Option(min=0, help="Search for the likeliest line, so many side by side.")] = 0,
+    beam: Annotated[int, typer.Option(min=0, help="Search for the likeliest line, this many side by side.")] = 0,
     temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 bolder.")] = 1.0,
-    top_k: Annotated[int, typer.Option(min=0, help="Draw from so many of the likeliest units; 0 from all.")] = 0,
+    top_k: Annotated[int, typer.Option(min=0, help="Draw from this many of the likeliest units; 0 from all.")] = 0,
     top_p: Annotated[float, typer.Option(help="Draw from the likeliest units that make up this share.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another text.")] = 0,
 ) -> None:
@@ -50,14 +50,14 @@ def run(
         top_k=top_k,
         top_p=top_p,
         seed=seed,
-        heard=_aloud,
+        on_text=_write,
     )
     typer.echo()
     if written.unknown:
         say(f"Unknown units of the prompt, read as <unk>: {written.unknown:,}.")
 
 
-def _aloud(text: str) -> None:
+def _write(text: str) -> None:
     """Print what is written as it is written."""
     typer.echo(text, nl=False)
     sys.stdout.flush()

@@ -10,11 +10,11 @@ from types import FrameType
 
 import typer
 
-_OBEYED = (signal.SIGINT, signal.SIGTERM)
+_HANDLED = (signal.SIGINT, signal.SIGTERM)
 
 
 class Signals:
-    """What the process was told, for the loop to ask."""
+    """The signals that the process received, for the loop to ask about."""
 
     def __init__(self) -> None:
         """Nothing yet."""
@@ -44,18 +44,18 @@ class Signals:
 
 
 @contextmanager
-def obeyed() -> Iterator[Signals]:
-    """Within it, signals are handled so.
+def handling_signals() -> Iterator[Signals]:
+    """Handle signals by the ``Signals`` that it gives, and as before afterwards.
 
-    Those that the process was told to ignore (nohup) stay ignored; outside the main thread, where none arrive, nothing
-    is changed.
+    Those that the process was started to ignore (nohup) stay ignored; outside the main thread, where none arrive,
+    nothing is changed.
     """
     signals = Signals()
     if threading.current_thread() is not threading.main_thread():
         yield signals
         return
-    heard = [number for number in _OBEYED if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, signals.handle) for number in heard}
+    handled = [number for number in _HANDLED if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, signals.handle) for number in handled}
     try:
         yield signals
     finally:

@@ -8,7 +8,7 @@ import typer
 from anaphora.cli.experiments import AUTO, experiment_text, say_columns
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
-from anaphora.cli.signals import Signals, obeyed
+from anaphora.cli.signals import Signals, handling_signals
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
@@ -72,7 +72,7 @@ def run(
     from anaphora.experiment.schema import read_experiment
 
     try:
-        with listening() as report, obeyed() as signals:
+        with listening() as report, handling_signals() as signals:
             begun = folder if resume else parent if vocabulary != "only" else None
             text, where = _toml(recipe, begun, data or [], source, target, report)
             experiment = read_experiment(

@@ -94,12 +94,12 @@ def run(
 
 
 def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
-    """The run folders, and the file behind them; "-" where there is none. The first is always meant as a run."""
+    """The run folders, and the file after them; "-" where there is none. The first is always meant as a run."""
     runs = [Path(given[0]), *(Path(one) for one in given[1:] if Path(one).is_dir())]
     files = [one for one in given[1:] if not Path(one).is_dir()]
     if len(files) > 1 or (files and given[-1] != files[0]):
         raise ConfigError(
-            f"Run folders come first and then one text, but {files[0]} is no folder and something stands behind it: "
+            f"Run folders come first and then one text, but {files[0]} is no folder and something follows it: "
             f"give one text a time."
         )
     return runs, files[0] if files else "-"

@@ -1,4 +1,7 @@
-"""Batches of about so many tokens, from sequences of like length: a pure function of (lengths, budget, seed, epoch)."""
+"""Batches of about as many tokens as asked for, from sequences of like length.
+
+Which they are is a pure function of (lengths, budget, seed, epoch).
+"""
 
 from collections.abc import Sequence
 from typing import Any

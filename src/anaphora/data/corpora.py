@@ -90,18 +90,18 @@ class PairCorpus:
     keep: Callable[[str, str], bool] = every_pair
 
     def __iter__(self) -> Iterator[Pair]:
-        """The pairs, read anew."""
+        """The pairs, read again."""
         for file in self.files:
             for source, target in file:
                 if self.keep(source, target):
                     yield source, target
 
     def sources(self) -> Iterator[str]:
-        """The source sides, read anew."""
+        """The source sides, read again."""
         return (source for source, _ in self)
 
     def targets(self) -> Iterator[str]:
-        """The target sides, read anew."""
+        """The target sides, read again."""
         return (target for _, target in self)
 
 
@@ -118,7 +118,7 @@ class TextCorpus:
     start: int = 0
 
     def __iter__(self) -> Iterator[str]:
-        """The lines, read anew; empty ones are part of the text."""
+        """The lines, read again; empty ones are part of the text."""
         every_line = (line for path in self.files for line in read_lines(path))
         return islice(every_line, self.start, self.start + self.count)
 

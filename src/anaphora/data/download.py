@@ -2,7 +2,7 @@
 
 A download grows in a ``.part`` file, beside which a small file says which version of which address it belongs to. The
 server is asked for the rest of just that version (RFC 9110: Range, If-Range); one that knows no ranges, or has another
-version by now, sends the whole, and the part is begun anew.
+version by now, sends the whole, and the part is begun again.
 """
 
 import http.client
@@ -39,7 +39,7 @@ class PartFile:
     """The beginning of a download, kept between calls."""
 
     def __init__(self, path: Path) -> None:
-        """``path`` grows; ``path`` with ``.json`` behind it says what it is the beginning of."""
+        """``path`` grows; ``path`` with ``.json`` after it says what it is the beginning of."""
         self.path = path
         self._label = path.with_name(path.name + ".json")
 

@@ -143,7 +143,7 @@ def _download_and(put: Callable[[], None], wanted: Download, part: PartFile, rep
         part.remove()
         if not in_pieces:
             raise
-        report(Note(f"The pieces of {wanted.address} do not fit together; it is fetched anew.", warning=True))
+        report(Note(f"The pieces of {wanted.address} do not fit together; it is fetched again.", warning=True))
         download(wanted, part, report)
         put()
     finally:

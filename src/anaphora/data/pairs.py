@@ -61,7 +61,7 @@ class PairBatches:
     ) -> None:
         """In a batch, rows times the longest side with its ``</s>`` are at most ``batch_tokens``.
 
-        ``cuts`` of source and target, where given, spell every row anew: a function of (seed, epoch, side, number of
+        ``cuts`` of source and target, where given, spell every row again: a function of (seed, epoch, side, number of
         the pair) alone. Batches are made by the lengths of the store, so that rows cut finer may take some more.
         ``links`` between the units of each row (i_0 j_0 i_1 j_1 ..), where given, go into the batches; rows are spelt
         as they are stored then.
@@ -97,7 +97,7 @@ class PairBatches:
         )
 
     def _spelt(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
-        """Where the rows of a side stand: in the store, or cut anew and beside each other."""
+        """Where the rows of a side stand: in the store, or cut again and beside each other."""
         held, cut = (self._store.sources, self._store.targets)[side], self._cuts[side]
         if cut is None:
             return held, rows

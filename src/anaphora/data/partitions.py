@@ -1,8 +1,8 @@
 """A corpus cut into partitions of few different target words, for outputs that are trained by them.
 
 Jean et al. (2015, section 3.2) cut the corpus once, before training. Here each epoch is cut in the order in which it is
-read, into stretches of whole batches; so batches may be mixed anew every epoch, and all words that a batch is compared
-with have been targets not far from it.
+read, into stretches of whole batches; so batches may be shuffled again every epoch, and all words that a batch is
+compared with have been targets not far from it.
 """
 
 from bisect import bisect_right
@@ -20,7 +20,7 @@ class Partitions:
     """Batches whose targets know the words of their partition; meets ``protocols.Batches``."""
 
     def __init__(self, batches: Batches, words: int) -> None:
-        """A partition has at most so many different target words, unless its only batch has more."""
+        """A partition has at most this many different target words, unless its only batch has more."""
         self._batches, self._words = batches, words
 
     def epoch(self, number: int) -> "PartitionedEpoch":
@@ -34,7 +34,7 @@ class PartitionedEpoch(Sequence[Batch]):
     def __init__(self, batches: Sequence[Batch], words: int) -> None:
         """As for ``Partitions``."""
         self._batches, self._most = batches, words
-        self._starts = [0]  # of the partitions known so far, and behind the last of them
+        self._starts = [0]  # of the partitions known so far, and past the last of them
         self._latest: tuple[int, Tensor] = (-1, torch.empty(0))
 
     def __len__(self) -> int:

@@ -19,42 +19,42 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Ragged:
-    """Row i is ``ids[ends[i]:ends[i + 1]]``; both arrays may be mapped from a file."""
+    """Row i is ``ids[offsets[i]:offsets[i + 1]]``; both arrays may be mapped from a file."""
 
     ids: Integers
-    ends: Integers
+    offsets: Integers
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> "Ragged":
         """Rows held in memory."""
-        ids, ends = array("q"), array("q", [0])
+        ids, offsets = array("q"), array("q", [0])
         for row in rows:
             ids.extend(row)
-            ends.append(len(ids))
-        return cls(np.array(ids, dtype=np.int64), np.array(ends, dtype=np.int64))
+            offsets.append(len(ids))
+        return cls(np.array(ids, dtype=np.int64), np.array(offsets, dtype=np.int64))
 
     def __len__(self) -> int:
         """The number of rows."""
-        return len(self.ends) - 1
+        return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> Integers:
         """The ids of one row."""
-        return self.ids[self.ends[row] : self.ends[row + 1]]
+        return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
     def between(self, start: int, stop: int) -> "Ragged":
         """The rows from ``start`` to before ``stop``, or to the last, without a copy of what is in them."""
-        ends = np.asarray(self.ends[start : stop + 1])
-        return Ragged(self.ids[ends[0] : ends[-1]], ends - ends[0])
+        offsets = np.asarray(self.offsets[start : stop + 1])
+        return Ragged(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     def rows(self, rows: Integers) -> "Ragged":
         """The given rows, at least one of them, held in memory."""
-        ends = np.concatenate([[0], self.lengths[rows].cumsum()])
-        return Ragged(np.concatenate([self[row] for row in rows.tolist()]), ends)
+        offsets = np.concatenate([[0], self.lengths[rows].cumsum()])
+        return Ragged(np.concatenate([self[row] for row in rows.tolist()]), offsets)
 
     @cached_property
     def lengths(self) -> Integers:
         """int64 [rows]."""
-        return np.diff(self.ends).astype(np.int64)
+        return np.diff(self.offsets).astype(np.int64)
 
     def padded(self, rows: Integers, *, end: int, pad: int, multiple: int = 1) -> protocols.Sequence:
         """The given rows, each closed by ``end``, padded to the longest or to the next ``multiple`` of it."""
@@ -63,7 +63,7 @@ class Ragged:
         steps = np.arange(width)
         block = np.full((len(rows), width), pad, dtype=np.int64)
         if len(self.ids):
-            places = np.minimum(np.asarray(self.ends)[rows, None] + steps, len(self.ids) - 1)
+            places = np.minimum(np.asarray(self.offsets)[rows, None] + steps, len(self.ids) - 1)
             np.copyto(block, self.ids[places], where=steps < lengths[:, None], casting="unsafe")
         block[np.arange(len(rows)), lengths] = end
         return protocols.Sequence(torch.from_numpy(block), torch.from_numpy(lengths + 1))

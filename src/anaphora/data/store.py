@@ -1,7 +1,7 @@
 """Corpora encoded once: ids in little-endian binary files that are mapped into memory, with a JSON header.
 
 A store is a folder, written under another name and renamed when whole; encoding takes the memory of one line. Nothing
-in it can execute. A store whose header or sizes do not fit what is asked for is encoded anew.
+in it can execute. A store whose header or sizes do not fit what is asked for is encoded again.
 """
 
 import json

@@ -3,7 +3,7 @@
 The text is ``</s>`` and then every line with its ``</s>``. Of its N predictions each stream takes floor(N / rows), so
 the last N mod rows are left out; with one row nothing is.
 
-Windows of one length have their borders at the same words in every epoch, and the words behind a border always see the
+Windows of one length have their borders at the same words in every epoch, and the words after a border always see the
 shortest way back. Random lengths (Merity, Keskar and Socher 2018, section 4.1) move the borders: with b the length
 asked for, the next window is about b steps long, or by a chance of 1 in 20 about b / 2, with a deviation of 5 steps.
 The learning rate of its update is multiplied by its length over b, since a short window's mean loss would else count as

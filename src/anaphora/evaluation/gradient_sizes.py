@@ -27,7 +27,7 @@ FOUND_ON = 200_000
 
 
 def gradient_sizes(model: TextModel, units: Iterable[int], before: int, steps: int) -> tuple[Tensor, ...]:
-    """The size of the gradient of each of ``weights_of(model)``, over segments of so many predictions of a text.
+    """The size of the gradient of each of ``weights_of(model)``, over segments of this many predictions of a text.
 
     ``model`` is in evaluation mode. Raises DataError for a text that is shorter than a segment.
     """
@@ -56,7 +56,7 @@ def weights_of(network: nn.Module) -> list[Tensor]:
 
 
 def _side_by_side(ids_N: Tensor, rows: int, steps: int) -> list[Tensor]:
-    """The segments of ``rows`` equal stretches of a block, one after the other, each behind the unit before it."""
+    """The segments of ``rows`` equal stretches of a block, one after the other, each after the unit before it."""
     if not rows:
         return []
     length = (len(ids_N) - 1) // rows

@@ -37,7 +37,7 @@ class TextSize:
     """What stands between white space, whatever the model's units are."""
 
     def __add__(self, other: "TextSize") -> "TextSize":
-        """The size of both texts, one behind the other."""
+        """The size of both texts, one after the other."""
         return TextSize(self.characters + other.characters, self.bytes + other.bytes, self.words + other.words)
 
 
@@ -65,7 +65,7 @@ class Prediction:
     carried: bool
     """Whether there was such a pass; a model of sentences reads each line by itself, and both sums are one."""
     adaptation: str
-    """What the model did, in one pass, with the text behind it, in words."""
+    """What the model did, in one pass, with the text that it had read, in words."""
 
     @property
     def perplexity(self) -> float:

@@ -1,4 +1,4 @@
-"""What lines cost one by one: no state is carried, so many are read side by side."""
+"""What lines cost one by one: no state is carried, so many lines are read side by side."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -26,7 +26,7 @@ def sentence_log_probs(
     """The units of a text and ln p of each, some lines at a time, in no order; each line closes with ``end``.
 
     ``before`` stands in front of every line. A line of running text may have any length: a long one is read window by
-    window. A model of sentences, in front of which something else stands than behind them, reads each of them at once.
+    window. A model of sentences, in front of which something else stands than after them, reads each of them at once.
     ``model`` is in evaluation mode; no gradients are made. Raises DataError for a sentence too long for that.
     """
     rows = _rows(units, end, 0 if before == end else UNITS)

@@ -1,6 +1,6 @@
 """Is one translator better than another, or was it luck? Paired bootstrap resampling (Koehn 2004) on any metric.
 
-The sentences of a test set are drawn anew, with repetition, as many as there are, and both translators are scored on
+The sentences of a test set are resampled with replacement, as many as there are, and both translators are scored on
 the same draw; over many draws that shows how far the difference depends on the sentences that happened to be there.
 """
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from anaphora.evaluation.windows import blocks, rows_of_text
-from anaphora.models.cache import Remembered
+from anaphora.models.cache import ComponentPredictions
 from anaphora.models.mixture import Mixture
 from anaphora.protocols import Carry, TextModel
 
@@ -58,17 +58,17 @@ def stream_loss(model: TextModel, units: Iterable[int], before: int) -> tuple[fl
     return nats, tokens
 
 
-def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Iterator[Remembered]:
+def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
     """What each source of a mixture says of every unit of a text, K x N at a time: see ``stream_log_probs``."""
     carry = None
     for ids_N in blocks(units, before, ROWS * SEGMENT):
         with torch.no_grad():
             sources, carry = _sources(mixture, ids_N, carry)
-        yield Remembered(sources.log_probs[:, 0], sources.known[:, 0])
+        yield ComponentPredictions(sources.log_probs[:, 0], sources.known[:, 0])
 
 
 def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor, Carry]:
-    """ln p of the units of a block behind its first id, and the state at its end."""
+    """ln p of the units of a block after its first id, and the state at its end."""
     if isinstance(model, Mixture):
         sources, end = _sources(model, ids_N, carry)
         return model.mix(sources, rows_of_text(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
@@ -90,7 +90,7 @@ def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor
     return log_probs_N, end
 
 
-def _sources(mixture: Mixture, ids_N: Tensor, carry: Carry | None) -> tuple[Remembered, Carry]:
+def _sources(mixture: Mixture, ids_N: Tensor, carry: Carry | None) -> tuple[ComponentPredictions, Carry]:
     """What the sources of a mixture say of a block, each member having read it in its own way."""
     read = []
     for member, own in zip(mixture.members, mixture.apart(carry), strict=True):
@@ -106,7 +106,7 @@ def _alone(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]
 
 
 def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> tuple[Tensor, Carry]:
-    """ln p of rows of one length, each behind its first id, and their states at the end."""
+    """ln p of rows of one length, each after its first id, and their states at the end."""
     carry, goes_on_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
     after: Carry = carry or {}
     found = []
@@ -128,7 +128,7 @@ def _starts(guessed: Carry, carry: Carry | None, count: int) -> Rows:
 
 
 def _agree(guessed: Carry, reached: Carry) -> bool:
-    """Whether each segment but the last ended where the one behind it was begun."""
+    """Whether each segment but the last ended where the one after it was begun."""
     return all(
         bool(((reached[name][:-1] - state_RH).abs() <= TOLERANCE * (1 + state_RH.abs())).all())
         for name, state_RH in guessed.items()

@@ -18,7 +18,7 @@ def windows(units: Iterable[int], before: int, steps: int) -> Iterator[Batch]:
 
 
 def blocks(units: Iterable[int], before: int, count: int) -> Iterator[Tensor]:
-    """The units ``count`` at a time, each block behind the unit before it."""
+    """The units ``count`` at a time, each block after the unit before it."""
     rest = iter(units)
     while block := list(islice(rest, count)):
         yield torch.tensor([before, *block], dtype=torch.int64)

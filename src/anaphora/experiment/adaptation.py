@@ -1,4 +1,4 @@
-"""What a language model is to do with the text behind it, fitted to the data of its own run."""
+"""What a language model is to do with the text that it has read, fitted to the data of its own run."""
 
 from pathlib import Path
 

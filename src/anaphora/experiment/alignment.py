@@ -8,14 +8,14 @@ import torch
 from anaphora.data.store import pair_store
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
-from anaphora.experiment.at_once import AtOnce
+from anaphora.experiment.fitting import FittingWork
 from anaphora.experiment.translation import TranslationWork
 from anaphora.models.alignment.aligner import Aligner
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder
 
 
-class AlignerWork(AtOnce, TranslationWork):
+class AlignerWork(FittingWork, TranslationWork):
     """Learning links."""
 
     def fit(

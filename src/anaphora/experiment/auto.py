@@ -20,7 +20,7 @@ from anaphora.events import Note, Report, silent
 
 
 class Tier(NamedTuple):
-    """The translator for at most so many pairs."""
+    """The translator for at most this many pairs."""
 
     pairs: int
     units: int
@@ -43,7 +43,7 @@ TIERS = (
 
 
 class TextTier(NamedTuple):
-    """The language model for at most so many characters."""
+    """The language model for at most this many characters."""
 
     characters: int
     size: int

@@ -44,7 +44,7 @@ class TextData(DataConfig):
     steps: int = Field(100, ge=1)
     """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
     windows: Literal["equal", "random"] = "equal"
-    """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn anew every
+    """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn again every
     epoch, the learning rate following the length (Merity et al. 2018)."""
     longest: int = Field(0, ge=0)
     """Training sentences with more units than this are left out; 0 keeps them all."""

@@ -85,7 +85,7 @@ class EncoderStart:
 
 
 def encoder_start(experiment: Experiment) -> EncoderStart | None:
-    """What the encoder of a new experiment starts from, unless it is drawn anew."""
+    """What the encoder of a new experiment starts from, unless it is drawn at random."""
     if not isinstance(experiment, TranslationExperiment) or experiment.start.encoder == "none":
         return None
     return EncoderStart(experiment)

@@ -13,7 +13,7 @@ from anaphora.formats.lines import write_lines
 from anaphora.formats.pharaoh import Links, check_links, each_links, read_links, to_pharaoh, words_between_spaces
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.guide import GivenGuide, LearntGuide
-from anaphora.pipeline.given import pieces_of
+from anaphora.pipeline.arguments import pieces_of
 from anaphora.text.coder import TextCoder
 
 

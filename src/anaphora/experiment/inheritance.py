@@ -68,7 +68,7 @@ class Parent:
         if self._mode != "only":
             return experiment
         text = self.begun.text
-        pairs = isinstance(experiment, TranslationExperiment)  # which alone can be cut anew
+        pairs = isinstance(experiment, TranslationExperiment)  # which alone can be cut differently
         return experiment.model_copy(update={"text": text if pairs else text.settled()})
 
     def coders(self, learn: Callable[[], Coders]) -> dict[str, TextCoder]:
@@ -122,9 +122,9 @@ class Parent:
         )
         old_parts = {_part(name) for name in kept}
         news = dict.fromkeys(name if _part(name) in old_parts else f"{_part(name)}.*" for name in fresh)
-        anew = f" New are {', '.join(news)}." if fresh else ""
+        new = f" New are {', '.join(news)}." if fresh else ""
         total = len(kept) + len(fresh)
-        return f"Starting from {step} of {self._path}: {len(kept)} of {total} matrices and vectors kept.{anew} {sides}."
+        return f"Starting from {step} of {self._path}: {len(kept)} of {total} matrices and vectors kept.{new} {sides}."
 
 
 def _append_units(model: torch.nn.Module, old: Mapping[str, torch.Tensor]) -> None:

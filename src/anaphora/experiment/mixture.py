@@ -11,7 +11,7 @@ from anaphora.data.store import text_store
 from anaphora.errors import ConfigError
 from anaphora.evaluation.stream import stream_sources
 from anaphora.events import Note, Report
-from anaphora.experiment.at_once import AtOnce
+from anaphora.experiment.fitting import FittingWork
 from anaphora.experiment.language_model import LanguageModelWork, figures_of
 from anaphora.experiment.schema import (
     Experiment,
@@ -21,7 +21,7 @@ from anaphora.experiment.schema import (
     read_experiment,
 )
 from anaphora.models import registry
-from anaphora.models.cache import Remembered
+from anaphora.models.cache import ComponentPredictions
 from anaphora.models.interpolation import fitted, mixed
 from anaphora.models.mixture import Mixture, MixtureConfig
 from anaphora.run import Run
@@ -54,7 +54,7 @@ def with_members(experiment: MixtureExperiment) -> MixtureExperiment:
     return experiment.model_copy(update={"mixture": mixture, "text": begun[0].text})
 
 
-class MixtureWork(AtOnce, LanguageModelWork):
+class MixtureWork(FittingWork, LanguageModelWork):
     """Mixing."""
 
     def __init__(self, experiment: MixtureExperiment, report: Report) -> None:
@@ -85,7 +85,7 @@ class MixtureWork(AtOnce, LanguageModelWork):
             mixture.members[place] = load_model(Path(path), "best", report)[0]
         valid = text_store(self._parts.valid, coder, run.path / "encoded" / "valid", report=report)
         found = list(stream_sources(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
-        sources = Remembered(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
+        sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted(*sources))
         orders = (f"cache of {order} unit(s)" for order in range(1, mixture.cache.order + 1))
         shares = zip((*self._config.runs, *orders), mixture.weights.tolist(), strict=True)

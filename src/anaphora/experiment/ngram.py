@@ -8,14 +8,14 @@ import torch
 from anaphora.data.store import text_store
 from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Note, Report
-from anaphora.experiment.at_once import AtOnce
+from anaphora.experiment.fitting import FittingWork
 from anaphora.experiment.language_model import LanguageModelWork, figures_of
 from anaphora.models.ngram import NgramModel
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder
 
 
-class NgramWork(AtOnce, LanguageModelWork):
+class NgramWork(FittingWork, LanguageModelWork):
     """Counting."""
 
     def fit(

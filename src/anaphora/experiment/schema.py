@@ -15,7 +15,7 @@ from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.experiment.data_table import PairData, TextData, own_files, refuse_parts, with_whole_paths
-from anaphora.experiment.idle import refuse_idle, refuse_lone_residual, refuse_updates
+from anaphora.experiment.ineffective_options import refuse_ineffective, refuse_lone_residual, refuse_updates
 from anaphora.experiment.overrides import override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
@@ -34,13 +34,13 @@ class StartConfig(Config):
     """The runs whose weights or vocabulary a new one starts from."""
 
     run: str = "none"
-    """Its folder; "none" starts from weights drawn anew."""
+    """Its folder; "none" starts from random weights."""
     vocabulary: Literal["keep", "extend", "only"] = "keep"
     """Whether its vocabulary is kept, or extended by the units of the new text that it has not; "only" takes the
     vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
     encoder: str = "none"
     """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
-    "none" draws them anew."""
+    "none" draws them at random."""
 
 
 class ExperimentBase(Config):
@@ -135,9 +135,9 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
 
     @model_validator(mode="after")
     def _links_of_one_cut(self) -> Self:
-        if self.text.cut_anew and self.guide.kind != "none":
+        if self.text.sampling_option and self.guide.kind != "none":
             raise ValueError(
-                f"text.{self.text.cut_anew} cuts sentences anew, so that guide has no links between their units."
+                f"text.{self.text.sampling_option} cuts sentences differently every epoch, but guide links fixed units."
             )
         return self
 
@@ -201,10 +201,11 @@ class LanguageModelExperiment(ExperimentBase):
 
     @model_validator(mode="after")
     def _one_way_to_cut(self) -> Self:
-        if self.text.cut_anew:
+        if self.text.sampling_option:
             # running text is carried from window to window, and another cut would move every window
             raise ValueError(
-                f"text.{self.text.cut_anew} cuts the sentences of translators anew, but this is a language model."
+                f"text.{self.text.sampling_option} cuts the sentences of translators differently every epoch, but this "
+                f"is a language model."
             )
         return self
 
@@ -315,7 +316,7 @@ def read_experiment(
     experiment = parse(with_whole_paths(override(table, [*languages, *settings])), where)
     refuse_parts(experiment.data, where)
     if isinstance(experiment, TranslationExperiment):
-        refuse_idle(experiment, experiment.data.longest, where)
+        refuse_ineffective(experiment, experiment.data.longest, where)
     if isinstance(experiment, RecurrentExperiment):
         refuse_lone_residual("recurrence", experiment.recurrence, where)
     if isinstance(experiment, CountedExperiment):

@@ -49,13 +49,13 @@ class Setting:
     """What may be written, in words; nothing for a table."""
     says: str
     """Its sentence."""
-    kinds: tuple["Kind", ...] = ()
+    kinds: tuple["TableKind", ...] = ()
     """What a table holds: one kind without a name, or several of which it is one."""
 
 
 @dataclass(frozen=True)
-class Kind:
-    """One of the things that a table may be."""
+class TableKind:
+    """One of the kinds of a table."""
 
     name: str
     """As it is written; nothing where there is no other."""
@@ -140,12 +140,12 @@ def _one_of(tables: list[type[Config]]) -> str:
     return names if labels[0][0] == "kind" else f"a table with {labels[0][0]} = {names}"
 
 
-def _kind(table: type[Config], *, alone: bool) -> Kind:
+def _kind(table: type[Config], *, alone: bool) -> TableKind:
     says = _line((inspect.getdoc(table) or "").split("\n\n")[0])
     if alone:
-        return Kind("", says, _settings(table))
+        return TableKind("", says, _settings(table))
     label, name = _label(table)
-    return Kind(name, says, _settings(table, but=label))
+    return TableKind(name, says, _settings(table, but=label))
 
 
 def _label(table: type[Config]) -> tuple[str, str]:
@@ -185,7 +185,7 @@ def _bounds(metadata: list[Any]) -> Iterator[str]:
 
 
 def _toml(value: Any) -> str:
-    """A value as one writes it behind ``--set KEY=``."""
+    """A value as one writes it after ``--set KEY=``."""
     if isinstance(value, Config):
         given = {key: inner for key, inner in value if inner != type(value).model_fields[key].default}
         label, name = _label(type(value))

@@ -40,7 +40,7 @@ class ArpaGram(NamedTuple):
     """One n-gram."""
 
     log10: float
-    """log10 p of its last word behind the others."""
+    """log10 p of its last word after the others."""
     words: tuple[str, ...]
     backoff: float
     """log10 of the weight with which it backs off as a context; 0 where the file says nothing."""

@@ -64,7 +64,7 @@ class NbestFormat(ABC):
 
 
 class Moses(NbestFormat):
-    """Fields between ``|||``: number, hypothesis, features, total, and what there may be behind it.
+    """Fields between ``|||``: number, hypothesis, features, total, and what may follow it.
 
     In front of the features there may be word links and scores of words, as Marian writes them.
     """
@@ -85,13 +85,13 @@ class Moses(NbestFormat):
         names = _names(fields[place])
         if names is None:
             raise DataError(
-                f"{where} should have features behind the hypothesis, numbers and names that end in =, but has "
+                f"{where} should have features after the hypothesis, numbers and names that end in =, but has "
                 f"'{fields[2].strip()[:40]}': does the hypothesis hold |||, or is the list in another format?"
             )
         return Entry(fields[1].strip(_BLANKS), line, frozenset(filter(None, names)), place)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
-        """``FEATURE= value`` behind the last feature."""
+        """``FEATURE= value`` after the last feature."""
         fields = _BORDER.split(entry.line)
         features = fields[entry.place].rstrip(_BLANKS)
         behind = fields[entry.place][len(features) :] if features else " " * (len(fields) > entry.place + 1)
@@ -106,7 +106,7 @@ def _names(field: str) -> list[str] | None:
 
 
 def _place(fields: list[str]) -> int:
-    """Where the features are: in the first field with names behind links and scores of words, else in the third."""
+    """Where the features are: in the first field with names after links and scores of words, else in the third."""
     for place, field in enumerate(fields[2:], 2):
         if not _BESIDE.fullmatch(field):
             return place if any(_names(field) or ()) else 2
@@ -120,7 +120,7 @@ class Kaldi(NbestFormat):
     base = "e"
 
     def parse(self, line: str, where: str) -> Entry:
-        """A name with a rank behind its last dash."""
+        """A name with a rank after its last dash."""
         found = _KALDI.fullmatch(line)
         if found is None:
             raise DataError(

@@ -1,7 +1,7 @@
 """Word vectors as text (word2vec, GloVe, the ``.vec`` of fastText): a word and its numbers a line, with spaces between.
 
 The first line may be a header with two numbers, how many vectors follow and how many numbers each has. How many follow
-is not looked at, so that a file may be cut short behind any line. A word may hold spaces.
+is not looked at, so that a file may be cut short after any line. A word may hold spaces.
 """
 
 import math
@@ -26,7 +26,7 @@ def read_vectors(path: Path, size: int, wanted: Container[str]) -> Iterator[tupl
     """The vectors of those words without a space that are ``wanted``, in the order of the file, a line at a time.
 
     Raises DataError as ``read_lines`` does, but for bytes that are no UTF-8, which no wanted word holds; for vectors of
-    another ``size``; and for a line that is no word with so many numbers, as far as it has to be read.
+    another ``size``; and for a line that is no word with that many numbers, as far as it has to be read.
     """
     for number, line in enumerate(read_lines(path, replace_invalid=True), 1):
         if number == 1 and _is_header(line, size, path):

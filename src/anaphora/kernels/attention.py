@@ -32,12 +32,12 @@ class Attended(NamedTuple):
 class Attend:
     """Attention over the positions of a sentence.
 
-        1  e_s = score(query, position s) * scale        -inf where the span is closed, and behind the end
+        1  e_s = score(query, position s) * scale        -inf where the span is closed, and past the end
         2  b   = softmax(e)                               or another weighing
         3  a_s = g_s b_s                                  g is the factor of the span, if it has one
         4  c   = sum_s a_s value_s
 
-    Memory tensors: what the score prepares, ``<name>.values`` (B x S x M), ``<name>.closed`` (B x S, true behind the
+    Memory tensors: what the score prepares, ``<name>.values`` (B x S x M), ``<name>.closed`` (B x S, true past the
     end) and ``<name>.length`` (B x 1, the open positions). It writes ``context`` and ``weights``.
     """
 

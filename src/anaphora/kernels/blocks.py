@@ -28,7 +28,7 @@ class Blocks:
         return signal in self._signals
 
     def carry(self, signal: str, first_BW: Tensor) -> None:
-        """Make room for a carried signal, zero behind the value before its first step."""
+        """Make room for a carried signal, zero after the value before its first step."""
         buffer = first_BW.new_zeros(len(first_BW) + len(self._rows), first_BW.shape[1])
         buffer[: len(first_BW)] = first_BW
         self._carried[signal] = buffer

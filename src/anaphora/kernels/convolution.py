@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_lengths
 from anaphora.kernels.folding import Plan, folding, unfolding
 from anaphora.kernels.pointwise import tanh_back_
@@ -33,7 +33,7 @@ class Columns(NamedTuple):
     """Columns of sentences, as many as each has."""
 
     x_SBD: Tensor
-    """Zero behind the last of a sentence."""
+    """Zero past the last of a sentence."""
     lengths_B: Tensor
     """int64, on the processor."""
 
@@ -42,7 +42,7 @@ def convolution(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor)
     """The one vector (B x D) that is left of each sentence.
 
     Args:
-        x_SBD: the positions; what lies behind the end of a sentence is never used.
+        x_SBD: the positions; what lies past the end of a sentence is never used.
         kernels: D x i for each K^i, i = 2 .. ``widest``, as ``fold<i>``, and L^i, i = 1 .. ``widest``, as ``close<i>``.
         widest: columns of the widest kernel, at least 2.
         lengths_B: positions of each sentence, 1 to S.
@@ -55,7 +55,7 @@ def convolution(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor)
 
 
 def ngrams(x_SBD: Tensor, kernels: Kernels, widest: int, folds: int, lengths_B: Tensor, enough_B: Tensor) -> Columns:
-    """The columns behind the first ``folds`` kernels; a sentence with more than ``enough_B`` there is folded on.
+    """The columns after the first ``folds`` kernels; a sentence with more than ``enough_B`` there is folded on.
 
     Args, errors: as for ``convolution``.
     """
@@ -65,10 +65,10 @@ def ngrams(x_SBD: Tensor, kernels: Kernels, widest: int, folds: int, lengths_B: 
 
 
 def unfolded(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor, wanted_B: Tensor) -> Tensor:
-    """As many columns as are wanted of each sentence (T x B x D), zero behind the last.
+    """As many columns as are wanted of each sentence (T x B x D), zero past the last.
 
     Args:
-        x_SBD: columns to unfold; what lies behind the last of a sentence is never used.
+        x_SBD: columns to unfold; what lies past the last of a sentence is never used.
         kernels: D x i for each J^i, i = 2 .. ``widest``, as ``unfold<i>``, and H^i, i = 1 .. ``widest``, as
             ``open<i>``.
         widest: columns of the widest kernel, at least 2.
@@ -94,13 +94,13 @@ def _columns(x_SBD: Tensor, lengths_B: Tensor) -> Columns:
 
 
 def _closed(x_SBD: Tensor, lengths_B: Tensor) -> Tensor:
-    """The columns of each sentence, and zeros behind them."""
+    """The columns of each sentence, and zeros after them."""
     closed_SB1 = (torch.arange(x_SBD.shape[0]).unsqueeze(1) >= lengths_B).unsqueeze(-1)
     return x_SBD.masked_fill(closed_SB1.to(x_SBD.device), 0)
 
 
 def _laid_along(sentences: Columns, plan: Plan, kernels: Kernels) -> Columns:
-    """What is left of sentences behind all kernels of a plan."""
+    """What is left of sentences after all kernels of a plan."""
     lengths_B = torch.tensor(plan.columns)
     y_SBD = _Laid.apply(  # type: ignore[no-untyped-call]
         torch.is_grad_enabled(), plan, tuple(kernels), sentences.x_SBD, *kernels.values()
@@ -109,7 +109,7 @@ def _laid_along(sentences: Columns, plan: Plan, kernels: Kernels) -> Columns:
 
 
 class _Laid(torch.autograd.Function):
-    """Behind its columns, a sentence that was folded has numbers that mean nothing, and no other number sees them."""
+    """Past its columns, a sentence that was folded has numbers that mean nothing, and no other number sees them."""
 
     @staticmethod
     @outside_autocast
@@ -121,10 +121,10 @@ class _Laid(torch.autograd.Function):
         last = max(plan.columns)
         now_SBD = x_SBD.new_zeros(max(len(x_SBD), last), *x_SBD.shape[1:])
         now_SBD[: len(x_SBD)] = x_SBD
-        for lay in plan.lays:
-            rows = list(lay.rows)
-            x = now_SBD[: lay.columns, rows]
-            y = torch.tanh((_widened if lay.widens else _narrowed)(x, named[lay.kernel]))  # 1, 2
+        for application in plan.applications:
+            rows = list(application.rows)
+            x = now_SBD[: application.columns, rows]
+            y = torch.tanh((_widened if application.widens else _narrowed)(x, named[application.kernel]))  # 1, 2
             if recording:
                 saved.append((x, y))
             now_SBD[: len(y), rows] = y
@@ -141,12 +141,12 @@ class _Laid(torch.autograd.Function):
         dnamed = {name: torch.zeros_like(kernel) for name, kernel in named.items()}
         dnow_SBD = dy_SBD.new_zeros(max(len(x_SBD), len(dy_SBD)), *dy_SBD.shape[1:])
         dnow_SBD[: len(dy_SBD)] = dy_SBD
-        for lay, (x, y) in zip(reversed(ctx.plan.lays), reversed(ctx.saved), strict=True):
-            rows, kernel = list(lay.rows), named[lay.kernel]
+        for application, (x, y) in zip(reversed(ctx.plan.applications), reversed(ctx.saved), strict=True):
+            rows, kernel = list(application.rows), named[application.kernel]
             da = tanh_back_(dnow_SBD[: len(y), rows], y)  # 2
             dnow_SBD[: len(y), rows] = 0
-            dnow_SBD[: lay.columns, rows] = (_narrowed if lay.widens else _widened)(da, kernel)  # 1
-            dnamed[lay.kernel] += _dkernel(da, x) if lay.widens else _dkernel(x, da)
+            dnow_SBD[: application.columns, rows] = (_narrowed if application.widens else _widened)(da, kernel)  # 1
+            dnamed[application.kernel] += _dkernel(da, x) if application.widens else _dkernel(x, da)
         return None, None, None, dnow_SBD[: len(x_SBD)], *dnamed.values()
 
 

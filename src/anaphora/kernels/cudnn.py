@@ -23,7 +23,7 @@ Tensors = Mapping[str, Tensor]
 
 @cache
 def suits(program: Program) -> bool:
-    """Whether all units of a program are torch's, each behind a projection of its own, with its state for itself."""
+    """Whether all units of a program are torch's, each after a projection of its own, with its state for itself."""
     units = [part for part in program.parts if isinstance(part, Unit)]
     others = [part for part in program.parts if not isinstance(part, Unit)]
     projected = {part.target for part in others if isinstance(part, Project)}
@@ -64,7 +64,7 @@ def layers(
 
 def _has_more(unit: Unit) -> bool:
     """Whether anything comes between a unit and its matrices, or into its state, that torch's layers lack."""
-    return unit.masked or unit.normalised or unit.told or bool(unit.before) or len(unit.inputs) > 1
+    return unit.masked or unit.normalised or unit.conditioned or bool(unit.before) or len(unit.inputs) > 1
 
 
 def _torch_layer(cell: Cell) -> Callable[..., Any] | None:
@@ -98,7 +98,7 @@ def _weights(unit: Unit, projection: Project, weights: Tensors) -> list[Tensor]:
 def _layer(
     cell: Cell, x_TBD: Tensor, lengths_B: Tensor, before: list[Tensor], weights: list[Tensor]
 ) -> tuple[Tensor, list[Tensor]]:
-    """Its output at every step (T x B x H, zero behind the end of a sentence), and the last of each field."""
+    """Its output at every step (T x B x H, zero past the end of a sentence), and the last of each field."""
     run = _torch_layer(cell)
     assert run is not None
     packed = pack_padded_sequence(x_TBD, lengths_B, enforce_sorted=False)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 
 Derive = Callable[..., tuple[Tensor, tuple[Tensor, ...]]]
 """From whether gradients are wanted, and the leaves, to the loss and the gradient of every leaf (none if unwanted)."""

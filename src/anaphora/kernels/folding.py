@@ -1,17 +1,17 @@
-"""Which kernels are laid along which sentences, and in what order: lengths in, names of kernels out.
+"""Which kernels are applied to which sentences, and in what order: lengths in, names of kernels out.
 
-A sentence of n columns is folded by K^2, K^3, .., each laid on what the last one left; one of i columns takes away
-i - 1. As soon as no more than i columns are left, L^n takes them all, and one is left. The kernels grow up to a widest
-one, which is laid on again where a sentence is longer than all of them reach. Unfolding g columns to m takes the way
-back of folding m - g + 1 columns to one: first H^n, then .., J^3, J^2.
+Folding applies K^2, K^3, .. to a sentence, each to the output of the one before; K^i shortens it by i - 1 columns. As
+soon as the n columns that are left are no more than the next kernel is wide, L^n makes one of them. Kernels grow up to
+a widest one, which is applied again and again to a sentence that is still longer. Unfolding g columns to m is folding
+m - g + 1 columns to one, backwards: first H^n, then .., J^3, J^2.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Lay(NamedTuple):
-    """One kernel laid along some of the sentences."""
+class Application(NamedTuple):
+    """One kernel applied to some of the sentences."""
 
     kernel: str
     """Its name: ``fold3`` is K^3, ``close3`` is L^3, ``unfold3`` is J^3, ``open3`` is H^3."""
@@ -23,14 +23,14 @@ class Lay(NamedTuple):
 
     @property
     def widens(self) -> bool:
-        """Whether there are more columns behind it, and not fewer."""
+        """Whether it leaves more columns, and not fewer."""
         return self.kernel.startswith(("open", "unfold"))
 
 
 class Plan(NamedTuple):
     """What is done with a batch."""
 
-    lays: list[Lay]
+    applications: list[Application]
     """In order."""
     columns: list[int]
     """What every sentence has in the end."""
@@ -41,30 +41,32 @@ def folding(lengths: Sequence[int], widest: int, folds: int = 0, enough: Sequenc
 
     A sentence rests after ``folds`` kernels at the earliest, unless it was closed before.
     """
-    lays, left, columns = list[Lay](), dict(enumerate(lengths)), [1] * len(lengths)
-    width, laid = 2, 0
+    applications, left, columns = list[Application](), dict(enumerate(lengths)), [1] * len(lengths)
+    width, applied = 2, 0
     while left:
         for own in sorted({own for own in left.values() if own <= width}):
             closing = tuple(row for row, of_row in left.items() if of_row == own)
-            lays.append(Lay(f"close{own}", own, own, closing))
+            applications.append(Application(f"close{own}", own, own, closing))
         left = {row: own for row, own in left.items() if own > width}
         if left:
-            lays.append(Lay(f"fold{width}", width, max(left.values()), tuple(left)))
+            applications.append(Application(f"fold{width}", width, max(left.values()), tuple(left)))
             left = {row: own - width + 1 for row, own in left.items()}
-            width, laid = min(width + 1, widest), laid + 1
-        if enough and laid >= folds:
+            width, applied = min(width + 1, widest), applied + 1
+        if enough and applied >= folds:
             for row in [row for row, own in left.items() if own <= enough[row]]:
                 columns[row] = left.pop(row)
-    return Plan(lays, columns)
+    return Plan(applications, columns)
 
 
 def unfolding(columns: Sequence[int], wanted: Sequence[int], widest: int) -> Plan:
     """The kernels that unfold sentences of ``columns`` to as many as are ``wanted``, which are no fewer."""
     missing = [more - own + 1 for own, more in zip(columns, wanted, strict=True)]
-    lays, now = list[Lay](), list(columns)
-    for lay in reversed(folding(missing, widest).lays):
-        name = lay.kernel.replace("close", "open").replace("fold", "unfold")
-        lays.append(Lay(name, lay.width, max(now[row] for row in lay.rows), lay.rows))
-        for row in lay.rows:
-            now[row] += lay.width - 1
-    return Plan(lays, now)
+    applications, now = list[Application](), list(columns)
+    for application in reversed(folding(missing, widest).applications):
+        name = application.kernel.replace("close", "open").replace("fold", "unfold")
+        applications.append(
+            Application(name, application.width, max(now[row] for row in application.rows), application.rows)
+        )
+        for row in application.rows:
+            now[row] += application.width - 1
+    return Plan(applications, now)

@@ -8,7 +8,7 @@ A level has one position less than the level below, its children; from a child l
     4  h = w_t t + w_l l + w_r r                        the parent
 
 A sentence of L positions is folded L - 1 times. Inside, sentences are sorted by length, so that one leaves when it is
-folded up; a shorter one's positions behind its end are carried along as zeros and never reach its vector.
+folded up; a shorter one's positions past its end are carried along as zeros and never reach its vector.
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_lengths
 from anaphora.kernels.pointwise import tanh_back_
 from anaphora.kernels.products import Products
@@ -40,7 +40,7 @@ def gated_convolution(h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor, lengths_
     """The one vector (B x H) that is left of each sentence.
 
     Args:
-        h_SBH: the positions; what lies behind the end of a sentence is never used.
+        h_SBH: the positions; what lies past the end of a sentence is never used.
         weight_NH: [W_l; W_r; G_l; G_r], N = 2 H + 6.
         bias_C: [b; d], C = H + 3; a tensor of no elements for none.
         lengths_B: positions of each sentence, 1 to S.
@@ -95,7 +95,7 @@ class _Fold(torch.autograd.Function):
         for size in range(lengths[0], 0, -1):
             alive = dh.shape[1]
             if ending := lengths.count(size):
-                # their first position of this level is their vector; the others were behind their end
+                # their first position of this level is their vector; the others were past their end
                 joined = dh.new_zeros(dh.shape[0], alive + ending, dh.shape[2])
                 joined[:, :alive] = dh
                 joined[0, alive:] = dtop_BH[alive : alive + ending]

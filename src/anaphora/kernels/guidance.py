@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.shapes import check_shapes
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.kernels.arithmetic import is_training, prepare
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 
 ROWS = 8
 """A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not."""
@@ -38,7 +38,7 @@ def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
 
 
 def padded(block: Tensor, dimension: int) -> Tensor:
-    """The block with zeros behind it, up to a multiple of eight along ``dimension``."""
+    """The block with zeros after it, up to a multiple of eight along ``dimension``."""
     missing = -block.shape[dimension] % ROWS
     if not missing:
         return block

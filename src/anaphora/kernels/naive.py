@@ -60,7 +60,7 @@ def stack(
 def decoder(
     cell: Cell,
     looking: Scored | None,
-    query: Literal["previous", "halfway", "current", "never"],
+    query: Literal["previous", "between", "current", "never"],
     x_TBD: Tensor,
     memory_BSM: Tensor,
     lengths_B: Tensor,
@@ -77,15 +77,15 @@ def decoder(
 
     ``looking`` are the options of attention by a score; None is the window of Graves 2013.
     ``query`` "current": Luong et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context
-    as one more input of the bottom unit; "halfway": Sennrich et al. 2017, section 3.2, the conditional GRU, with the
-    first half of the bottom step under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is another
-    input (input feeding); with ``combine_word.weight`` the embedding is a term of o_t.
-    Where ``query`` is "never" there is no score: step t has position t of the memory as its context, or the last one,
-    for as much as there are weights for one; a summary is a single one (Cho et al. 2014, appendix A.1.2).
-    ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2), and
-    ``language_TBL`` the states of a language model that it is fused with (Gulcehre et al. 2015, section 4.2).
-    ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent
-    states, ``mask`` for o. With residual connections the sum above the top layer is what asks now and is read out.
+    as one more input of the bottom unit; "between": Sennrich et al. 2017, section 3.2, the conditional GRU, with the
+    first transition of the bottom layer under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is
+    another input (input feeding); with ``combine_word.weight`` the embedding is a term of o_t. Where ``query`` is
+    "never" there is no score: step t has position t of the memory as its context, or the last one, for as much as there
+    are weights for one; a summary is a single one (Cho et al. 2014, appendix A.1.2). ``readout`` makes o_t of its
+    terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2), and ``language_TBL`` the states of a
+    language model that it is fused with (Gulcehre et al. 2015, section 4.2). ``masks`` has dropout ready: ``mask0``, ..
+    for what goes from layer to layer, ``recurrent0``, .. for the recurrent states, ``mask`` for o. With residual
+    connections the query and the state that is read out are the sum above the top layer.
     """
     top = f"layer{_height(weights) - 1}.h"
     own = _of("attention" if looking else "window", weights)
@@ -102,7 +102,7 @@ def decoder(
             c_BM = memory_BSM[:, min(t, memory_BSM.shape[1] - 1)]
         if query in ("previous", "never") and "context.weight" in weights:
             inputs.append(c_BM)
-        if query == "halfway":
+        if query == "between":
             asking = _first_half(cell, inputs, state, weights, at_t)
             c_BM, a_BS, carried = attention(looking, asking[0], memory_BSM, positions_B, own, carried)
             state = {**state, **dict(zip((f"layer0.{field}" for field in cell.state), asking, strict=True))}
@@ -174,14 +174,14 @@ def _layers(
 
     Where ``_first_half`` was before, c_t alone.
     """
-    halfway = "ask.h" in weights
-    bottom = ("context",) if halfway else ("input0", "feed", "context")
+    two_transitions = "ask.h" in weights
+    bottom = ("context",) if two_transitions else ("input0", "feed", "context")
     W = torch.cat([weights[f"{part}.weight"] for part in bottom if f"{part}.weight" in weights], dim=1)
     x = torch.cat(inputs, dim=-1)
     new: dict[str, Tensor] = {}
     for layer in range(_height(weights)):
         W = weights[f"input{layer}.weight"] if layer else W
-        a_BG = x @ W.T + weights.get("context.bias" if halfway and not layer else f"input{layer}.bias", 0)
+        a_BG = x @ W.T + weights.get("context.bias" if two_transitions and not layer else f"input{layer}.bias", 0)
         if f"norm{layer}.gain" in weights:
             a_BG = normalised(a_BG, weights[f"norm{layer}.gain"]) + weights.get(f"norm{layer}.bias", 0)
         names = [f"layer{layer}.{field}" for field in cell.state]
@@ -196,7 +196,7 @@ def _layers(
 def _first_half(
     cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors
 ) -> tuple[Tensor, ...]:
-    """The bottom layer's step as far as the question: it sees [y_t; o_{t-1}]."""
+    """The bottom layer's first transition: it sees [y_t; o_{t-1}]."""
     W = torch.cat([weights[f"{part}.weight"] for part in ("input0", "feed") if f"{part}.weight" in weights], dim=1)
     a_BG = torch.cat(inputs, dim=-1) @ W.T + weights.get("input0.bias", 0)
     if "norm_ask.gain" in weights:

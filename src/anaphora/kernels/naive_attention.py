@@ -29,7 +29,7 @@ class Scored(NamedTuple):
     weighing: Weighing = Softmax()
 
 
-class Looked(NamedTuple):
+class AttentionOutput(NamedTuple):
     """What a step of attention gives."""
 
     context_BM: Tensor
@@ -44,7 +44,7 @@ def attention(
     positions_B: Tensor,
     weights: Tensors,
     carried: Tensors,
-) -> Looked:
+) -> AttentionOutput:
     """Context and weights over the first ``positions_B`` positions of each memory (Bahdanau et al. 2015, eq. 5, 6)."""
     carried = dict(carried)
     if "clock" in carried:
@@ -57,7 +57,7 @@ def attention(
         carried["weights"] = a_BS
     if "coverage" in carried:
         carried["coverage"] = carried["coverage"] + a_BS
-    return Looked(torch.einsum("bs, bsm -> bm", a_BS, memory_BSM), a_BS, carried)
+    return AttentionOutput(torch.einsum("bs, bsm -> bm", a_BS, memory_BSM), a_BS, carried)
 
 
 def scored(
@@ -155,7 +155,7 @@ def whole(span: Global, query_Q: Tensor, positions: int, weights: Tensors, carri
 def monotonic(
     span: LocalMonotonic, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors
 ) -> tuple[list[int], Any]:
-    """Those around p_t = t (Luong et al. 2015, section 3.2); behind the end, those around the last."""
+    """Those around p_t = t (Luong et al. 2015, section 3.2); past the end, those around the last."""
     p = min(int(carried["clock"]), positions)
     return [s for s in range(1, positions + 1) if p - span.window <= s <= p + span.window], 1
 

@@ -46,12 +46,12 @@ def convolution(x_SBD: Tensor, kernels: Mapping[str, Tensor], widest: int, lengt
 
 def ngrams(columns_DN: Tensor, kernels: Mapping[str, Tensor], widest: int, folds: int, enough: int) -> Tensor:
     """The columns of one sentence (D x N) folded ``folds`` times, and on to no more than ``enough`` (section 4.1)."""
-    width, laid = 2, 0
-    while laid < folds or columns_DN.shape[1] > enough:
+    width, applied = 2, 0
+    while applied < folds or columns_DN.shape[1] > enough:
         if columns_DN.shape[1] <= width:
             return _rows_over(columns_DN, kernels[f"close{columns_DN.shape[1]}"])
         columns_DN = _rows_over(columns_DN, kernels[f"fold{width}"])
-        width, laid = min(width + 1, widest), laid + 1
+        width, applied = min(width + 1, widest), applied + 1
     return columns_DN
 
 
@@ -68,5 +68,5 @@ def unfolded(columns_DN: Tensor, kernels: Mapping[str, Tensor], widest: int, wan
 
 
 def _rows_over(columns_DN: Tensor, kernel_DI: Tensor) -> Tensor:
-    """Each row of the kernel laid along the same row of the columns, and tanh."""
+    """Each row of the kernel applied along the same row of the columns, and tanh."""
     return torch.tanh((columns_DN.unfold(1, kernel_DI.shape[1], 1) * kernel_DI.unsqueeze(1)).sum(-1))

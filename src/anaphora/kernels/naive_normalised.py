@@ -31,7 +31,7 @@ def normalised_gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], wei
     """The normalised GRU of the appendix, with both axes of the unit; what is one product is normalised as one."""
     (h,) = before
     a_r, a_z, a_g = a_BG.chunk(3, dim=-1)
-    u = normalised(h @ weights["h"].T, weights["h_gain"]) + weights.get("told", 0)
+    u = normalised(h @ weights["h"].T, weights["h_gain"]) + weights.get("condition", 0)
     u_r, u_z, *u_g = u.chunk(len(weights["h"]) // h.shape[-1], dim=-1)
     r, z = torch.sigmoid(a_r + u_r), torch.sigmoid(a_z + u_z)
     if cell.reset == "before":

@@ -29,11 +29,11 @@ def class_factored(
     return torch.stack(p)
 
 
-def hierarchical(h_H: Tensor, nodes_IH: Tensor, bias_I: Tensor, ways: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
-    """p(v) = prod_n sigm(s_n (w_n' h + b_n)) of every word, whose way is (n, s_n), .. (Morin and Bengio 2005)."""
+def hierarchical(h_H: Tensor, nodes_IH: Tensor, bias_I: Tensor, paths: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
+    """p(v) = prod_n sigm(s_n (w_n' h + b_n)) of every word, whose path is (n, s_n), .. (Morin and Bengio 2005)."""
     p = []
-    for way in ways:
-        turns = [1 / (1 + torch.exp(-sign * (nodes_IH[n] @ h_H + bias_I[n]))) for n, sign in way]
+    for path in paths:
+        turns = [1 / (1 + torch.exp(-sign * (nodes_IH[n] @ h_H + bias_I[n]))) for n, sign in path]
         p.append(torch.stack(turns).prod())
     return torch.stack(p)
 

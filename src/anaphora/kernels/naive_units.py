@@ -123,11 +123,11 @@ def multiplicative_step(
 def gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
     """Cho et al. 2014, equations 5 to 8, with the gates in the order r, z, g and both axes of the literature.
 
-    ``told`` is C c of the decoder there (appendix A.1.2), beside every recurrent product.
+    ``condition`` is C c of the decoder there (appendix A.1.2), beside every recurrent product.
     """
     (h,) = before
     a_r, a_z, a_g = a_BG.chunk(3, dim=-1)
-    c_r, c_z, c_g = weights["told"].chunk(3, dim=-1) if "told" in weights else (0, 0, 0)
+    c_r, c_z, c_g = weights["condition"].chunk(3, dim=-1) if "condition" in weights else (0, 0, 0)
     if cell.reset == "before":
         U_r, U_z = weights["h"].chunk(2)
         U_g = weights["rh"]

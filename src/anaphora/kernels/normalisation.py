@@ -33,7 +33,7 @@ def normal(a_XBW: Tensor) -> Normal:
 
 
 def normal_back(saved: Normal, dn_XBW: Tensor) -> Tensor:
-    """Da = (dn - mean(dn) - n * mean(dn * n)) / s; "Layer normalisation" in ``kernels/README.md``."""
+    """The gradient da = (dn - mean(dn) - n * mean(dn * n)) / s; "Layer normalisation" in ``kernels/README.md``."""
     n_XBW, inverse_XB1 = saved
     along_n_XB1 = (dn_XBW * n_XBW).mean(-1, keepdim=True)
     return (dn_XBW - dn_XBW.mean(-1, keepdim=True) - n_XBW * along_n_XB1) * inverse_XB1
@@ -81,9 +81,9 @@ class UnitProducts(PartProducts):
 
     With ``masked``, what goes into every product is multiplied by the memory tensor ``mask`` (B x H): dropout of the
     recurrent state with one mask for all steps of a sentence (Gal and Ghahramani 2016, section 4.1). With
-    ``normalised``, what comes out of product ``h`` is normalised and scaled by the vector ``h_gain``. With ``told``,
-    the memory tensor ``told`` (B x N) is added to what comes out of product ``h`` alone (Cho et al. 2014, appendix
-    A.1.2). The unit itself knows of none of them, so they work for every unit.
+    ``normalised``, what comes out of product ``h`` is normalised and scaled by the vector ``h_gain``. With
+    ``conditioned``, the memory tensor ``condition`` (B x N) is added to what comes out of product ``h`` alone (Cho et
+    al. 2014, appendix A.1.2). The unit itself knows of none of them, so they work for every unit.
     """
 
     def __init__(
@@ -92,12 +92,12 @@ class UnitProducts(PartProducts):
         part: str,
         masked: bool,
         normalised: bool,
-        told: bool,
+        conditioned: bool,
         kept: tuple[tuple[str, Normal], ...] = (),
     ) -> None:
         """``kept`` is what going back needs: what ``normals`` was after going forward."""
         super().__init__(products, part)
-        self._masked, self._normalised, self._told = masked, normalised, told
+        self._masked, self._normalised, self._conditioned = masked, normalised, conditioned
         self._normals = list(kept)
 
     @property
@@ -106,7 +106,7 @@ class UnitProducts(PartProducts):
         return tuple(self._normals)
 
     def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
-        """y = gain * normal(W (mask * a)) + told."""
+        """y = gain * normal(W (mask * a)) + condition."""
         if self._masked:
             a_XBK = a_XBK * self.sentences("mask", a_XBK.shape[1])
         y_XBN = super().__call__(name, a_XBK)
@@ -114,12 +114,12 @@ class UnitProducts(PartProducts):
             saved = normal(y_XBN)
             self._normals.append((name, saved))
             y_XBN = saved.n * self.vector(f"{name}_gain")
-        return y_XBN + self.sentences("told", y_XBN.shape[1]) if self._told and name == "h" else y_XBN
+        return y_XBN + self.sentences("condition", y_XBN.shape[1]) if self._conditioned and name == "h" else y_XBN
 
     def back(self, name: str, dy_XBN: Tensor) -> Tensor:
-        """What was told, gain, normalisation, product and mask undone; the latest product of that name first."""
-        if self._told and name == "h":
-            self.add_gradient("told", dy_XBN.sum(0))
+        """Condition, gain, normalisation, product and mask undone; the latest product of that name first."""
+        if self._conditioned and name == "h":
+            self.add_gradient("condition", dy_XBN.sum(0))
         if self._normalised:
             latest = max(number for number, (asked, _) in enumerate(self._normals) if asked == name)
             _, saved = self._normals.pop(latest)

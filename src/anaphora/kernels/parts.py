@@ -108,9 +108,9 @@ class Unit:
     """A recurrent unit; its projected input is the sum of the signals named in ``inputs``.
 
     It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``. It goes on from its own state
-    one step back, or from the state that ``before`` names: two units then take the two halves of one transition
-    (Pascanu et al. 2014). ``masked``, ``normalised`` and ``told`` say what stands between the unit and its recurrent
-    matrices: see ``UnitProducts``.
+    one step back, or from the state that ``before`` names: two units then make two transitions of one step
+    (Pascanu et al. 2014). ``masked``, ``normalised`` and ``conditioned`` say what stands between the unit and its
+    recurrent matrices: see ``UnitProducts``.
     """
 
     name: str
@@ -119,7 +119,7 @@ class Unit:
     masked: bool = False
     normalised: bool = False
     before: tuple[str, ...] = ()
-    told: bool = False
+    conditioned: bool = False
 
     by_sentence: ClassVar[bool] = True
 
@@ -137,7 +137,7 @@ class Unit:
         """One step of the unit."""
         count = len(self.inputs)
         x_XBG = sum(inputs[1:count], inputs[0])
-        product = UnitProducts(products, self.name, self.masked, self.normalised, self.told)
+        product = UnitProducts(products, self.name, self.masked, self.normalised, self.conditioned)
         state, saved = self.cell.forward(x_XBG, inputs[count:], product)
         return state, (saved, product.normals)
 
@@ -146,7 +146,7 @@ class Unit:
     ) -> tuple[Tensor, ...]:
         """One step of the unit undone; every input has the same gradient."""
         of_cell, normals = saved
-        product = UnitProducts(products, self.name, self.masked, self.normalised, self.told, normals)
+        product = UnitProducts(products, self.name, self.masked, self.normalised, self.conditioned, normals)
         dx_XBG, dstate = self.cell.backward(of_cell, doutputs, product)
         return (dx_XBG,) * len(self.inputs) + tuple(dstate)
 

@@ -7,7 +7,7 @@ For B rows of T_b states s of H numbers, each row weighted by w_b,
     2  L  = 1/H sum_b w_b sum_{t=2}^{T_b} |s_t - s_{t-1}|^2  temporal activation regularisation
     2' d_t = 2/H w_b (s_t - s_{t-1}), 0 outside 2 .. T_b;  ds_t = d_t - d_{t+1}
 
-What lies behind the end of a row is never looked at.
+What lies past the end of a row is never looked at.
 """
 
 import torch

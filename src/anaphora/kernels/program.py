@@ -3,7 +3,7 @@
 Parts that depend on each other across steps form a loop and must be walked step by step. Every other part can take
 all steps at once: the projections of the inputs, each further layer of a stack, attention and readout when nothing
 feeds them back. Which is which is not declared anywhere: it is the strongly connected components of "reads from". Nor
-is what the way back may leave out: every stage that depends on nothing of which a gradient is wanted.
+is declared which stages the way back leaves out: those that depend on nothing whose gradient is wanted.
 """
 
 from collections.abc import Collection
@@ -85,7 +85,7 @@ def _check(program: Program, writer: dict[str, int]) -> None:
             if not is_previous(read) and writer.get(read, -1) >= number:
                 raise ShapeError(
                     f"part '{part.name}' reads '{read}' before '{program.parts[writer[read]].name}' has written it: "
-                    f"put it behind, or read previous('{read}')."
+                    f"put it after that part, or read previous('{read}')."
                 )
     unknown = sorted({*program.returns} - {*written})
     if unknown:

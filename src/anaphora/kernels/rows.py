@@ -28,7 +28,7 @@ class Rows:
         self.active = [int(rows) for rows in torch.bincount(self._lengths_B - 1).flip(0).cumsum(0).flip(0)]
         """How many sentences are still there at each step, up to the end of the longest."""
         self.starts = [0]
-        """The row that each step starts with, and the number of all rows behind the last."""
+        """The row that each step starts with, and the number of all rows past the last."""
         for rows in self.active:
             self.starts.append(self.starts[-1] + rows)
         self.whole = self.starts[-1] == steps * len(lengths_B)
@@ -76,12 +76,12 @@ class Rows:
         return places_R - sentence_R + self.order_B[sentence_R]
 
     def of_batch(self, grid_TBW: Tensor) -> Tensor:
-        """The rows of a block in the order of the batch; what lies behind the end of a sentence is not looked at."""
+        """The rows of a block in the order of the batch; what lies past the end of a sentence is not looked at."""
         flat = grid_TBW.reshape(-1, grid_TBW.shape[-1])
         return flat if self.whole and self.sorted else flat.index_select(0, self._batch_places_R)
 
     def to_batch(self, rows_RW: Tensor) -> Tensor:
-        """The block in the order of the batch, zero behind the end of a sentence; never the same memory."""
+        """The block in the order of the batch, zero past the end of a sentence; never the same memory."""
         if self.whole and self.sorted:
             return rows_RW.view(self._steps, self._sentences, -1).clone()
         return self._grid(rows_RW, self._batch_places_R)
@@ -92,7 +92,7 @@ class Rows:
         return flat if self.whole else flat.index_select(0, self._places_R)
 
     def to_grid(self, rows_RW: Tensor) -> Tensor:
-        """The block of sentences, longest first, zero behind the end of each."""
+        """The block of sentences, longest first, zero past the end of each."""
         if self.whole:
             return rows_RW.view(self._steps, self._sentences, -1)
         return self._grid(rows_RW, self._places_R)

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import cudnn
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.blocks import Blocks
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.parts import Part, is_previous, previous
 from anaphora.kernels.products import Products
@@ -35,7 +35,7 @@ class Scanned(NamedTuple):
     """What a scan gives."""
 
     outputs: dict[str, Tensor]
-    """T x B x width for each signal that the program returns; zero behind the end of a sentence."""
+    """T x B x width for each signal that the program returns; zero past the end of a sentence."""
     state: dict[str, Tensor]
     """B x width for each carried signal: its value at the last step of each sentence."""
 
@@ -47,7 +47,7 @@ def scan(
 
     Args:
         program: the parts of one step.
-        inputs: T x B x width for each signal from outside; what lies behind the end of a sentence is never used.
+        inputs: T x B x width for each signal from outside; what lies past the end of a sentence is never used.
         first: B x width for each carried signal.
         weights: matrices and vectors, named ``part.matrix``.
         memory: tensors with B in front that all steps look at, named ``part.tensor``.

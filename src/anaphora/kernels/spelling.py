@@ -1,13 +1,13 @@
 """Words from their characters: convolutions, the maximum over the word, highways (Kim et al. 2016, section 2).
 
-For a word of characters c_1 .. c_l, with e_j the vector of c_j, and 0 behind the end of the word:
+For a word of characters c_1 .. c_l, with e_j the vector of c_j, and 0 past the end of the word:
 
     1  a^w_j = H_w [e_j; ..; e_{j+w-1}] + b_w         at every character j, for each width w
     2  y^w = tanh(max_j a^w_j),  y = [y^1; y^2; ..]   the same as max_j tanh(a^w_j), since tanh grows
     3  t = sigm(W_t y + b_t),  g = relu(W_g y + b_g)  a highway (Srivastava et al. 2015)
     4  z = t * g + (1 - t) * y                        the y of the next highway, if there is one
 
-The way back is section 15 of the derivation in ``kernels/README.md``. Characters of all words lie one behind the other
+The way back is section 15 of the derivation in ``kernels/README.md``. Characters of all words lie one after the other
 (``R`` rows), so that nothing is computed for padding.
 """
 
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.arithmetic import prepare
-from anaphora.kernels.by_hand import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.linear import linear
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 from anaphora.shapes import check_shapes
@@ -42,7 +42,7 @@ def spelt(characters_NL: Tensor, lengths_N: Tensor, weights: Mapping[str, Tensor
     """The vectors of N words, N x F, where F is the number of filters of all widths.
 
     Args:
-        characters_NL: int64; what lies behind the end of a word is not looked at.
+        characters_NL: int64; what lies past the end of a word is not looked at.
         lengths_N: int64, at least 1.
         weights: under the names of ``shape``: a row for every character, H_w as F_w x w E, and the highways' matrices.
         shape: how many of them there are.

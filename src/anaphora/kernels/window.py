@@ -4,10 +4,10 @@ K Gaussians stand at kappa, which only ever grows; there is no score, and the we
 the query, in the blocks alpha, beta, kappa, comes before the two parts.
 
     1  kappa_t = kappa_{t-1} + exp(khat)                     Move; kappa_0 = 0
-    2  alpha, beta = exp(ahat), exp(bhat)                    Window
+    2  alpha, beta = exp(ahat), exp(bhat)                    GaussianWindow
     3  d_ks  = kappa_k - s                                   positions count from 1
        E_ks  = exp(-beta_k d_ks^2)
-    4  phi_s = sum_k alpha_k E_ks                            0 behind the end of the sentence
+    4  phi_s = sum_k alpha_k E_ks                            0 past the end of the sentence
     5  c     = sum_s phi_s value_s
 
 An exponent above ``LARGEST`` counts as that, and learns nothing: its window is further off than any sentence is long,
@@ -68,7 +68,7 @@ class Move:
         return torch.cat([none_XBK, none_XBK, dkappa_XBK * saved], -1), dkappa_XBK
 
 
-class Seen(NamedTuple):
+class Saved(NamedTuple):
     """What going back needs."""
 
     alpha_XBK1: Tensor
@@ -80,7 +80,7 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Window:
+class GaussianWindow:
     """Steps 2 to 5, over the memory tensors ``<name>.values`` and ``<name>.closed``; writes context and weights."""
 
     name: str
@@ -98,7 +98,7 @@ class Window:
         """Context and weights."""
         return ("context", "weights")
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Seen]:
+    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Saved]:
         """Steps 2 to 5."""
         product = products.of(self.name)
         hat_XBP, kappa_XBK = inputs
@@ -109,10 +109,10 @@ class Window:
         d_XBKS = kappa_XBK.unsqueeze(-1) - s_S  # 3
         E_XBKS = torch.exp(-beta_XBK1 * (d_XBKS * d_XBKS))
         phi_XBS = (alpha_XBK1 * E_XBKS).sum(-2).masked_fill(closed_BS, 0)  # 4
-        saved = Seen(alpha_XBK1, beta_XBK1, derivatives_XBL, d_XBKS, E_XBKS)
+        saved = Saved(alpha_XBK1, beta_XBK1, derivatives_XBL, d_XBKS, E_XBKS)
         return (product.attend("values", phi_XBS), phi_XBS), saved  # 5
 
-    def backward(self, products: Products, saved: Seen, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, products: Products, saved: Saved, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Steps 5 to 2 undone; the weights may have a gradient of their own."""
         product = products.of(self.name)
         alpha_XBK1, beta_XBK1, derivatives_XBL, d_XBKS, E_XBKS = saved

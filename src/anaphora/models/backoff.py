@@ -32,7 +32,7 @@ class BackoffTable:
     """The orders of a model, from 1 up."""
 
     def __init__(self, orders: Sequence[Order], end: int) -> None:
-        """``end`` is the unit behind which nothing before it counts: ``</s>``, which stands for ``<s>`` there."""
+        """``end`` is the unit after which nothing before it counts: ``</s>``, which stands for ``<s>`` there."""
         self._orders = orders
         self._end = end
         self.size = len(orders[0].keys_N)
@@ -43,12 +43,12 @@ class BackoffTable:
         """How many units of what came before count; 1 for a model of order 1, which looks at none of them."""
         return max(1, len(self._orders) - 1)
 
-    def nothing(self, rows: int) -> Tensor:
+    def empty_context(self, rows: int) -> Tensor:
         """The context of ``rows`` rows before anything was read: rows x contexts, places by order, -1 for none."""
         return torch.full((rows, self.contexts), -1, device=self._orders[0].keys_N.device)
 
     def read(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
-        """The context behind one more unit."""
+        """The context after one more unit."""
         grams_RC = self._grams(context_RC, ids_R)[:, : self.contexts]
         # what stands before a line is forgotten
         grams_RC[:, 1:] = grams_RC[:, 1:].masked_fill((ids_R == self._end).unsqueeze(1), -1)
@@ -64,7 +64,7 @@ class BackoffTable:
         return (there_RN * torch.arange(1, there_RN.shape[1] + 1, device=there_RN.device)).amax(dim=1)
 
     def contexts_along(self, context_BC: Tensor, ids_BT: Tensor) -> Tensor:
-        """The context behind every unit of rows of text, B x T x contexts; ``context_BC`` is that before the first."""
+        """The context after every unit of rows of text, B x T x contexts; ``context_BC`` is that before the first."""
         places = [ids_BT]
         for order in range(2, self.contexts + 1):
             before_BT = torch.cat([context_BC[:, order - 2, None], places[-1][:, :-1]], dim=1)

@@ -24,13 +24,13 @@ _PLACES = 1024
 """Places of a text that are looked up at once, which bounds memory."""
 
 
-class Remembered(NamedTuple):
-    """What the orders of a cache say at places of a text."""
+class ComponentPredictions(NamedTuple):
+    """What components of a mixture predict at places of a text: the orders of a cache, or these beside the members."""
 
     log_probs: Tensor
-    """ln p by order (K x ..); -inf for what was not said, and all over for an order that knows nothing."""
+    """ln p by component (K x ..); -inf for what an order did not see, and everywhere if it knows nothing."""
     known: Tensor
-    """bool, K x places: whether an order knows something."""
+    """bool, K x places: whether a component knows something."""
 
 
 class CountCache(Config):
@@ -45,23 +45,23 @@ class CountCache(Config):
     half_life: float = Field(100.0, ge=0)
     """Units after which what was read counts half; 0 lets all of them count alike."""
 
-    def nothing(self, rows: int) -> Tensor:
+    def empty_context(self, rows: int) -> Tensor:
         """The history of ``rows`` rows before anything was read: rows x units, -1 for none."""
         return torch.full((rows, self.units), -1)
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
-        """The history behind one more unit."""
+        """The history after one more unit."""
         return torch.cat([history_RL[:, 1:], ids_R.unsqueeze(1)], dim=1)
 
-    def log_probs(self, history_RL: Tensor, size: int) -> Remembered:
+    def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
         """ln p of every unit of a vocabulary of ``size``, K x R x V in float64."""
         counts_KRL = self._counts(history_RL)
         units_KRL = history_RL.clamp(min=0).expand_as(counts_KRL)
         of_units_KRV = counts_KRL.new_zeros(*counts_KRL.shape[:2], size).scatter_add_(2, units_KRL, counts_KRL)
         return _divided(of_units_KRV, counts_KRL.sum(2))
 
-    def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> Remembered:
-        """ln p of each target behind each unit of rows of text, K x B x T; ``history_BL`` is that before the first."""
+    def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
+        """ln p of each target after each unit of rows of text, K x B x T; ``history_BL`` is that before the first."""
         windows_BTL = torch.cat([history_BL, ids_BT], dim=1).unfold(1, self.units, 1)[:, 1:]
         found = []
         for start in range(0, ids_BT.shape[1], _PLACES):
@@ -71,10 +71,10 @@ class CountCache(Config):
             right_KR = (counts_KRL * (history_RL == targets_R.unsqueeze(1))).sum(2)
             shape = (self.order, len(ids_BT), -1)
             found.append([part.view(shape) for part in _divided(right_KR.unsqueeze(2), counts_KRL.sum(2))])
-        return Remembered(*(torch.cat(parts, dim=2) for parts in zip(*found, strict=True)))
+        return ComponentPredictions(*(torch.cat(parts, dim=2) for parts in zip(*found, strict=True)))
 
     def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        """The history behind rows of text of the given lengths."""
+        """The history after rows of text of the given lengths."""
         places_BL = lengths_B.unsqueeze(1) + torch.arange(self.units)
         return torch.cat([history_BL, ids_BT], dim=1).gather(1, places_BL)
 
@@ -99,7 +99,7 @@ class NoCache(Config):
 
     order: ClassVar[int] = 0
 
-    def nothing(self, rows: int) -> Tensor:
+    def empty_context(self, rows: int) -> Tensor:
         """A history of no width."""
         return torch.empty(rows, 0, dtype=torch.int64)
 
@@ -107,13 +107,15 @@ class NoCache(Config):
         """The same."""
         return history_RL
 
-    def log_probs(self, history_RL: Tensor, size: int) -> Remembered:
+    def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
         """What no order says."""
-        return Remembered(torch.empty(0, len(history_RL), size), torch.empty(0, len(history_RL), dtype=torch.bool))
+        return ComponentPredictions(
+            torch.empty(0, len(history_RL), size), torch.empty(0, len(history_RL), dtype=torch.bool)
+        )
 
-    def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> Remembered:
+    def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
         """What no order says."""
-        return Remembered(torch.empty(0, *ids_BT.shape), torch.empty(0, *ids_BT.shape, dtype=torch.bool))
+        return ComponentPredictions(torch.empty(0, *ids_BT.shape), torch.empty(0, *ids_BT.shape, dtype=torch.bool))
 
     def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
         """The same."""
@@ -123,7 +125,7 @@ class NoCache(Config):
 AnyCache = Annotated[NoCache | CountCache, Field(discriminator="kind"), by_kind]
 
 
-def _divided(counts_KRX: Tensor, totals_KR: Tensor) -> Remembered:
+def _divided(counts_KRX: Tensor, totals_KR: Tensor) -> ComponentPredictions:
     known_KR = totals_KR > 0
     p_KRX = counts_KRX / totals_KR.where(known_KR, 1.0).unsqueeze(2)
-    return Remembered(p_KRX.log(), known_KR)
+    return ComponentPredictions(p_KRX.log(), known_KR)

@@ -7,7 +7,7 @@ Of every order, with the counts a(.) of ``data.ngrams``, t_k of its n-grams coun
     3  p(w | u) = (a(u w) - D_{a(u w)}) / sum_w a(u w) + gamma(u) p(w | u without its first unit)
 
 Below order 1 stands the uniform distribution over every symbol that can be predicted. gamma(u) is also the weight with
-which a context backs off for a word that was never seen behind it, so the result is a back-off model.
+which a context backs off for a word that was never seen after it, so the result is a back-off model.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ class Smoothed(NamedTuple):
     p: Floats
     """p(last unit | the units before it), by n-gram."""
     gamma: Floats
-    """The weight with which each n-gram, as a context, backs off; 1 where nothing was seen behind it."""
+    """The weight with which each n-gram, as a context, backs off; 1 where nothing was seen after it."""
 
 
 def kneser_ney(

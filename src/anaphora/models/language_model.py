@@ -1,7 +1,7 @@
 """The recurrent language model: text in, the next symbol out (Mikolov et al. 2010, Zaremba et al. 2014).
 
 It reads running text in windows and carries its state from one to the next; ``</s>`` ends a line and, in front of the
-first, stands for ``<s>``. A model of sentences begins every line anew, behind ``<s>``.
+first, stands for ``<s>``. A model of sentences begins every line from nothing, after ``<s>``.
 """
 
 from collections import abc
@@ -174,8 +174,8 @@ class LanguageModelStepper:
         """There is nothing to keep."""
 
     @torch.inference_mode()
-    def nothing(self) -> Step:
-        """As behind the end of a line: the network has learnt no other place where nothing is known."""
+    def unconditional(self) -> Step:
+        """As after the end of a line: the network has learnt no other place where nothing is known."""
         return self.advance(None, self._model.recurrence.zeros(1), torch.tensor([self.bos]))
 
     def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:

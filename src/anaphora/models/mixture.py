@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from anaphora.config import Config
-from anaphora.models.cache import AnyCache, NoCache, Remembered
+from anaphora.models.cache import AnyCache, ComponentPredictions, NoCache
 from anaphora.models.interpolation import mixed
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.models.ngram import NgramModel, NgramModelConfig
@@ -84,14 +84,12 @@ class Mixture(nn.Module):
     def initialise(self, seed: int) -> None:
         """There is nothing to draw: members have learnt, and weights are fitted."""
 
-    def make_room(self, shapes: Mapping[str, torch.Size]) -> None:
+    def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shape of a saved mixture, for its numbers to be filled in."""
         for place, member in enumerate(self.members):
             if isinstance(member, NgramModel):
                 begin = f"members.{place}."
-                member.make_room(
-                    {name.removeprefix(begin): of for name, of in shapes.items() if name.startswith(begin)}
-                )
+                member.allocate({name.removeprefix(begin): of for name, of in shapes.items() if name.startswith(begin)})
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """The loss of a window, and what the next may go on from."""
@@ -119,11 +117,11 @@ class Mixture(nn.Module):
 
     def sources(
         self, members: Sequence[tuple[Tensor, Carry]], batch: Batch, carry: Carry | None
-    ) -> tuple[Remembered, Carry]:
+    ) -> tuple[ComponentPredictions, Carry]:
         """What every source says of the targets of a window, given what the members say; and what is carried on."""
         assert batch.targets is not None
         own_KBT = torch.stack([log_probs_BT for log_probs_BT, _ in members])
-        history_BL, ids_BT = self.cache.nothing(len(batch.numbers_B)), batch.inputs.ids_BT
+        history_BL, ids_BT = self.cache.empty_context(len(batch.numbers_B)), batch.inputs.ids_BT
         if carry:
             history_BL = torch.where(batch.continues_B.unsqueeze(1), carry["history"], history_BL)
         said = self.cache.along(history_BL, ids_BT, batch.targets.ids_BT)
@@ -131,7 +129,7 @@ class Mixture(nn.Module):
         after["history"] = self.cache.after(history_BL, ids_BT, batch.inputs.lengths_B)
         return _beside(own_KBT, said), after
 
-    def mix(self, sources: Remembered, batch: Batch) -> Tensor:
+    def mix(self, sources: ComponentPredictions, batch: Batch) -> Tensor:
         """ln p of the targets of a window, B x T, by what the sources say of them."""
         assert batch.targets is not None
         mixed_BT = mixed(sources.log_probs, sources.known, self.weights)
@@ -167,7 +165,7 @@ class MixtureStepper:
 
     def start(self, batch: Batch) -> tuple[None, MixtureState]:
         """The states before anything was read, for each row of the batch."""
-        history_NL = self._cache.nothing(len(batch.numbers_B))
+        history_NL = self._cache.empty_context(len(batch.numbers_B))
         return None, MixtureState(tuple(member.start(batch)[1] for member in self._members), history_NL)
 
     def advance(self, memory: None, state: MixtureState, ids_N: Tensor) -> Step:
@@ -185,9 +183,9 @@ class MixtureStepper:
     def keep(self, memory: None, sentences_B: Tensor) -> None:
         """There is nothing to keep."""
 
-    def nothing(self) -> Step:
-        """What the members say where nothing is known."""
-        return self._mixed([member.nothing() for member in self._members], self._cache.nothing(1))
+    def unconditional(self) -> Step:
+        """What the members predict without any context."""
+        return self._mixed([member.unconditional() for member in self._members], self._cache.empty_context(1))
 
     def matched(self, state: MixtureState, ids_N: Tensor, read: int) -> int:
         """What the member that looks furthest back looks at; all of them where there is a cache."""
@@ -203,10 +201,10 @@ class MixtureStepper:
         return Step(log_probs_NV, None, MixtureState(tuple(step.state for step in steps), history_NL))
 
 
-def _beside(own: Tensor, said: Remembered) -> Remembered:
+def _beside(own: Tensor, said: ComponentPredictions) -> ComponentPredictions:
     """What members say, who always know something, and what a cache says."""
     always = torch.ones(len(own), *said.known.shape[1:], dtype=torch.bool)
-    return Remembered(torch.cat([own, said.log_probs]), torch.cat([always, said.known]))
+    return ComponentPredictions(torch.cat([own, said.log_probs]), torch.cat([always, said.known]))
 
 
 def _make(config: AnyMember, text: Symbols, words: Sequence[str]) -> nn.Module:

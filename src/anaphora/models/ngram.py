@@ -1,8 +1,8 @@
-"""The count model of running text: how often was each word seen behind the few before it.
+"""The count model of running text: how often was each word seen after the few before it.
 
 It meets the same contracts as the recurrent models, so it is scored, searched and mixed as they are; its state are the
 places of its contexts. It is not trained but counted (``fit``), and what it learnt has as many numbers as the text has
-different n-grams: ``make_room`` gives a new one the shape of one that was saved.
+different n-grams: ``allocate`` gives a new one the shape of one that was saved.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +42,7 @@ class NgramModel(nn.Module):
     """A back-off model over the n-grams of a text."""
 
     def __init__(self, config: NgramModelConfig, text: Symbols) -> None:
-        """Size and marks of the vocabulary; it knows nothing until ``fit`` or ``make_room``."""
+        """Size and marks of the vocabulary; it knows nothing until ``fit`` or ``allocate``."""
         super().__init__()
         self.config, self.symbols = config.ngram, text
         for order in range(1, self.config.order + 1):
@@ -85,7 +85,7 @@ class NgramModel(nn.Module):
             units_NK = torch.cat([units_NK[place_N], (keys_N % self.symbols.size).unsqueeze(1)], dim=1)
             yield units_NK, log_probs_N, log_gammas_N
 
-    def make_room(self, shapes: Mapping[str, torch.Size]) -> None:
+    def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shape of a saved model, for its numbers to be filled in."""
         for name, buffer in self.named_buffers():
             if name in shapes:
@@ -105,7 +105,7 @@ class NgramModel(nn.Module):
         return BackoffTable(self.orders, self.symbols.eos)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the contexts for the next; rows that do not go on start anew."""
+        """The loss of a window, and the contexts for the next; rows that are not continued start afresh."""
         log_probs_BT, after = self.target_log_probs(batch, carry)
         assert batch.targets is not None
         return Loss(-log_probs_BT.sum(), int(batch.targets.lengths_B.sum())), after
@@ -115,7 +115,7 @@ class NgramModel(nn.Module):
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         table, ids_BT = self.table, batch.inputs.ids_BT
-        context_BC = table.nothing(len(ids_BT))
+        context_BC = table.empty_context(len(ids_BT))
         if carry:
             context_BC = torch.where(batch.continues_B.unsqueeze(1), carry["contexts"], context_BC)
         contexts_BTC = table.contexts_along(context_BC, ids_BT)
@@ -148,7 +148,7 @@ class NgramStepper:
 
     def start(self, batch: Batch) -> tuple[None, Tensor]:
         """The context before anything was read, for each row of the batch."""
-        return None, self._table.nothing(len(batch.numbers_B))
+        return None, self._table.empty_context(len(batch.numbers_B))
 
     def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
         """One symbol of every row."""
@@ -162,9 +162,9 @@ class NgramStepper:
     def keep(self, memory: None, sentences_B: Tensor) -> None:
         """There is nothing to keep."""
 
-    def nothing(self) -> Step:
+    def unconditional(self) -> Step:
         """The distribution of single units."""
-        context_NC = self._table.nothing(1)
+        context_NC = self._table.empty_context(1)
         return Step(self._table.log_probs(context_NC), None, context_NC)
 
     def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:

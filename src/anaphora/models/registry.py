@@ -28,7 +28,7 @@ class Kind(NamedTuple):
     sides: tuple[str, ...]
     """Whose symbols it needs, in order."""
     spells: bool = False
-    """Whether it may want to know the words of its sides as well, behind the symbols."""
+    """Whether it may want to know the words of its sides as well, after the symbols."""
 
 
 _TEXT = ("text",)
@@ -69,7 +69,7 @@ def build(
         tables: the parsed experiment; only the model's own tables are looked at.
         symbols: of "source" and "target", or of "text".
         where: the file that the tables come from, for errors.
-        words: of the sides whose units are words, by id behind the marks.
+        words: of the sides whose units are words, by id after the marks.
 
     Raises:
         ConfigError: an option is unknown, of the wrong type, or does not go with the others.

@@ -55,7 +55,7 @@ class WindowModel(nn.Module):
         """How many symbols are in sight beside the one read last."""
         return self.config.window.steps - 1
 
-    def nothing(self, rows: int) -> Tensor:
+    def empty_context(self, rows: int) -> Tensor:
         """What is in sight before anything was read, rows x earlier."""
         return torch.full((rows, self.earlier), self.symbols.eos, device=self.embedding.weight.device)
 
@@ -65,7 +65,7 @@ class WindowModel(nn.Module):
         return states_BTH
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window of text, and what is in sight at its end; rows that do not go on start anew."""
+        """The loss of a window of text, and what is in sight at its end; rows that are not continued start afresh."""
         states_TBH, targets, after = self._read(batch, carry)
         return self.output.loss(states_TBH, targets), after
 
@@ -83,7 +83,7 @@ class WindowModel(nn.Module):
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         ids_BT, lengths_B = batch.inputs.ids_BT, batch.inputs.lengths_B
-        before_BE = self.nothing(len(ids_BT))
+        before_BE = self.empty_context(len(ids_BT))
         if carry:
             before_BE = torch.where(batch.continues_B.unsqueeze(1), carry["ids"], before_BE)
         ids_BL = torch.cat([before_BE, ids_BT], dim=1)
@@ -109,7 +109,7 @@ class WindowStepper:
 
     def start(self, batch: Batch) -> tuple[None, Tensor]:
         """What is in sight before anything was read, for each row of the batch."""
-        return None, self._model.nothing(len(batch.numbers_B))
+        return None, self._model.empty_context(len(batch.numbers_B))
 
     @torch.inference_mode()
     def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
@@ -125,9 +125,9 @@ class WindowStepper:
     def keep(self, memory: None, sentences_B: Tensor) -> None:
         """There is nothing to keep."""
 
-    def nothing(self) -> Step:
-        """As behind the end of a line: the network has learnt no other place where nothing is known."""
-        return self.advance(None, self._model.nothing(1), torch.tensor([self.bos]))
+    def unconditional(self) -> Step:
+        """As after the end of a line: the network has learnt no other place where nothing is known."""
+        return self.advance(None, self._model.empty_context(1), torch.tensor([self.bos]))
 
     def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:
         """As many as are in sight."""

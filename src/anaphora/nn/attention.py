@@ -1,4 +1,4 @@
-"""How a decoder looks at the source: the options, and what they make of weights, step parts, memory and state.
+"""How a decoder attends to the source: the options, and what they make of weights, step parts, memory and state.
 
 soft      e = score(query, annotation), weights over the positions of a span (Bahdanau et al. 2015, Luong et al.
           2015, Chorowski et al. 2015, Tu et al. 2016)
@@ -22,8 +22,8 @@ from anaphora.kernels.parts import Add, Part, Project, is_previous, previous, si
 from anaphora.kernels.scores import AnyScore, General
 from anaphora.kernels.spans import AnySpan, Global
 from anaphora.kernels.weighing import AnyWeighing, Softmax
-from anaphora.kernels.window import Move, Window
-from anaphora.nn.encoders.encoder import Gives
+from anaphora.kernels.window import GaussianWindow, Move
+from anaphora.nn.encoders.encoder import EncoderSpec
 from anaphora.nn.weights import Matrix
 
 
@@ -34,22 +34,22 @@ class NoAttention(Config):
     """The kind of attention."""
 
 
-class LookingConfig(Config):
+class AttentionBase(Config):
     """What every kind of attention has."""
 
     query: Literal["previous", "current"] = "current"
-    """Which state asks: the top layer's before this step, or a new one: the top layer's, or, where the context goes
-    into the state, the one that the bottom layer has halfway."""
+    """Which state is the query: the top layer's of the step before, or one of this step: the top layer's, or, where the
+    context goes into the state, the bottom layer's between its two transitions."""
     context: Literal["state", "output"] = "output"
     """Where the context goes: into the bottom layer's unit (and the output), or into the output alone."""
 
     @property
-    def halfway(self) -> bool:
-        """Whether the bottom layer's step has two halves, with attention between them."""
+    def two_transitions(self) -> bool:
+        """Whether the bottom layer's step has two transitions, with attention between them."""
         return self.query == "current" and self.context == "state"
 
 
-class AttentionConfig(LookingConfig):
+class AttentionConfig(AttentionBase):
     """How the decoder looks at the source."""
 
     kind: Literal["soft"] = "soft"
@@ -65,7 +65,7 @@ class AttentionConfig(LookingConfig):
     decoder."""
 
 
-class WindowAttention(LookingConfig):
+class WindowAttention(AttentionBase):
     """A decoder that looks through a soft window, which only ever moves forward."""
 
     kind: Literal["window"]
@@ -90,13 +90,13 @@ AnyAttention = Annotated[
 
 
 class Attention(ABC):
-    """Attention as a decoder asks for it; its weights, memory and signals stand beside those of the decoder."""
+    """The attention of a decoder; its weights, memory and signals stand beside those of the decoder."""
 
     name = "attention"
     """In front of the names of its weights and of its memory."""
 
-    def __init__(self, config: LookingConfig, gives: Gives) -> None:
-        """``gives``: what the encoder gives.
+    def __init__(self, config: AttentionBase, spec: EncoderSpec) -> None:
+        """``spec``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
@@ -107,7 +107,7 @@ class Attention(ABC):
                 '(Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or "current" with "state" '
                 "(Sennrich et al. 2017)."
             )
-        if not gives.annotations:
+        if not spec.annotations:
             raise ConfigError(
                 "attention looks at an annotation of every position, but this encoder leaves none: "
                 'set attention = "none", or encoder.kind = "recurrent".'
@@ -147,15 +147,15 @@ class Attention(ABC):
 class SoftAttention(Attention):
     """Attention by a score, over a span."""
 
-    def __init__(self, config: AttentionConfig, query: int, gives: Gives) -> None:
-        """``query``: width of the state that asks; ``gives``: what the encoder gives.
+    def __init__(self, config: AttentionConfig, query: int, spec: EncoderSpec) -> None:
+        """``query``: width of the query; ``spec``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
         """
-        super().__init__(config, gives)
+        super().__init__(config, spec)
         self._score, self._span, self._weighing = config.score, config.span, config.weights
-        self._query, self._memory, self._hidden = query, gives.width, config.size or query
+        self._query, self._memory, self._hidden = query, spec.width, config.size or query
 
     def matrices(self) -> dict[str, Matrix]:
         """Those of the score, and those of the span."""
@@ -183,7 +183,7 @@ class SoftAttention(Attention):
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """Weights of 1 at the first position; no coverage yet; step 0."""
         sentences, positions = annotations_BSM.shape[:2]
-        carried = {signal_of(read) for part in self.parts("asks") for read in part.reads if is_previous(read)}
+        carried = {signal_of(read) for part in self.parts("query") for read in part.reads if is_previous(read)}
         widths = {"weights": positions, "coverage": positions, "clock": 1}
         state = {signal: annotations_BSM.new_zeros(sentences, widths[signal]) for signal in widths if signal in carried}
         if "weights" in state:
@@ -194,13 +194,13 @@ class SoftAttention(Attention):
 class SoftWindow(Attention):
     """Attention by a soft window."""
 
-    def __init__(self, config: WindowAttention, query: int, gives: Gives) -> None:
-        """``query``: width of the state that asks; ``gives``: what the encoder gives.
+    def __init__(self, config: WindowAttention, query: int, spec: EncoderSpec) -> None:
+        """``query``: width of the query; ``spec``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
         """
-        super().__init__(config, gives)
+        super().__init__(config, spec)
         self._query, self._components, self._bias = query, config.components, config.bias
 
     def matrices(self) -> dict[str, Matrix]:
@@ -212,23 +212,23 @@ class SoftWindow(Attention):
     def parts(self, query: str) -> tuple[Part, ...]:
         """The projection, and the window moved and looked through."""
         projected = Project("window", query, "window.hat", self._bias)
-        return projected, Move("move", "window.hat"), Window(self.name, "window.hat")
+        return projected, Move("move", "window.hat"), GaussianWindow(self.name, "window.hat")
 
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """All Gaussians in front of the first position."""
         return {"kappa": annotations_BSM.new_zeros(len(annotations_BSM), self._components)}
 
 
-def attention_of(config: AnyAttention, query: int, gives: Gives) -> Attention | None:
-    """The attention of a decoder whose state is ``query`` wide, over what an encoder ``gives``; None without.
+def attention_of(config: AnyAttention, query: int, spec: EncoderSpec) -> Attention | None:
+    """The attention of a decoder whose state is ``query`` wide, over what an encoder of ``spec`` gives; None without.
 
     Raises:
         ConfigError: the options do not go together.
     """
     match config:
         case AttentionConfig():
-            return SoftAttention(config, query, gives)
+            return SoftAttention(config, query, spec)
         case WindowAttention():
-            return SoftWindow(config, query, gives)
+            return SoftWindow(config, query, spec)
         case NoAttention():
             return None

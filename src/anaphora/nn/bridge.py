@@ -6,8 +6,8 @@
     start "mean"       s_0 = W mean_j h_j (+ b), of the annotations (Sennrich et al. 2017)
     start "zero"       s_0 = 0
 
-With ``summary_layer`` "tanh" the sentence is first told as c = tanh(V h), h the last state of the encoder's top layer
-(Cho et al. 2014, appendix A.1.1), and that is what the decoder starts from and sees.
+With ``summary_layer`` "tanh" the summary is c = tanh(V h), h the last state of the encoder's top layer (Cho et al.
+2014, appendix A.1.1), and the decoder starts from c and sees c.
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Cell, Gru
 from anaphora.kernels.linear import linear
 from anaphora.kernels.products import Products
-from anaphora.nn.encoders.encoder import Encoded, Gives
+from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
 from anaphora.nn.stack import projection_matrices
 from anaphora.nn.weights import Matrix
 
 
 class BridgeConfig(Config):
-    """What a decoder is told of a sentence as a whole."""
+    """What a decoder knows of a sentence as a whole."""
 
     start: Literal["project", "copy", "mean", "zero"] = "project"
     """Where its first state comes from: the encoder's summary, projected or copied layer by layer, the mean of the
@@ -47,25 +47,25 @@ class BridgeConfig(Config):
 class Bridge:
     """The summary and the start of one decoder; its weights stand beside those of the decoder."""
 
-    def __init__(self, config: BridgeConfig, cell: Cell, layers: int, size: int, bias: bool, gives: Gives) -> None:
-        """``cell``, ``layers``, ``size`` and ``bias`` of the decoder; ``gives``: what its encoder gives.
+    def __init__(self, config: BridgeConfig, cell: Cell, layers: int, size: int, bias: bool, spec: EncoderSpec) -> None:
+        """``cell``, ``layers``, ``size`` and ``bias`` of the decoder; ``spec``: what its encoder gives.
 
         Raises:
             ConfigError: the options do not go together, or not with the encoder.
         """
-        self.config, self._gives = config, gives
+        self.config, self._spec = config, spec
         self._cell, self._layers, self._size, self._bias = cell, layers, size, bias
         self._check()
 
     def _check(self) -> None:
-        config, gives = self.config, self._gives
-        if gives.columns:
+        config, spec = self.config, self._spec
+        if spec.columns:
             self._check_columns()
         if config.start == "copy":
             self._check_copy()
         if self.beside_state:
             self._check_place()
-        if config.start == "mean" and not gives.annotations:
+        if config.start == "mean" and not spec.annotations:
             raise ConfigError(
                 'decoder.start = "mean" needs an annotation for every position, but this encoder leaves one vector of '
                 'a sentence: set decoder.start = "project".'
@@ -87,12 +87,12 @@ class Bridge:
             )
 
     def _check_copy(self) -> None:
-        gives, fields = self._gives, self._cell.state
-        if (gives.layers, gives.summary, gives.fields) != (self._layers, self._size, fields):
+        spec, fields = self._spec, self._cell.state
+        if (spec.layers, spec.summary, spec.fields) != (self._layers, self._size, fields):
             raise ConfigError(
                 f'decoder.start = "copy" needs summaries like the decoder\'s own state, layers x numbers '
-                f"{self._layers} x {self._size} with {', '.join(fields)}, but the encoder gives {gives.layers} x "
-                f"{gives.summary} with {', '.join(gives.fields)}: make the two agree, or set "
+                f"{self._layers} x {self._size} with {', '.join(fields)}, but the encoder gives {spec.layers} x "
+                f"{spec.summary} with {', '.join(spec.fields)}: make the two agree, or set "
                 f'decoder.start = "project".'
             )
         if self.config.summary_layer != "none":
@@ -122,7 +122,7 @@ class Bridge:
     @property
     def columns(self) -> bool:
         """Whether every step has a summary of its own."""
-        return self._gives.columns
+        return self._spec.columns
 
     @property
     def beside_state(self) -> bool:
@@ -132,15 +132,15 @@ class Bridge:
     @property
     def width(self) -> int:
         """Numbers of the summary that every step sees."""
-        return self._size if self.config.summary_layer == "tanh" else self._gives.summary
+        return self._size if self.config.summary_layer == "tanh" else self._spec.summary
 
     def matrices(self) -> dict[str, Matrix]:
         """Its weights."""
         config, matrices = self.config, dict[str, Matrix]()
         if config.summary_layer == "tanh":
-            matrices |= projection_matrices("summary", self._size, self._gives.summary, self._bias)
+            matrices |= projection_matrices("summary", self._size, self._spec.summary, self._bias)
         if config.start in ("project", "mean"):
-            width = self._gives.width if config.start == "mean" else self.width
+            width = self._spec.width if config.start == "mean" else self.width
             for layer in range(self._layers):
                 for field in self._cell.state:
                     matrices |= projection_matrices(f"start{layer}_{field}", self._size, width, self._bias)

@@ -13,7 +13,7 @@ class Counts(nn.Module):
     """The counts of V units, kept with the weights, and what is derived from them.
 
     What a weight means may depend on them (which word a leaf of a tree is), so that the same counts must give the same
-    layout for ever; therefore it is made of them anew when it is needed, and never saved beside them.
+    layout for ever; therefore it is derived from them again when it is needed, and never saved beside them.
     """
 
     observed: Tensor
@@ -55,12 +55,12 @@ class Counts(nn.Module):
         return cast(T, self._derived[1])
 
 
-def by_frequency(masses_V: Tensor) -> Tensor:
+def by_frequency(counts_V: Tensor) -> Tensor:
     """The units from the most frequent to the rarest; of equal ones the lower id comes first."""
-    return torch.argsort(masses_V, descending=True, stable=True)
+    return torch.argsort(counts_V, descending=True, stable=True)
 
 
-def ranks(masses_V: Tensor) -> Tensor:
+def ranks(counts_V: Tensor) -> Tensor:
     """The rank of every unit, 0 for the most frequent."""
-    order_V = by_frequency(masses_V)
+    order_V = by_frequency(counts_V)
     return torch.empty_like(order_V).index_copy_(0, order_V, torch.arange(len(order_V), device=order_V.device))

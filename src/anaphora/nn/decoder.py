@@ -4,19 +4,19 @@
                                         (Luong, Pham and Manning 2015)
     query "previous", context "state"   attention with the state before, and the context enters the unit
                                         (Bahdanau, Cho and Bengio 2015)
-    query "current", context "state"    the bottom layer's step in two halves: the first half's state asks, and the
-                                        context enters the second (the conditional GRU, Sennrich et al. 2017)
+    query "current", context "state"    the bottom layer's step in two transitions: the state between them is the query,
+                                        and the context enters the second (the conditional GRU, Sennrich et al. 2017)
 
     attention "none"                       no context, or the summary of the sentence as the context of every step: it
                                            enters the unit and the readout (Sutskever et al. 2014; Cho et al. 2014);
                                            or a column of it for each step (Kalchbrenner and Blunsom 2013)
 
-What the output layer sees is o_t (``readout.py``); what the decoder starts from and, without attention, is told of the
-sentence comes over the bridge (``bridge.py``). With input feeding, o_{t-1} enters the bottom layer beside the embedding
-(o_0 = 0).
+What the output layer sees is o_t (``readout.py``). The bridge (``bridge.py``) gives what the decoder starts from and,
+without attention, all that it knows of the sentence. With input feeding, o_{t-1} enters the bottom layer beside the
+embedding (o_0 = 0).
 
-With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which asks
-in the second topology, is that of the top layer's unit itself.
+With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which is
+the query of the second topology, is that of the top layer's unit itself.
 """
 
 from collections.abc import Mapping
@@ -32,11 +32,11 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
 from anaphora.nn.attention import AnyAttention, NoAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
-from anaphora.nn.encoders.encoder import Encoded, Gives
+from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
 from anaphora.nn.fusion import AnyFusion
-from anaphora.nn.readout import Context, Readout, ReadoutConfig, told
+from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
-from anaphora.nn.stack import Layers, Question, RecurrentConfig, projection_matrices
+from anaphora.nn.stack import BetweenTransitions, Layers, RecurrentConfig, projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
 
 
@@ -58,27 +58,31 @@ class Decoder(nn.Module):
     """Recurrent layers, what they see of the source, and the combination of both."""
 
     def __init__(
-        self, config: DecoderConfig, attention: AnyAttention, width: int, gives: Gives, fusion: AnyFusion
+        self, config: DecoderConfig, attention: AnyAttention, width: int, spec: EncoderSpec, fusion: AnyFusion
     ) -> None:
-        """``width`` of the embeddings; ``gives``: what the encoder gives.
+        """``width`` of the embeddings; ``spec``: what the encoder gives.
 
         Raises:
             ConfigError: the options do not go together.
         """
         super().__init__()
         self.config = config
-        self.attention = attention_of(attention, config.size, gives)
-        self.bridge = Bridge(config, config.cell, config.layers, config.size, config.bias, gives)
+        self.attention = attention_of(attention, config.size, spec)
+        self.bridge = Bridge(config, config.cell, config.layers, config.size, config.bias, spec)
         _check_source(config, attention)
         self._readout = Readout(config, config.size, config.bias, self._context, fusion)
         self._context_enters = (
             self.attention.config.context == "state" if self.attention else config.summary == "every-step"
         )
-        halfway = self.attention is not None and self.attention.config.halfway
-        self._answer = Project("context", "context", "attended", halfway and config.input_bias)
-        question = Question(self.attention.parts("ask.h"), self._answer) if self.attention and halfway else None
-        self._layers = Layers(config, question, self.bridge.beside_state)
-        context = gives.width if self.attention else self.bridge.width
+        two_transitions = self.attention is not None and self.attention.config.two_transitions
+        self._context_projection = Project("context", "context", "attended", two_transitions and config.input_bias)
+        between = (
+            BetweenTransitions(self.attention.parts("ask.h"), self._context_projection)
+            if self.attention and two_transitions
+            else None
+        )
+        self._layers = Layers(config, between, self.bridge.beside_state)
+        context = spec.width if self.attention else self.bridge.width
         self._read_out = self._readout.matrices(width, context)
         self.weights = Weights(self._matrices(width, context) | self._read_out)
         self._plain, self._training = self._program(training=False), self._program(training=True)
@@ -103,7 +107,7 @@ class Decoder(nn.Module):
         if config.input_feeding:
             matrices |= projection_matrices("feed", rows, config.readout_size, False, gates)
         if self._context_enters:
-            matrices |= projection_matrices("context", rows, context, self._answer.bias, gates)
+            matrices |= projection_matrices("context", rows, context, self._context_projection.bias, gates)
         return matrices | (self.attention.matrices() if self.attention else {})
 
     def _program(self, training: bool) -> Program:
@@ -129,12 +133,12 @@ class Decoder(nn.Module):
         if self.config.input_feeding:
             parts.append(Project("feed", previous("o"), "fed", False))
             beside.append("fed")
-        if self._context_enters and not self._layers.question and not self.bridge.beside_state:
+        if self._context_enters and not self._layers.between and not self.bridge.beside_state:
             if self.attention:
-                parts += [*self.attention.parts(previous(self._top_unit)), self._answer]
+                parts += [*self.attention.parts(previous(self._top_unit)), self._context_projection]
             else:
-                parts.append(told(self._context, "context", self._answer.target))
-            beside.append(self._answer.target)
+                parts.append(context_projection(self._context, "context", self._context_projection.target))
+            beside.append(self._context_projection.target)
         return parts, tuple(beside)
 
     def prepare(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
@@ -144,7 +148,7 @@ class Decoder(nn.Module):
             return self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
         summary, held = self.bridge.summary(encoded, weights), "columns" if self.bridge.columns else "vector"
         memory = {f"summary.{held}": summary}
-        names = {"context": "layer0.told" if self.bridge.beside_state else f"context.{held}"}
+        names = {"context": "layer0.condition" if self.bridge.beside_state else f"context.{held}"}
         for part, name in (names | {"combine_context": f"combine_context.{held}"}).items():
             if f"{part}.weight" in weights:
                 of_part = linear(summary, weights[f"{part}.weight"])

@@ -24,7 +24,7 @@ class FrozenLanguageModelConfig(Config):
     """What there is of a language model but for its output."""
 
     reads: Literal["stream", "sentences"] = "stream"
-    """Whether a sentence began for it behind the end of another or behind ``<s>``."""
+    """Whether it was trained on sentences that begin with ``<s>``, or on running text, where they follow each other."""
     embedding: EmbeddingConfig = EmbeddingConfig()
     """Its word vectors."""
     recurrence: RecurrentConfig = RecurrentConfig()
@@ -76,13 +76,13 @@ class FrozenLanguageModel(nn.Module):
 
     @torch.no_grad()
     def forward(self, ids_TB: Tensor, lengths_B: Tensor) -> Tensor:
-        """What it has of whole sentences that begin with ``<s>``, behind every word: T x B x width."""
+        """Its states after every word of whole sentences that begin with ``<s>``: T x B x width."""
         states_TBL: Tensor = self.recurrence(self._vectors(ids_TB), lengths_B).outputs["h"]
         return states_TBL
 
     @torch.no_grad()
     def advance(self, ids_N: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
-        """What it has behind one more word of every row, N x width, and its new state."""
+        """Its top state after one more word of every row, N x width, and all that it carries on."""
         before = {name: rows.unsqueeze(0) for name, rows in state.items()}
         s_1NL, after = self.recurrence.advance(self._vectors(ids_N).unsqueeze(0), before)
         return s_1NL[0], {name: rows[0] for name, rows in after.items()}

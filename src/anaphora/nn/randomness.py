@@ -60,7 +60,7 @@ def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor
 
 
 def uniform_draws(purpose: str, count: int, device: torch.device) -> Tensor:
-    """So many numbers on a device, float64, drawn evenly from 0 up to but for 1; the same on every device.
+    """This many numbers on a device, float64, drawn evenly from 0 up to but for 1; the same on every device.
 
     Raises:
         RuntimeError: a model in training mode is run outside ``draws``.

@@ -113,7 +113,7 @@ class Readout:
         if self._context == "step":
             terms.append(Project("combine_context", "context", "of_context", self._bias))
         elif self._context != "none":
-            terms.append(told(self._context, "combine_context", "of_context"))
+            terms.append(context_projection(self._context, "combine_context", "of_context"))
         terms.append(Project("combine_state", state, "of_state", self._bias and self._context == "none"))
         if config.readout_word:
             terms.append(Project("combine_word", "x", "of_word", False))
@@ -126,6 +126,6 @@ class Readout:
         return [*gate, *terms, combine("combine", sums, target)]
 
 
-def told(context: Context, name: str, target: str) -> Part:
-    """What a sentence has ready for its steps as the signal ``target``: a vector, or a column for each."""
+def context_projection(context: Context, name: str, target: str) -> Part:
+    """Part ``name``, which gives every step its context, projected beforehand: a vector of the sentence or a column."""
     return Column(name, target) if context == "column" else Constant(name, "x", target)

@@ -2,8 +2,8 @@
 
 A vector is computed for the distinct words of a batch, and looked up from there. What the network keeps is a vector for
 every character, so its size does not grow with the vocabulary. Marks are spelt as one character of their own; a word
-outside the vocabulary is ``<unk>`` to everything behind the coder, and so it is here, whatever its characters. A
-word is cut behind its first ``longest`` characters, and ends there: words that differ only behind them have one vector.
+outside the vocabulary is ``<unk>`` to everything after the coder, and so it is here, whatever its characters. A
+word is cut after its first ``longest`` characters, and ends there: words that differ only after them have one vector.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _CLOSED = -2.0
 
 
 class CharactersConfig(Config):
-    """Convolutions over the characters of a word, and highways behind them."""
+    """Convolutions over the characters of a word, and highways after them."""
 
     kind: Literal["characters"] = "characters"
     """The kind's name."""
@@ -40,9 +40,9 @@ class CharactersConfig(Config):
     most: int = Field(200, ge=1)
     """Filters that no width has more of."""
     highways: int = Field(1, ge=0)
-    """Highway layers behind the convolutions."""
+    """Highway layers after the convolutions."""
     longest: int = Field(64, ge=1)
-    """Characters of a word that are read; those behind them are cut, so that one endless word takes no more memory."""
+    """Characters of a word that are read; those after them are cut, so that one endless word takes no more memory."""
     dropout: AnyWordDropout = IndependentDropout()
     """Share of the numbers of the words' vectors that is dropped in training, and how; "variational" drops more."""
 
@@ -57,7 +57,7 @@ class CharactersConfig(Config):
         return sum(self.sizes)
 
     def matrices(self, characters: int) -> dict[str, Matrix]:
-        """The weights, for an alphabet of so many characters."""
+        """The weights, for an alphabet of this many characters."""
         found = {"characters.weight": Matrix(characters, self.character)}
         for width, filters in enumerate(self.sizes, 1):
             found[f"width{width}.weight"] = Matrix(filters, width * self.character)
@@ -70,13 +70,13 @@ class CharactersConfig(Config):
 
 
 class Spelling(nn.Module):
-    """Word vectors from characters, with dropout behind them."""
+    """Word vectors from characters, with dropout after them."""
 
     characters_VL: Tensor
     lengths_V: Tensor
 
     def __init__(self, config: CharactersConfig, words: Sequence[str], marks: int, name: str) -> None:
-        """``words`` by id, behind so many ``marks``; ``name`` tells its dropout masks apart from those of others."""
+        """``words`` by id, after this many ``marks``; ``name`` tells its dropout masks apart from those of others."""
         super().__init__()
         self._config, self._name = config, name
         self._shape = Shape(config.widths, config.highways)
@@ -111,7 +111,7 @@ def _rows(words: Sequence[str], marks: int, longest: int) -> tuple[list[Tensor],
     """Every word as the numbers of its first characters between a begin and an end, and how many numbers there are.
 
     0 and 1 are begin and end, then come the marks, then the characters of all words in the order of their code points,
-    those behind the ``longest`` that a word is spelt by among them.
+    those after the ``longest`` that a word is spelt by among them.
     """
     letters = sorted({letter for word in words for letter in word})
     numbers = {letter: 2 + marks + place for place, letter in enumerate(letters)}

@@ -69,13 +69,13 @@ def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: 
     return matrices | ({f"{name}.bias": Matrix(rows)} if bias else {})
 
 
-class Question(NamedTuple):
-    """What stands between the two halves of a step: the first half's state asks, the answer enters the second."""
+class BetweenTransitions(NamedTuple):
+    """Attention between the two transitions of a step: the state after the first is the query, the second reads it."""
 
     attend: tuple[Part, ...]
     """From ``ask.h`` to ``context``."""
-    answer: Project
-    """The context on its way into the second half."""
+    project: Project
+    """The context on its way into the second transition."""
 
 
 class Layers:
@@ -92,17 +92,19 @@ class Layers:
     blocks of a product are normalised together, each recurrent product by itself (Ba et al. 2016, appendix; there the
     memory of an LSTM is normalised as well on its way out, here it is not).
 
-    With a question, the bottom layer takes its step in two halves, each a unit of its own (the conditional unit of
-    Sennrich et al. 2017, with any unit in the place of their GRU):
+    With attention ``between``, the bottom layer's step has two transitions, each a unit of its own (the conditional
+    unit of Sennrich et al. 2017, with any unit in the place of their GRU):
 
         s'_t = ask(a^0, h^0_{t-1})
         h^0_t = unit(W c(s'_t) + b, s'_t)
     """
 
-    def __init__(self, config: RecurrentConfig, question: Question | None = None, told: bool = False) -> None:
-        """Checks what the options say together; with ``told`` the bottom unit is: see ``UnitProducts``."""
+    def __init__(
+        self, config: RecurrentConfig, between: BetweenTransitions | None = None, conditioned: bool = False
+    ) -> None:
+        """Checks what the options say together; ``conditioned`` is of the bottom unit: see ``UnitProducts``."""
         config.check_bias()
-        self.config, self.question, self._told = config, question, told
+        self.config, self.between, self._conditioned = config, between, conditioned
 
     def matrices(self, width: int) -> dict[str, Matrix]:
         """The weights of all layers; ``width`` of what the bottom one reads."""
@@ -113,7 +115,7 @@ class Layers:
             columns = width if layer == 0 else config.size
             matrices |= projection_matrices(f"input{layer}", rows, columns, config.input_bias, gates)
             matrices |= self._of_unit(f"layer{layer}", f"norm{layer}")
-        return matrices | (self._of_unit("ask", "norm_ask") if self.question else {})
+        return matrices | (self._of_unit("ask", "norm_ask") if self.between else {})
 
     def _of_unit(self, name: str, norm: str) -> dict[str, Matrix]:
         config, cell = self.config, self.config.cell
@@ -129,7 +131,7 @@ class Layers:
     @property
     def units(self) -> dict[str, int]:
         """The width of every unit's state, by the unit's name."""
-        names = [*(("ask",) if self.question else ()), *(f"layer{layer}" for layer in range(self.config.layers))]
+        names = [*(("ask",) if self.between else ()), *(f"layer{layer}" for layer in range(self.config.layers))]
         return dict.fromkeys(names, self.config.size)
 
     def parts(self, beside: tuple[str, ...], training: bool, masked: int) -> tuple[list[Part], str]:
@@ -138,7 +140,7 @@ class Layers:
         Args:
             beside: projected signals that enter the bottom layer's unit with it.
             training: whether dropout takes part.
-            masked: how many layers from the bottom have dropout behind them.
+            masked: how many layers from the bottom have dropout after them.
         """
         config, dropout = self.config, self.config.dropout
         parts: list[Part] = []
@@ -148,12 +150,12 @@ class Layers:
             parts.append(Project(f"input{layer}", below, f"a{layer}", config.input_bias))
             inputs: tuple[str, ...] = (f"a{layer}", *(beside if layer == 0 else ()))
             before: tuple[str, ...] = ()
-            if self.question and layer == 0:
+            if self.between and layer == 0:
                 fields = config.cell.state
                 own = tuple(previous(f"layer0.{field}") for field in fields)
-                parts += [*self._unit("ask", "norm_ask", inputs, own, training), *self.question.attend]
-                parts.append(self.question.answer)
-                inputs, before = (self.question.answer.target,), tuple(f"ask.{field}" for field in fields)
+                parts += [*self._unit("ask", "norm_ask", inputs, own, training), *self.between.attend]
+                parts.append(self.between.project)
+                inputs, before = (self.between.project.target,), tuple(f"ask.{field}" for field in fields)
             parts += self._unit(f"layer{layer}", f"norm{layer}", inputs, before, training)
             source = f"layer{layer}.h"
             if training and dropout.rate and layer < masked:
@@ -167,15 +169,15 @@ class Layers:
     def _unit(
         self, name: str, norm: str, inputs: tuple[str, ...], before: tuple[str, ...], training: bool
     ) -> list[Part]:
-        """A unit, behind the normalisation of what it reads."""
+        """A unit, after the normalisation of what it reads."""
         config = self.config
         parts: list[Part] = []
         if config.layer_norm:
             parts.append(Normalise(norm, inputs, f"{norm}.n", config.bias))
             inputs = (f"{norm}.n",)
         forgets = training and config.dropout.of_state > 0
-        told = self._told and name == "layer0"
-        return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before, told)]
+        conditioned = self._conditioned and name == "layer0"
+        return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before, conditioned)]
 
     def initialise(self, weights: Weights, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
@@ -184,8 +186,8 @@ class Layers:
             return
         part = "norm" if self.config.layer_norm else "input"
         biased = [f"{part}{layer}" for layer in range(self.config.layers)]
-        if self.question:
-            biased.append("norm_ask" if self.config.layer_norm else self.question.answer.name)
+        if self.between:
+            biased.append("norm_ask" if self.config.layer_norm else self.between.project.name)
         with torch.no_grad():
             for name in biased:
                 self.config.cell.start_bias(weights.tensors()[f"{name}.bias"])
@@ -211,7 +213,7 @@ class Stack(nn.Module):
         self._plain, self._training = self._program(training=False), self._program(training=True)
 
     def _program(self, training: bool) -> Program:
-        """One step of the stack; ``training`` with dropout behind every layer."""
+        """One step of the stack; ``training`` with dropout after every layer."""
         parts, top = self._layers.parts((), training, masked=self.config.layers)
         beside = [f"layer{self.config.layers - 1}.h"] if training and self._undropped else []
         return Program(tuple(parts), tuple(dict.fromkeys([top, *beside])))

@@ -40,7 +40,7 @@ class Xavier(Config):
             nn.init.xavier_uniform_(block, generator=generator)
 
     def fill_table(self, weight_VE: Tensor, generator: torch.Generator) -> None:
-        """Fill an embedding with numbers of variance 1, what the matrices behind it are made for."""
+        """Fill an embedding with numbers of variance 1, what the matrices after it are made for."""
         nn.init.normal_(weight_VE, generator=generator)
 
 

@@ -14,7 +14,7 @@ from anaphora.models.alignment import aligner as models
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
-from anaphora.pipeline.given import demand_pairs, pieces_of
+from anaphora.pipeline.arguments import demand_pairs, pieces_of
 from anaphora.text.coder import MARKS, SPACE, TextCoder
 
 _PAIRS = 2000

@@ -89,7 +89,7 @@ def _numbers(
     log_probs = np.array([gram.log10 for gram in grams]) * _LN_10
     log_gammas = np.array([gram.backoff for gram in grams]) * _LN_10
     if order == 1:
-        # the marks meet in </s>: what predicts it is from </s>, what backs off behind it from <s>
+        # the marks meet in </s>: what predicts it is from </s>, what backs off after it from <s>
         size = max(ids.values()) + 1
         p, gamma = np.full(size, NEVER * _LN_10), np.zeros(size)
         p[UNK] = _MISSING_UNKNOWN * _LN_10
@@ -97,7 +97,7 @@ def _numbers(
         gamma[EOS], p[BOS], gamma[BOS] = gamma[BOS], NEVER * _LN_10, 0.0
         units, log_probs, log_gammas = np.arange(size)[:, None], p, gamma
     else:
-        # no line has anything in front of <s> or behind </s>
+        # no line has anything in front of <s> or after </s>
         read = (units[:, 1:] != BOS).all(axis=1) & (units[:, :-1] != EOS).all(axis=1)
         units, log_probs, log_gammas = np.where(units == BOS, EOS, units)[read], log_probs[read], log_gammas[read]
     return torch.from_numpy(units), torch.from_numpy(log_probs), torch.from_numpy(log_gammas)

@@ -53,7 +53,7 @@ class State:
         return self._key() == other._key() if isinstance(other, State) else NotImplemented
 
     def __hash__(self) -> int:
-        """Equal states have equal ones; a state that is written anew has another."""
+        """Equal states have equal ones; a state that is written again has another."""
         return hash(self._key())
 
     def __copy__(self) -> "State":

@@ -1,4 +1,4 @@
-"""A text that a language model writes, told while it grows."""
+"""A text that a language model writes, streamed while it grows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,31 +18,31 @@ class Generation:
     """Units of the prompt that are ``<unk>`` to the model."""
 
 
-class Aloud:
-    """Tells a text as it grows, and never anything that is not sure to stay."""
+class StreamedText:
+    """Passes a text on as it grows, and never anything that may still change."""
 
     def __init__(
-        self, decode: Callable[[Sequence[int]], str], begin: Sequence[int], heard: Callable[[str], None]
+        self, decode: Callable[[Sequence[int]], str], begin: Sequence[int], on_text: Callable[[str], None]
     ) -> None:
-        self._decode, self._ids, self._heard = decode, list(begin), heard
-        self._told = ""
-        self._tell(decode(begin))
+        self._decode, self._ids, self._on_text = decode, list(begin), on_text
+        self._shown = ""
+        self._show(decode(begin))
 
     def add(self, unit: int) -> None:
         """One more unit; bytes that are no character yet wait for the others."""
         self._ids.append(unit)
         text = self._decode(self._ids)
-        if text.startswith(self._told) and not text.endswith("\N{REPLACEMENT CHARACTER}"):
-            self._tell(text)
+        if text.startswith(self._shown) and not text.endswith("\N{REPLACEMENT CHARACTER}"):
+            self._show(text)
 
     def close(self, text: str) -> None:
-        """The text as it is in the end; all of it on a new line where the end changed what was told."""
-        if not text.startswith(self._told):
-            self._heard("\n")
-            self._told = ""
-        self._tell(text)
+        """The text as it is in the end; all of it on a new line where the end changed what was shown."""
+        if not text.startswith(self._shown):
+            self._on_text("\n")
+            self._shown = ""
+        self._show(text)
 
-    def _tell(self, text: str) -> None:
-        if len(text) > len(self._told):
-            self._heard(text[len(self._told) :])
-            self._told = text
+    def _show(self, text: str) -> None:
+        if len(text) > len(self._shown):
+            self._on_text(text[len(self._shown) :])
+            self._shown = text

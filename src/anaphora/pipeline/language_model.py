@@ -11,8 +11,8 @@ from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs
 from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
-from anaphora.pipeline.generation import Aloud, Generation
-from anaphora.pipeline.given import demand_several, demand_short
+from anaphora.pipeline.arguments import demand_several, demand_short
+from anaphora.pipeline.generation import Generation, StreamedText
 from anaphora.pipeline.lines import Reading, by_length, one_row
 from anaphora.pipeline.word_scores import LN_10, WordScores
 from anaphora.protocols import TextStepper
@@ -72,13 +72,14 @@ class LanguageModel(WordScores):
         top_k: int = 0,
         top_p: float = 1.0,
         seed: int = 0,
-        heard: Callable[[str], None] = lambda text: None,
+        on_text: Callable[[str], None] = lambda text: None,
     ) -> Generation:
         """Go on from ``prompt`` to the end of the line, or for ``length`` units.
 
         A ``beam`` of 0 draws at the given temperature and seed, from the ``top_k`` likeliest units (0: from all) and
         from the likeliest that make up the share ``top_p``; 1 takes the likeliest unit every time, more search for the
-        likeliest line. ``heard`` is told the text piece by piece as it is written, and at once what a wider beam found.
+        likeliest line. ``on_text`` is called with each piece of the text as it is written, or once with what a beam
+        found.
 
         Raises ConfigError for a length below 1, a negative beam, lines that a model of sentences cannot go on from, and
         what ``search.sampling`` refuses.
@@ -90,19 +91,19 @@ class LanguageModel(WordScores):
                 "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
             )
         if not beam:
-            check_sampling(temperature, top_k, top_p, seed)  # before the prompt is told
+            check_sampling(temperature, top_k, top_p, seed)  # before the prompt is shown
         stepper = self._model.stepper()
         begin = self._encode(prompt)
         batch = one_row([stepper.bos], begin)
-        aloud = Aloud(self._decode, begin, heard)
+        streamed = StreamedText(self._decode, begin, on_text)
         room = len(begin) + length
 
-        def told(number: int, unit: int) -> None:
+        def on_unit(number: int, unit: int) -> None:
             if unit != stepper.eos:
-                aloud.add(unit)
+                streamed.add(unit)
 
         if beam == 1:
-            [found] = greedy(stepper, batch, max_length=room, heard=told)
+            [found] = greedy(stepper, batch, max_length=room, on_symbol=on_unit)
         elif beam:
             [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=room)
         else:
@@ -114,10 +115,10 @@ class LanguageModel(WordScores):
                 top_k=top_k,
                 top_p=top_p,
                 seed=seed,
-                heard=told,
+                on_symbol=on_unit,
             )
         text = self._decode(found.ids)
-        aloud.close(text)
+        streamed.close(text)
         return Generation(text, found.score, found.finished, begin.count(stepper.unk))
 
     def check(self, adaptation: Adaptation) -> None:
@@ -126,8 +127,8 @@ class LanguageModel(WordScores):
             return
         if self._of_sentences:
             raise ConfigError(
-                "A neural cache and dynamic evaluation use the text behind a line, but a model of sentences begins "
-                "every line anew: leave them out."
+                "A neural cache and dynamic evaluation use the text before a line, but a model of sentences begins "
+                "every line from nothing: leave them out."
             )
         network_of(self._model)
 
@@ -149,7 +150,7 @@ class LanguageModel(WordScores):
 
         They are read in one pass, the state carried from line to line, and each by itself; by a model of sentences in
         the second way alone. Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands
-        for ``<s>``. With an ``adaptation``, the pass also remembers or learns from what is behind it, which single
+        for ``<s>``. With an ``adaptation``, the pass also remembers or learns from what it has read, which single
         lines have no use for.
 
         Raises DataError for a text without lines, ConfigError for a model that cannot adapt so.
@@ -191,7 +192,7 @@ class LanguageModel(WordScores):
     ) -> list[LineScore]:
         """The score of every line by itself, in their order; its neighbours do not change a bit of it.
 
-        With an ``adaptation`` they are running text, as in ``evaluate``: each is read behind those before it. Raises
+        With an ``adaptation`` they are running text, as in ``evaluate``: each is read after those before it. Raises
         DataError for a line too long to be read by itself, ConfigError for a model that cannot adapt so.
         """
         demand_several(lines)
@@ -214,7 +215,7 @@ class LanguageModel(WordScores):
         return nats
 
     def _one_after_another(self, rows: abc.Sequence[list[int]], adaptation: Adaptation, report: Report) -> list[float]:
-        """ln p of every row behind those before it."""
+        """ln p of every row after those before it."""
         total, found = sum(map(len, rows)), list[float]()
         for _, log_probs_N in adapted_log_probs(
             self._model, chain.from_iterable(rows), self._coder.symbols.eos, adaptation
@@ -230,7 +231,7 @@ class LanguageModel(WordScores):
 
     @property
     def _of_sentences(self) -> bool:
-        """Whether the model begins every line anew; puts it into evaluation mode."""
+        """Whether the model begins every line from nothing; puts it into evaluation mode."""
         stepper = self._stepper()
         return stepper.bos != stepper.eos
 

@@ -10,8 +10,8 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.pharaoh import Links
+from anaphora.pipeline.arguments import demand_pairs, demand_several, pieces_of, sentences_of
 from anaphora.pipeline.candidates import Candidates
-from anaphora.pipeline.given import demand_pairs, demand_several, pieces_of, sentences_of
 from anaphora.pipeline.language_model import LanguageModel
 from anaphora.pipeline.translation import Translation
 from anaphora.pipeline.unknown import Filler, filler
@@ -43,7 +43,7 @@ class Translator:
         evaluation: TranslationEvaluation = _EVALUATION,
         splitter: Splitter | None = None,
     ) -> None:
-        """Every call asks ``stepper`` anew, so that a network may go on being trained in between.
+        """Every call calls ``stepper`` again, so that a network may go on being trained in between.
 
         Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
         into sentences by ``splitter``, or not at all.

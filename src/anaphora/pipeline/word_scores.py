@@ -39,7 +39,7 @@ class WordScores:
     """
 
     def __init__(self, model: TextModel, coder: TextCoder) -> None:
-        """The network may go on being trained in between: it is read anew by every call."""
+        """The network may go on being trained in between: every call reads it again."""
         self._model = model
         self._coder = coder
 
@@ -85,11 +85,11 @@ class WordScores:
 
     def NullContextWrite(self, state: Place) -> None:
         """Let ``state`` be a place of which nothing is known; to a recurrent model, the start of a sentence."""
-        step = self._stepper().nothing()
+        step = self._stepper().unconditional()
         state.become(Context(step.log_probs_NV[0], step.state, 0, False))
 
     def BaseScore(self, before: Place, word: str, after: Place) -> float:
-        """log10 p of ``word`` behind ``before``, and ``after`` becomes the state behind it; they may be one."""
+        """log10 p of ``word`` after ``before``, and ``after`` becomes the state after it; they may be one."""
         return self.BaseFullScore(before, word, after).log_prob
 
     def BaseFullScore(self, before: Place, word: str, after: Place) -> FullScore:
@@ -97,7 +97,7 @@ class WordScores:
         if word == "</s>":
             units = [self._coder.symbols.eos]
         elif before.context.inside:
-            # as it stands behind another word: with the space between them, for units that have one
+            # as it stands after another word: with the space between them, for units that have one
             units = self._coder.encode(f"a {word}")[len(self._coder.encode("a")) :]
         else:
             units = self._coder.encode(word)

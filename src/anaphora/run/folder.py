@@ -190,7 +190,7 @@ class Run:
             self._replace("best", f"{checkpoints.name_of(which)}\n")
 
     def write_card(self, scores: Mapping[str, float]) -> None:
-        """Write ``card.md`` anew, with validation figures by name and every evaluation so far.
+        """Write ``card.md`` again, with validation figures by name and every evaluation so far.
 
         Training may do so at the same time; the card is then that of the later one.
         """

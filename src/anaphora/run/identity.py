@@ -14,7 +14,7 @@ BOUNDS = (
     "training.device",
     "training.keep",
 )
-"""Where training stops, what carries it there, and how many checkpoints stay behind."""
+"""Where training stops, what carries it there, and how many checkpoints are kept."""
 
 
 def identity(experiment: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ def load_model(
     checkpoint = run.load(which, report)
     model = build_model(run.experiment, coders, str(path / "experiment.toml"))
     if isinstance(model, NgramModel | Mixture | Aligner):
-        model.make_room({name: tensor.shape for name, tensor in checkpoint.model.items()})
+        model.allocate({name: tensor.shape for name, tensor in checkpoint.model.items()})
     weights.fill(model, checkpoint.model, checkpoint.path / "model.safetensors")
     return model.eval(), coders, run.experiment
 

@@ -1,6 +1,6 @@
 """``metrics.jsonl``: one line an update or a validation, appended as training goes, cut back when it resumes.
 
-A line that is damaged is passed over: those behind it are as good as ever.
+A line that is damaged is passed over: those after it are as good as ever.
 """
 
 import json

@@ -38,7 +38,7 @@ class Fused:
     def advance(self, memory: tuple[Any, Any], state: tuple[Any, Any], ids_N: Tensor) -> Step:
         """One symbol of every row, read by both; attention is the translator's."""
         step = self._translator.advance(memory[0], state[0], ids_N)
-        # a sentence begins behind <s> for the one, and perhaps behind the end of the line before for the other
+        # a sentence begins after <s> for the one, and perhaps after the end of the line before for the other
         read_N = torch.where(ids_N == self.bos, self._model.bos, ids_N)
         own = self._model.advance(memory[1], state[1], read_N)
         score_NV = step.log_probs_NV.double() + self._weight * own.log_probs_NV.double()

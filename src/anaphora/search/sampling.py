@@ -16,7 +16,7 @@ from torch import Tensor
 from anaphora.errors import ConfigError
 from anaphora.protocols import Batch, Stepper
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.writing import Heard, unheard, write
+from anaphora.search.writing import OnSymbol, ignore_symbol, write
 
 
 def check_sampling(temperature: float, top_k: int, top_p: float, seed: int) -> None:
@@ -42,19 +42,19 @@ def sample(
     top_k: int = 0,
     top_p: float = 1.0,
     seed: int = 0,
-    heard: Heard = unheard,
+    on_symbol: OnSymbol = ignore_symbol,
 ) -> list[Hypothesis]:
     """One sample a sentence, beginning with the sentence's row of ``batch.targets``, where there is one.
 
     Args:
         stepper: the model.
-        batch: what it writes about, or behind.
+        batch: what it writes about, or after.
         max_length: as for ``beam``.
         temperature: what log-probabilities are divided by before anything is drawn.
         top_k: how many of the likeliest symbols may be drawn (Fan et al. 2018); 0 for all.
         top_p: the likeliest symbols that make up this share may be drawn (Holtzman et al. 2020), after ``top_k``.
         seed: another seed, other samples.
-        heard: told of every symbol as it is drawn, with the number of its sentence; forced ones are no news.
+        on_symbol: called for every symbol as it is drawn, with the number of its sentence, but not for forced ones.
 
     Scores are those of the model itself, at temperature 1 and with every symbol. Raises ConfigError for a temperature
     that is not above 0 and finite, a seed below 0 or of more than 64 bits, a negative ``top_k``, a ``top_p`` not within
@@ -69,7 +69,7 @@ def sample(
         scores_BV = likeliest(log_probs_BV.double() / temperature, top_k, top_p)
         return (scores_BV + noise_BV).argmax(dim=1)
 
-    return write(stepper, batch, draw, max_length, heard)
+    return write(stepper, batch, draw, max_length, on_symbol)
 
 
 def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:

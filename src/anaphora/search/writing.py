@@ -1,4 +1,4 @@
-"""One output a sentence, told symbol by symbol as it is written: what sampling and greedy search share."""
+"""One output a sentence, reported symbol by symbol as it is written: what sampling and greedy search share."""
 
 from collections import abc
 from collections.abc import Callable
@@ -12,8 +12,8 @@ from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.walk import walk
 
-Heard = Callable[[int, int], None]
-"""Told of every symbol as it is written, with the number of its sentence; forced ones are no news."""
+OnSymbol = Callable[[int, int], None]
+"""Called for every symbol as it is written, with the number of its sentence first, but not for forced ones."""
 
 
 class Pick(Protocol):
@@ -24,9 +24,9 @@ class Pick(Protocol):
 
 
 def write(
-    stepper: Stepper, batch: Batch, pick: Pick, max_length: int | abc.Sequence[int], heard: Heard
+    stepper: Stepper, batch: Batch, pick: Pick, max_length: int | abc.Sequence[int], on_symbol: OnSymbol
 ) -> list[Hypothesis]:
-    """What ``pick`` writes behind the sentence's row of ``batch.targets``, where there is one, to its ``</s>``.
+    """What ``pick`` writes after the sentence's row of ``batch.targets``, where there is one, to its ``</s>``.
 
     ``max_length`` is that of ``beam``. Raises ConfigError for a length below 1.
     """
@@ -39,11 +39,11 @@ def write(
         ended_B = (picked_B == stepper.eos) & ~forced_B
         for sentence, symbol, forced in zip(sentences_B.tolist(), picked_B.tolist(), forced_B.tolist(), strict=True):
             if not forced:
-                heard(numbers[sentence], symbol)
+                on_symbol(numbers[sentence], symbol)
         return torch.where(forced_B, forced_ids_B, picked_B), ended_B | bounds.at_end(step, sentences_B)
 
     return walk(stepper, batch, choose, int(bounds.longest_B.max()) if numbers else 0)
 
 
-def unheard(number: int, symbol: int) -> None:
-    """Tell nobody."""
+def ignore_symbol(number: int, symbol: int) -> None:
+    """The ``OnSymbol`` that does nothing."""

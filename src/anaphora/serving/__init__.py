@@ -1,1 +1,1 @@
-"""The room for servers; empty as yet."""
+"""For servers; empty as yet."""

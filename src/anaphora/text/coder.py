@@ -1,4 +1,4 @@
-"""What the rest of the house knows of a vocabulary: text in, ids out, and back.
+"""What the other packages know of a vocabulary: text in, ids out, and back.
 
 A coder works on single lines. It never adds marks; where ``<s>`` and ``</s>`` belong is decided where rows are made.
 """

@@ -20,7 +20,7 @@ _WORDS_KEPT = 1 << 14
 
 
 class MergeDropout:
-    """BPE with every possible merge left out with chance ``dropout``, at every step anew."""
+    """BPE with every possible merge left out with chance ``dropout``, drawn again at every step."""
 
     def __init__(self, units: Mapping[str, int], dropout: float) -> None:
         """``units``: every unit of more than a mark or a byte with its id; a lower id was merged earlier."""

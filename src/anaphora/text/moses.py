@@ -44,7 +44,7 @@ class MosesTokens:
         return list(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE))
 
     def join(self, tokens: Sequence[str]) -> str:
-        """The line, with spaces where people write them; what stood right behind its word does so again."""
+        """The line, with spaces where people write them; what directly followed its word does so again."""
         line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
         return _BEFORE_ENDS.sub("", line)
 

@@ -5,11 +5,11 @@ stands for, so that it can be put in afterwards, from a dictionary or as a copy:
 
     copyable   unknown source words are numbered, <unk:1> <unk:2> ..; an unknown target word that is linked to one of
                them has its number, any other is <unk:none>
-    posall     <unk> on both sides; behind every target word j stands how far to the left its source word i is, j - i,
+    posall     <unk> on both sides; after every target word j stands how far to the left its source word i is, j - i,
                as <at:-7> .. <at:7>, or <at:none> where there is none within reach
     posunk     <unk> in the source; an unknown target word is <unk:-7> .. <unk:7>, or <unk:none>, likewise
 
-Annotations are words of the vocabulary, the first behind its marks, so that both sides have the same ids for them.
+Annotations are words of the vocabulary, the first after its marks, so that both sides have the same ids for them.
 """
 
 import json

@@ -100,7 +100,7 @@ def _pieces(text: str, language: str) -> Iterator[str]:
 
 
 def _bounded(piece: str) -> Iterator[str]:
-    """A piece of a line in parts of bearable length, cut behind white space where there is any."""
+    """A piece of a line in parts of bearable length, cut after white space where there is any."""
     start = 0
     while len(piece) - start > _LONGEST:
         spaces = [match.end() for match in _SPACES.finditer(piece, start, start + _LONGEST)]

@@ -49,7 +49,7 @@ class SubwordCoder:
     def learn(
         cls, lines: Iterable[str], *, size: int, lowercase: bool, byte_fallback: bool, kind: Kind = "bpe"
     ) -> Self:
-        """Learn at most ``size`` units, marks and bytes included; fewer when the text does not hold so many.
+        """Learn at most ``size`` units, marks and bytes included; fewer when the text does not hold that many.
 
         The same lines in the same order give the same bytes. Raises DataError for a text without characters and
         ConfigError when ``size`` is less than marks, bytes and single characters need.

@@ -39,17 +39,17 @@ class TextUnits(Config):
     sentences: Literal["split", "whole"] = "split"
     """Whether a line to be translated is split into sentences first, or taken whole as one."""
 
-    ANEW: ClassVar[str] = ""
+    SAMPLING: ClassVar[str] = ""
     """The option by which training pairs are cut by chance, where these units have one; 0 takes the likeliest cut."""
 
     @property
-    def cut_anew(self) -> str:
-        """That option where it is set, else nothing."""
-        return self.ANEW if self.ANEW and getattr(self, self.ANEW) else ""
+    def sampling_option(self) -> str:
+        """The name of that option where it is set, else nothing."""
+        return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
 
     def settled(self) -> Self:
         """The same units, every text cut the likeliest way."""
-        return self.model_copy(update={self.cut_anew: 0.0}) if self.cut_anew else self
+        return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 
 
 class Subwords(TextUnits):
@@ -62,29 +62,30 @@ class Subwords(TextUnits):
     byte_fallback: bool = True
     """Whether characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
     sample: int = Field(50_000, gt=0)
-    """A vocabulary is learnt from at most so many lines of a side, drawn evenly, so that memory has a bound."""
+    """A vocabulary is learnt from at most this many lines of a side, drawn evenly, so that memory has a bound."""
 
 
 class Bpe(Subwords):
     """Byte-pair subwords."""
 
-    ANEW: ClassVar[str] = "dropout"
+    SAMPLING: ClassVar[str] = "dropout"
 
     units: Literal["bpe"] = "bpe"
     """What a text is cut into."""
     dropout: float = Field(0.0, ge=0, lt=1)
-    """The chance that a merge is left out where a training pair is cut, every epoch anew (Provilkov et al. 2020)."""
+    """The chance that a merge is left out where a training pair is cut, drawn again every epoch (Provilkov et al.
+    2020)."""
 
 
 class Unigram(Subwords):
     """Subwords of a unigram model."""
 
-    ANEW: ClassVar[str] = "alpha"
+    SAMPLING: ClassVar[str] = "alpha"
 
     units: Literal["unigram"] = "unigram"
     """What a text is cut into."""
     alpha: float = Field(0.0, ge=0)
-    """Training pairs are cut by chance, every epoch anew, the likeliest cut the more often the higher this is (Kudo
+    """Training pairs are cut by chance, again every epoch, the likeliest cut the more often the higher this is (Kudo
     2018 has 0.1 to 0.5); 0 always takes the likeliest."""
 
 
@@ -156,7 +157,7 @@ def fit(
 
 
 def cut_of(config: AnyUnits, coder: TextCoder) -> "Cut | None":
-    """How the rows of ``coder`` are cut anew in every epoch; None where ``config`` wants them as they are."""
+    """How the rows of ``coder`` are cut again in every epoch; None where ``config`` wants them as they are."""
     from anaphora.text.subwords import SubwordCoder
 
     if isinstance(config, Bpe) and config.dropout:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 @dataclass
 class Cursor:
-    """The next batch is number ``position`` (from 0) of ``epoch`` (from 1), and ``update`` batches are behind us."""
+    """The next batch is number ``position`` (from 0) of ``epoch`` (from 1), and ``update`` batches are done."""
 
     update: int = 0
     """Batches seen, skipped ones included, so that the draws of a batch never depend on what was skipped before it."""

@@ -29,7 +29,7 @@ def weighted(batch: Batch, reduction: Reduction) -> Batch:
 
 
 def reduced(loss: Loss, rows: int, reduction: Reduction) -> Tensor:
-    """The number to minimise, from the loss of a ``weighted`` batch of so many rows."""
+    """The number to minimise, from the loss of a ``weighted`` batch of this many rows."""
     return loss.minimised / {"sum": 1, "mean_per_token": loss.count}.get(reduction, rows)
 
 

@@ -24,7 +24,7 @@ class Rule(Config):
     rate: float = Field(1.0, gt=0)
     """Learning rate at the start."""
     weight_decay: float = Field(0.0, ge=0)
-    """L2 regularisation: so many times w is added to g, after clipping; 0 adds nothing."""
+    """L2 regularisation: this many times w is added to g, after clipping; 0 adds nothing."""
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """The rule over ``parameters``."""
@@ -76,7 +76,7 @@ class AveragedSgd(Rule):
     kind: Literal["averaged-sgd"] = "averaged-sgd"
     """Which rule this is."""
     interval: int = Field(5, ge=1)
-    """Averaging starts after a validation that is worse than the best of all but the last so many before it."""
+    """Averaging starts after a validation that is worse than the best of all but the last this many before it."""
     from_epoch: int = Field(0, ge=0)
     """Averaging starts with this epoch (from 1) instead, whatever validation says; 0 leaves it to validation."""
 

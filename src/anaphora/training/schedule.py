@@ -16,7 +16,7 @@ class Schedule:
         self._rate, self._warmup = rate, warmup
 
     def rate(self, epochs: float, update: int) -> float:
-        """The rate of ``update`` (from 1), so many passes over the training data having been made (from 0)."""
+        """The rate of ``update`` (from 1), after this many passes over the training data (from 0)."""
         return self._shape(epochs, update) * min(1.0, update / max(1, self._warmup))
 
     def validated(self, improved: bool) -> None:
@@ -100,7 +100,7 @@ class Halving(ScheduleConfig):
 
 
 class Linear(ScheduleConfig):
-    """The rate falls in a straight line, from its whole at the start to a share of it after so many epochs."""
+    """The rate falls in a straight line, from its whole at the start to a share of it after this many epochs."""
 
     kind: Literal["linear"] = "linear"
     """Which schedule this is."""
@@ -115,7 +115,7 @@ class Linear(ScheduleConfig):
 
 
 class InverseRoot(ScheduleConfig):
-    """The rate falls with the root of the updates behind it: rate times sqrt(w / max(u, w)) at update u.
+    """The rate falls with the root of the updates made: rate times sqrt(w / max(u, w)) at update u.
 
     w is ``warmup``, or 1 without any, so that the rate is at its highest when warming up is over (Vaswani et al. 2017,
     equation 3, where that highest rate is (d w)^-0.5).

@@ -1,4 +1,4 @@
-"""The tree of Huffman: every word has a way, no other tree has shorter ones on average."""
+"""The tree of Huffman: every word has a path, no other tree has shorter ones on average."""
 
 import heapq
 
@@ -11,7 +11,7 @@ from anaphora.kernels.outputs.huffman import huffman_tree
 MASSES = st.lists(st.integers(1, 1000), min_size=2, max_size=40)
 
 
-def ways(masses: list[int]) -> list[tuple[tuple[int, int], ...]]:
+def paths(masses: list[int]) -> list[tuple[tuple[int, int], ...]]:
     tree = huffman_tree(masses)
     steps = list(zip(tree.nodes_P.tolist(), tree.signs_P.tolist(), strict=True))
     found = zip(tree.starts_V.tolist(), tree.lengths_V.tolist(), strict=True)
@@ -20,12 +20,12 @@ def ways(masses: list[int]) -> list[tuple[tuple[int, int], ...]]:
 
 @given(MASSES)
 def test_every_way_starts_at_the_root_and_leads_to_a_leaf_of_its_own(masses: list[int]) -> None:
-    found = ways(masses)
+    found = paths(masses)
     assert len(set(found)) == len(masses)
-    assert all(way[0][0] == 0 and {sign for _, sign in way} <= {1, -1} for way in found)
+    assert all(path[0][0] == 0 and {sign for _, sign in path} <= {1, -1} for path in found)
     assert not any(a != b and a == b[: len(a)] for a in found for b in found)
-    assert {node for way in found for node, _ in way} == set(range(len(masses) - 1))
-    assert sum(0.5 ** len(way) for way in found) == 1
+    assert {node for path in found for node, _ in path} == set(range(len(masses) - 1))
+    assert sum(0.5 ** len(path) for path in found) == 1
 
 
 @given(MASSES)
@@ -36,12 +36,12 @@ def test_the_ways_are_as_short_on_average_as_any(masses: list[int]) -> None:
         merged = heapq.heappop(heap) + heapq.heappop(heap)
         cost += merged
         heapq.heappush(heap, merged)
-    assert sum(mass * len(way) for mass, way in zip(masses, ways(masses), strict=True)) == cost
+    assert sum(mass * len(path) for mass, path in zip(masses, paths(masses), strict=True)) == cost
 
 
 @given(MASSES)
 def test_inner_nodes_are_numbered_level_by_level(masses: list[int]) -> None:
-    depth = {node: place for way in ways(masses) for place, (node, _) in enumerate(way)}
+    depth = {node: place for path in paths(masses) for place, (node, _) in enumerate(path)}
     assert [depth[node] for node in range(len(masses) - 1)] == sorted(depth.values())
 
 

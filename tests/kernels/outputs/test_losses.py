@@ -73,7 +73,7 @@ def of_class_factored() -> Output:
     )
 
 
-def ways(size: int) -> list[list[tuple[int, int]]]:
+def paths(size: int) -> list[list[tuple[int, int]]]:
     tree = huffman_tree(masses(size).tolist())
     steps = list(zip(tree.nodes_P.tolist(), tree.signs_P.tolist(), strict=True))
     return [
@@ -88,7 +88,7 @@ def of_hierarchical() -> Output:
 
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         h, nodes, b = leaves
-        return naive.summed(lambda h_H, t: -naive.hierarchical(h_H, nodes, b, ways(len(b) + 1))[t].log(), h, y, w)
+        return naive.summed(lambda h_H, t: -naive.hierarchical(h_H, nodes, b, paths(len(b) + 1))[t].log(), h, y, w)
 
     return Output(
         lambda H, V: [(V - 1, H), (V - 1,)],

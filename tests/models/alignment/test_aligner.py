@@ -98,7 +98,7 @@ def test_what_was_learnt_is_saved_and_comes_back_the_same() -> None:
     learnt, other = aligner(), aligner()
     learnt.fit(*sides(BACKWARDS))
     tensors = {name: tensor.clone() for name, tensor in tensors_of(learnt).items()}
-    other.make_room({name: tensor.shape for name, tensor in tensors.items()})
+    other.allocate({name: tensor.shape for name, tensor in tensors.items()})
     fill(other, tensors, Path("test"))
     for name, tensor in tensors_of(other).items():
         torch.testing.assert_close(tensor, tensors[name], rtol=0, atol=0)

@@ -81,9 +81,9 @@ def test_cutoffs_have_to_ascend_within_the_vocabulary(cutoffs: tuple[int, ...]) 
 
 @given(st.integers(2, 50))
 def test_chances_are_those_of_a_distribution(size: int) -> None:
-    masses_V = torch.arange(size) ** 2 + 1
+    counts_V = torch.arange(size) ** 2 + 1
     for proposal in LogUniform(), Unigram():
-        q_V: Tensor = proposal.chances(masses_V)
+        q_V: Tensor = proposal.chances(counts_V)
         assert q_V.sum().item() == pytest.approx(1, rel=1e-12)
         assert (q_V.diff() > 0).all()  # as the masses do
 

@@ -16,7 +16,7 @@ SIZE, WIDTH = 300, 48
 
 
 def listed(rows: list[list[int]]) -> Sequence:
-    """Candidates; behind those of a sentence stands what is no id."""
+    """Candidates; after those of a sentence come numbers that are no ids."""
     ids_BC = torch.full((len(rows), max(map(len, rows))), 10**6)
     for b, row in enumerate(rows):
         ids_BC[b, : len(row)] = torch.tensor(row)

@@ -32,7 +32,7 @@ class Rule:
 
     kind: str
     what: str
-    """What so many lines do or are: "hold a control character"."""
+    """What this many lines do or are: "hold a control character"."""
     remedy: str
     """What to do about it, in one sentence."""
     warn_from: float = 0.0

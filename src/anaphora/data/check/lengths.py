@@ -10,10 +10,10 @@ from pathlib import Path
 from anaphora.data.check.findings import SHOWN, Largest, Tally
 
 LONG_CHARACTERS, LONG_MIDDLES = 500, 20
-"""A line is very long from more characters than this on, when it is so many times as long as the middle one too."""
+"""A line is very long from more characters than this on, when it is this many times as long as the middle one too."""
 
 RATIO_FACTOR = 3.0
-"""A pair is out of proportion when its ratio is so many times the usual one, or so many times less."""
+"""A pair is out of proportion when its ratio is this many times the usual one, or this many times less."""
 
 RATIO_SMOOTHING = 10
 """Characters added to both sides of a ratio, so that short sentences may differ more."""
@@ -50,7 +50,7 @@ class Lengths:
             self._largest.add(length, file, line, f"{length:,} characters")
 
     def quantile(self, share: float) -> int:
-        """The length that so many of the lines do not exceed; 0 without lines."""
+        """The length that this many of the lines do not exceed; 0 without lines."""
         return quantile(self.counts, share)
 
     def long(self) -> Tally:

@@ -27,7 +27,7 @@ UNSPACED = frozenset(("Han and kana", "Thai", "Lao", "Khmer", "Myanmar", "Tibeta
 """Scripts that put no space between words."""
 
 USUAL = 0.1
-"""A side's usual scripts are those that so many of its lines have letters of."""
+"""A side's usual scripts are those that this many of its lines have letters of."""
 
 LEAST_LETTERS = 4
 """A line with fewer letters (OK, km, USB) may be in any script."""

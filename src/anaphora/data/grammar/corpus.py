@@ -23,7 +23,7 @@ _HELD_OUT = 0.07
 """The share of templates kept for validation, and as many again for test."""
 
 _SIMPLE = 3
-"""Templates with at most so many constructions always belong to training: they combine next to nothing."""
+"""Templates with at most this many constructions always belong to training: they combine next to nothing."""
 
 _PATIENCE = 20
 """Sentences drawn for each one that is asked for before the request counts as more than the grammar can give."""

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from anaphora.data.grammar import company
-from anaphora.data.grammar.chances import Chances, Weighted
+from anaphora.data.grammar import collocations
+from anaphora.data.grammar.draws import Chances, Weighted
 from anaphora.data.grammar.entries import Adjective, Determiner, Name, Noun, Tense, Verb
 from anaphora.data.grammar.lexicon import (
     HE,
@@ -146,9 +146,9 @@ class Nominals:
         """Adjectives in English order, and the pattern of the phrase in French order."""
         chances = self._chances
         before = after = None
-        if (choices := company.attributes(noun, True)) and chances.happens(0.25):
+        if (choices := collocations.attributes(noun, True)) and chances.happens(0.25):
             before = chances.pick(choices)
-        if (choices := company.attributes(noun, False)) and chances.happens(0.3):
+        if (choices := collocations.attributes(noun, False)) and chances.happens(0.3):
             after = chances.pick(choices)
         if before and after and before.rank == after.rank:
             after = None
@@ -159,7 +159,7 @@ class Nominals:
     def _relative(self, noun: Noun, units: list[str]) -> SubjectRelative | ObjectRelative:
         chances = self._chances
         alive = bool(noun.tags & {"person", "animal"})
-        verbs = company.transitive_verbs(noun)
+        verbs = collocations.transitive_verbs(noun)
         if verbs and (not alive or chances.happens(0.4)):
             verb = chances.pick(verbs)
             tense, negation = self._relative_verb(verb)
@@ -209,7 +209,7 @@ class Nominals:
         return NamePhrase(name)
 
     def _noun(self, tags: frozenset[str]) -> Noun:
-        choices = company.nouns(tags)
+        choices = collocations.nouns(tags)
         while (noun := self._chances.pick(choices)) in self._named:
             pass
         self._named.add(noun)

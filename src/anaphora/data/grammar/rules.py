@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from anaphora.data.grammar import company
-from anaphora.data.grammar.chances import Chances, Weighted
+from anaphora.data.grammar import collocations
+from anaphora.data.grammar.draws import Chances, Weighted
 from anaphora.data.grammar.entries import Adjective, Expression, Tense, Verb
 from anaphora.data.grammar.lexicon import FREQUENCIES, PLACES, TIMES, TO, WITH
 from anaphora.data.grammar.nominals import Nominals, Scope
@@ -103,14 +103,14 @@ class Sentences:
         return Predicate(verb, tense, modal, negation, adverb, complements)
 
     def _quality(self, subject: Nominal, units: list[str]) -> Quality:
-        tags = company.NAMED_PERSON
+        tags = collocations.NAMED_PERSON
         used: tuple[Adjective, ...] = ()
         if isinstance(subject, NounPhrase):
             tags, used = subject.noun.tags, subject.adjectives
         hidden = isinstance(subject, PronounPhrase) and subject.agreement.person in (0, 2)
         ranks = {adjective.rank for adjective in used}
-        choices = [a for a in company.qualities(tags, hidden) if a.rank not in ranks]
-        adjective = self._chances.pick(choices or company.qualities(tags, hidden))
+        choices = [a for a in collocations.qualities(tags, hidden) if a.rank not in ranks]
+        adjective = self._chances.pick(choices or collocations.qualities(tags, hidden))
         very = adjective.graded and self._chances.happens(0.25)
         units.append("very adjective" if very else "adjective")
         return Quality(adjective, very)

@@ -1,4 +1,4 @@
-"""Steps 1 and 2 of ``scores/concat.py`` behind the query's product, and back: see ``concat.c``."""
+"""Steps 1 and 2 of ``scores/concat.py`` after the query's product, and back: see ``concat.c``."""
 
 from torch import Tensor
 

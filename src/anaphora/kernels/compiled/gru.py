@@ -1,4 +1,4 @@
-"""Steps 1 to 4 of ``cells/gru.py`` with reset "after", behind the recurrent product, and back: see ``gru.c``."""
+"""Steps 1 to 4 of ``cells/gru.py`` with reset "after", after the recurrent product, and back: see ``gru.c``."""
 
 from torch import Tensor
 

@@ -1,4 +1,4 @@
-"""Steps 1 to 5 of ``cells/lstm.py`` behind the recurrent product, and back: see ``lstm.c``."""
+"""Steps 1 to 5 of ``cells/lstm.py`` after the recurrent product, and back: see ``lstm.c``."""
 
 from torch import Tensor
 

@@ -41,7 +41,7 @@ def adaptive_loss(
         head: A and a; every bias may be a tensor of no elements, for none.
         tails: P_i, B_i and b_i of every tail.
         ranks_N: int64, the ranks of the right words.
-        cutoffs: the first rank of every tail, and behind them V.
+        cutoffs: the first rank of every tail, and after them V.
         weights_N: what each row's loss is multiplied by; 1 where there are none.
 
     Raises:

@@ -1,14 +1,15 @@
-"""A tree of decisions in the place of a softmax (Morin and Bengio 2005): a word is a way from the root to a leaf.
+"""A tree of decisions in the place of a softmax (Morin and Bengio 2005): a word is a path from the root to a leaf.
 
-Every inner node n has a vector and a bias. On the way to word y, s_n is +1 where it turns left at n and -1 where right:
+Every inner node n has a vector and a bias. On the path to word y, s_n is +1 where it turns left at n and -1 where
+right:
 
     1  z_n = w_n' h + b_n
-    2  L = sum_n -log sigm(s_n z_n) = sum_n log(1 + exp(-s_n z_n))          over the nodes on the way to y
+    2  L = sum_n -log sigm(s_n z_n) = sum_n log(1 + exp(-s_n z_n))          over the nodes on the path to y
     2' dz_n = -s_n sigm(-s_n z_n)
     1' dh = sum_n dz_n w_n,  dw_n += dz_n h,  db_n += dz_n
 
-Left and right share 1 at every node, so the probabilities of all leaves sum to 1. Only the nodes on the ways of the
-targets are looked at: with a Huffman tree, about as many a word as its coding takes bits.
+Left and right share 1 at every node, so the probabilities of all leaves sum to 1. Only the nodes on the paths
+to the targets are looked at: with a Huffman tree, about as many a word as its coding takes bits.
 """
 
 from typing import NamedTuple
@@ -31,13 +32,13 @@ class Tree(NamedTuple):
     leaf_V: Tensor
     """Where every word stands among all nodes but the root, level by level."""
     starts_V: Tensor
-    """Where the way of every word begins in ``nodes_P``."""
+    """Where the path to every word begins in ``nodes_P``."""
     lengths_V: Tensor
-    """Nodes on the way to every word."""
+    """Nodes on the path to every word."""
     nodes_P: Tensor
-    """The ways of all words, one behind the other: the inner nodes from the root on."""
+    """The paths to all words, one after the other: the inner nodes from the root on."""
     signs_P: Tensor
-    """int8: +1 where a way turns left, -1 where right."""
+    """int8: +1 where a path turns left, -1 where right."""
 
 
 def hierarchical_loss(
@@ -70,7 +71,7 @@ def _walk(
     rows = max(1, CHUNK // (int(tree.lengths_V.max()) * nodes_IH.shape[1]))
     for start in range(0, len(targets_N), rows):
         h, y = hidden_NH[start : start + rows], targets_N[start : start + rows]
-        # all steps of all ways: one P after the other, of row_P
+        # all steps of all paths: one P after the other, of row_P
         lengths, begins = tree.lengths_V[y], tree.starts_V[y]
         row_P = torch.repeat_interleave(lengths)
         bag_N = lengths.cumsum(0) - lengths

@@ -1,4 +1,4 @@
-"""The binary tree whose ways are shortest on average (Huffman 1952): frequent words stand near the root."""
+"""The binary tree whose paths are shortest on average (Huffman 1952): frequent words stand near the root."""
 
 from collections.abc import Sequence
 

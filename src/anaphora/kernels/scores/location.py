@@ -1,6 +1,6 @@
 """e = W_a h: a score for every place in a sentence, whatever stands there (Luong, Pham and Manning 2015, section 3.1).
 
-W_a has a row for each of the first L places. What a sentence has behind them is never looked at, as in the paper; a
+W_a has a row for each of the first L places. What a sentence has after them is never looked at, as in the paper; a
 shorter sentence has no use for the last rows.
 """
 
@@ -21,7 +21,7 @@ class Location(Score):
     kind: Literal["location"] = "location"
     """The score's name."""
     longest: int = Field(128, ge=1)
-    """How many positions have a score, counted from the start of a sentence; none behind them is ever looked at."""
+    """How many positions have a score, counted from the start of a sentence; none after them is ever looked at."""
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """W_a, L x Q."""
@@ -40,7 +40,7 @@ class Location(Score):
         return {}
 
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, None]:
-        """E = W_a h, as wide as the memory."""
+        """The scores e = W_a h, as wide as the memory."""
         positions = product.sentences("closed", 1).shape[-1]
         return functional.pad(product("places", query_XBQ), (0, positions - self.longest)), None
 

@@ -5,10 +5,10 @@ from typing import Annotated
 from pydantic import Field
 
 from anaphora.config import by_kind
+from anaphora.kernels.spans.global_ import Global
 from anaphora.kernels.spans.local import LocalMonotonic, LocalPredictive
 from anaphora.kernels.spans.median import Median
 from anaphora.kernels.spans.span import Focus, Span
-from anaphora.kernels.spans.whole import Global
 
 AnySpan = Annotated[Global | LocalMonotonic | LocalPredictive | Median, Field(discriminator="kind"), by_kind]
 """A span as a recipe names it: ``"global"``, or ``{kind = "local-p", window = 10}``."""

@@ -17,7 +17,7 @@ class Focus(NamedTuple):
     """Where a step may look."""
 
     closed_XBS: Tensor
-    """True for positions that are not looked at, at least those behind the end; X may be left out."""
+    """True for positions that are not looked at, at least those past the end; X may be left out."""
     factor_XBS: Tensor | None
     """What the weight of each open position is multiplied by; None is 1."""
 
@@ -44,6 +44,6 @@ class Span(Config):
 
 
 def positions(product: PartProducts, rows: int) -> tuple[Tensor, Tensor]:
-    """Which positions lie behind the end (B x S), and the positions 1 .. S, as numbers that distances are made of."""
+    """Which positions lie past the end (B x S), and the positions 1 .. S, as numbers that distances are made of."""
     closed_BS = product.sentences("closed", rows)
     return closed_BS, torch.arange(1, closed_BS.shape[1] + 1, device=closed_BS.device)

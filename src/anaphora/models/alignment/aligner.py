@@ -2,7 +2,7 @@
 
 Each direction explains every target word by one source word or none: first by IBM model 1 (Brown et al. 1993), whose
 links do not depend on each other, then by the HMM, both by expectation and maximisation. It is not trained but counted
-(``fit``), and what it learnt has as many numbers as the text has different pairs of words: ``make_room`` gives a new
+(``fit``), and what it learnt has as many numbers as the text has different pairs of words: ``allocate`` gives a new
 one the shape of one that was saved.
 """
 
@@ -19,7 +19,7 @@ from anaphora.config import Config
 from anaphora.data.ragged import Integers, Ragged
 from anaphora.events import Note, Progress, Report, Skipped, silent
 from anaphora.models.alignment.groups import LONGEST, Group, groups, located, seen
-from anaphora.models.alignment.hidden_markov import REACH, Links, hidden_markov
+from anaphora.models.alignment.hidden_markov import REACH, Posteriors, hidden_markov
 from anaphora.models.alignment.lexicon import Floats, Lexicon
 from anaphora.models.alignment.sample import even_sample
 from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
@@ -103,7 +103,7 @@ class Direction(nn.Module):
         """The likeliest source word of every target word, one at a time, and how likely the targets are."""
         lexicon, jumps = self.lexicon, self.jumps.numpy() if self.config.hmm else None
         places, log_prob, words = np.full(len(targets.ids), -1), 0.0, 0
-        starts = np.asarray(targets.ends)
+        starts = np.asarray(targets.offsets)
         for group in groups(sources, targets):
             links = self._links(group, lexicon.of(located(group, lexicon)), jumps)
             likeliest_RT = links.posteriors_RTS.argmax(2)
@@ -119,7 +119,7 @@ class Direction(nn.Module):
         """p(target word | source word)."""
         return Lexicon(self.keys.numpy(), self.probs.numpy(), self._size)
 
-    def _links(self, group: Group, probs_RTS: Floats, jumps: Floats | None) -> Links:
+    def _links(self, group: Group, probs_RTS: Floats, jumps: Floats | None) -> Posteriors:
         if jumps is not None:
             return hidden_markov(group, probs_RTS, jumps, self.config.empty, self.config.even)
         return model_1(group, probs_RTS)
@@ -130,19 +130,19 @@ class Direction(nn.Module):
         )
 
 
-def model_1(group: Group, probs_RTS: Floats) -> Links:
+def model_1(group: Group, probs_RTS: Floats) -> Posteriors:
     """The links where every source word, the empty one among them, is as likely as any other before t is seen."""
     sums_RT1 = probs_RTS.sum(2, keepdims=True)
     posteriors_RTS = np.where(group.open_RT[:, :, None], probs_RTS / sums_RT1, 0.0)
     log_probs_RT = np.where(group.open_RT, np.log(sums_RT1[:, :, 0] / probs_RTS.shape[2]), 0.0)
-    return Links(posteriors_RTS, np.zeros(2 * REACH + 1), log_probs_RT.sum(1))
+    return Posteriors(posteriors_RTS, np.zeros(2 * REACH + 1), log_probs_RT.sum(1))
 
 
 class Aligner(nn.Module):
     """Both directions."""
 
     def __init__(self, config: AlignerModelConfig, source: Symbols, target: Symbols) -> None:
-        """Sizes and marks of both vocabularies; it knows nothing until ``fit`` or ``make_room``."""
+        """Sizes and marks of both vocabularies; it knows nothing until ``fit`` or ``allocate``."""
         super().__init__()
         self.config = config.aligner
         self.to_target = Direction(self.config, target.size)
@@ -188,7 +188,7 @@ class Aligner(nn.Module):
         for start in range(0, len(sources), BLOCK):
             yield from self.links(sources.between(start, start + BLOCK), targets.between(start, start + BLOCK), how)
 
-    def make_room(self, shapes: Mapping[str, torch.Size]) -> None:
+    def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shape of a saved model, for its numbers to be filled in."""
         for side, direction in (("to_target", self.to_target), ("to_source", self.to_source)):
             for name, buffer in direction.named_buffers():
@@ -198,5 +198,5 @@ class Aligner(nn.Module):
 
 def by_row(places: Integers, words: Ragged) -> Iterator[list[int]]:
     """What stands for the words of every row."""
-    ends = np.asarray(words.ends).tolist()
-    return (places[start:end].tolist() for start, end in pairwise(ends))
+    offsets = np.asarray(words.offsets).tolist()
+    return (places[start:end].tolist() for start, end in pairwise(offsets))

@@ -29,8 +29,8 @@ REACH = 50
 """Jumps that are further than this count as this."""
 
 
-class Links(NamedTuple):
-    """What a model thinks of the links of a group."""
+class Posteriors(NamedTuple):
+    """How probable a model holds the links of a group."""
 
     posteriors_RTS: Floats
     """p(a_t = i | e, f), the empty word's in the last column; zero on padding."""
@@ -40,7 +40,7 @@ class Links(NamedTuple):
     """ln p(f | e) of each pair, its length given."""
 
 
-def hidden_markov(group: Group, probs_RTS: Floats, jumps: Floats, empty: float, even: float) -> Links:
+def hidden_markov(group: Group, probs_RTS: Floats, jumps: Floats, empty: float, even: float) -> Posteriors:
     """The links of a group by the translation probabilities of all its cells and the weights ``jumps`` of all widths.
 
     ``empty`` is p0, ``even`` is u.
@@ -63,7 +63,7 @@ def hidden_markov(group: Group, probs_RTS: Floats, jumps: Floats, empty: float, 
     after_TRS /= sums_TR1
     xi_US = jump_US * np.tensordot(alpha_TRU[:-1], after_TRS, axes=((0, 1), (0, 1)))  # 7
     widths = np.bincount(steps_US.ravel(), xi_US.ravel(), len(jumps)).astype(np.float64)
-    return Links(gamma_TRS.transpose(1, 0, 2), widths, log_probs_R)
+    return Posteriors(gamma_TRS.transpose(1, 0, 2), widths, log_probs_R)
 
 
 def _shares(jumps: Floats, width: int) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], Floats]:

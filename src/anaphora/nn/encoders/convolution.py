@@ -8,7 +8,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.convolution import convolution
-from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
+from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
 from anaphora.nn.weights import Matrix, Start, Weights
 
 
@@ -18,7 +18,7 @@ class ConvolutionConfig(Config):
     kind: Literal["convolution"]
     """The kind of encoder."""
     widest: int = Field(7, ge=2)
-    """Columns of the widest kernel; those of 2 to n columns reach n (n + 1) / 2 units, and the widest is laid on again
+    """Columns of the widest kernel; those of 2 to n columns reach n (n + 1) / 2 units, and the widest is applied again
     where a sentence is longer."""
 
     def build(self, width: int) -> Encoder:
@@ -32,7 +32,7 @@ class ConvolutionEncoder(Encoder):
     def __init__(self, config: ConvolutionConfig, width: int) -> None:
         """``width`` of the embeddings."""
         super().__init__()
-        self.config, self.gives = config, Gives(width, width, 1, ("h",), False)
+        self.config, self.spec = config, EncoderSpec(width, width, 1, ("h",), False)
         kernels = {f"fold{columns}.kernel": columns for columns in range(2, config.widest + 1)}
         kernels |= {f"close{columns}.kernel": columns for columns in range(1, config.widest + 1)}
         self.weights = Weights({name: Matrix(width, columns, blocks=width) for name, columns in kernels.items()})

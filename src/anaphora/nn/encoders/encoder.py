@@ -16,14 +16,14 @@ class Encoded(NamedTuple):
     """What an encoder makes of a batch."""
 
     annotations_BSM: Tensor
-    """One for each position, in the order of the sentence; zero behind its end. S is 0 where there are none."""
+    """One for each position, in the order of the sentence; zero past its end. S is 0 where there are none."""
     summaries: list[dict[str, Tensor]]
     """The sentence as a whole, B x width by field: one for each layer, from the bottom up. Of an encoder that gives
     columns, B x T x width: one for each unit of the translation, and the last one goes on."""
 
 
-class Gives(NamedTuple):
-    """What a decoder may count on."""
+class EncoderSpec(NamedTuple):
+    """The form of what an encoder gives, by which a decoder is built."""
 
     width: int
     """M, of an annotation."""
@@ -42,16 +42,16 @@ class Gives(NamedTuple):
 class Encoder(nn.Module, ABC):
     """An encoder of any kind."""
 
-    gives: Gives
+    spec: EncoderSpec
 
     @property
     def width(self) -> int:
         """M."""
-        return self.gives.width
+        return self.spec.width
 
     @abstractmethod
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
-        """Annotations and summaries of word vectors; what lies behind the end of a sentence is never used.
+        """Annotations and summaries of word vectors; what lies past the end of a sentence is never used.
 
         ``targets_B`` are the units of the translations, which are known in training alone.
         """

@@ -9,7 +9,7 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
 from anaphora.kernels.linear import linear
-from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
+from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
 from anaphora.nn.stack import projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
 
@@ -39,7 +39,7 @@ class GatedConvolutionEncoder(Encoder):
         """``width`` of the embeddings."""
         super().__init__()
         size = config.size
-        self.config, self.gives = config, Gives(size, size, 1, ("h",), False)
+        self.config, self.spec = config, EncoderSpec(size, size, 1, ("h",), False)
         matrices = projection_matrices("input", size, width, config.bias)
         matrices |= projection_matrices("parent", 2 * size, size, False, 2)
         matrices |= projection_matrices("choice", 2 * CHOICES, size, False, 2)

@@ -7,8 +7,8 @@ It gives no vector of the sentence, but a column for every unit of its translati
     C = icgm(F, m)                       a column for each of the m units of the target
 
 In training m is known. In search it is expected (``lengths.py``), and so it is in evaluation, which measures what
-search will find; the last column goes on behind it. Where E has more than m columns, the source is folded on until it
-has not, so that all of it is heard.
+search will find; the last column goes on after it. Where E has more than m columns, the source is folded on until it
+has not, so that every word of it takes part.
 """
 
 from typing import Literal
@@ -20,7 +20,7 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.kernels.convolution import ngrams, unfolded
 from anaphora.kernels.linear import linear
-from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives, summary_alone
+from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
 from anaphora.nn.lengths import Lengths
 from anaphora.nn.stack import projection_matrices
 from anaphora.nn.weights import Matrix, Start, Weights
@@ -32,12 +32,12 @@ class NgramConvolutionConfig(Config):
     kind: Literal["ngram-convolution"]
     """The kind of encoder."""
     folds: int = Field(2, ge=1)
-    """Kernels, of 2 columns, 3, .., that are laid before n-grams are taken: after 1 they are of 2 units, after 2 of 4,
-    after 3 of 7."""
+    """Kernels, of 2 columns, 3, .., that are applied before n-grams are taken: after 1 they are of 2 units, after 2 of
+    4, after 3 of 7."""
     widest: int = Field(7, ge=2)
-    """Columns of the widest kernel; it is laid on again where a sentence is longer than all of them reach."""
+    """Columns of the widest kernel; it is applied again to a sentence that is still longer."""
     longest: int = Field(100, ge=1)
-    """Sources up to so many units have an expected length of their translation each; longer ones share a ratio."""
+    """Sources of up to this many units have an expected length of their translation each; longer ones share a ratio."""
 
     def build(self, width: int) -> Encoder:
         """The encoder over word vectors of ``width``."""
@@ -50,7 +50,7 @@ class NgramConvolutionEncoder(Encoder):
     def __init__(self, config: NgramConvolutionConfig, width: int) -> None:
         """``width`` of the embeddings."""
         super().__init__()
-        self.config, self.gives = config, Gives(width, width, 1, ("h",), False, columns=True)
+        self.config, self.spec = config, EncoderSpec(width, width, 1, ("h",), False, columns=True)
         kernels = {
             f"{name}{columns}.kernel": Matrix(width, columns, blocks=width)
             for name, least in (("fold", 2), ("close", 1), ("unfold", 2), ("open", 1))

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
-from anaphora.nn.encoders.encoder import Encoded, Encoder, Gives
+from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import Start
 
@@ -63,8 +63,8 @@ class RecurrentEncoder(Encoder):
         self.directions = ("right_to_left", "left_to_right") if config.bidirectional else ("left_to_right",)
         both = config.size * len(self.directions)
         self._summarised = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.summary_from]
-        told = both if config.summary_from == "both" else config.size
-        self.gives = Gives(both, told, config.layers, config.cell.state, True)
+        summary_width = both if config.summary_from == "both" else config.size
+        self.spec = EncoderSpec(both, summary_width, config.layers, config.cell.state, True)
         single = config.model_copy(update={"layers": 1})
         self.layers = nn.ModuleList(
             nn.ModuleDict(
@@ -94,11 +94,11 @@ class RecurrentEncoder(Encoder):
                 scanned = self.stack(layer, way)(x, lengths_B)
                 h = scanned.outputs["h"]
                 outputs.append(h if way == "left_to_right" else h.take_along_dim(turned_SB1, 0))
-                states.append({name.removeprefix("layer0."): last for name, last in scanned.state.items()})
+                states.append({name.removeprefix("layer0."): state for name, state in scanned.state.items()})
             both_SBM = torch.cat(outputs, -1)
             x_SBD = both_SBM + x_SBD if self.config.residual and layer else both_SBM
-            told = states[self._summarised]
-            summaries.append({field: torch.cat([state[field] for state in told], -1) for field in told[0]})
+            last = states[self._summarised]
+            summaries.append({field: torch.cat([state[field] for state in last], -1) for field in last[0]})
         if self.config.reversed:
             x_SBD = x_SBD.take_along_dim(words_SB1, 0)
         return Encoded(x_SBD.transpose(0, 1), summaries)

@@ -1,4 +1,4 @@
-"""The output as a way through a binary tree (Morin and Bengio 2005), the tree that of Huffman over the counts."""
+"""The output as a path through a binary tree (Morin and Bengio 2005), the tree that of Huffman over the counts."""
 
 from typing import Literal
 
@@ -37,8 +37,8 @@ class HierarchicalOutput(Output):
 
     @property
     def tree(self) -> Tree:
-        """The ways to the words."""
-        return self.counts.derive(lambda masses_V: huffman_tree(masses_V.tolist(), masses_V.device))
+        """The paths to the words."""
+        return self.counts.derive(lambda counts_V: huffman_tree(counts_V.tolist(), counts_V.device))
 
     def summed(self, predictions: Predictions) -> Tensor:
         """-ln p of the words."""

@@ -53,9 +53,9 @@ class NoiseContrastiveOutput(SoftmaxOutput):
             states_NH, self.weight, self.bias, ids_N, words_C, times_C.to(like), log_noise_V.to(like), weights_N
         )
 
-    def _chances(self, masses_V: Tensor) -> tuple[Tensor, Tensor]:
+    def _chances(self, counts_V: Tensor) -> tuple[Tensor, Tensor]:
         """Cumulated chances, up to but for the last, and ln(k q)."""
-        q_V = masses_V.double() / masses_V.sum()
+        q_V = counts_V.double() / counts_V.sum()
         return q_V.cumsum(0)[:-1], torch.log(self._noise * q_V)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:

@@ -17,13 +17,13 @@ from anaphora.nn.randomness import uniform_draws
 
 
 class Drawn(Config):
-    """Words drawn anew for every update, for all of its predictions."""
+    """Words drawn again for every update, for all of its predictions."""
 
     words: int = Field(1000, ge=1)
     """How many are drawn; one that is drawn twice counts once."""
 
     @abstractmethod
-    def chances(self, masses_V: Tensor) -> Tensor:
+    def chances(self, counts_V: Tensor) -> Tensor:
         """The probability of every word in one draw, float64."""
 
 
@@ -33,9 +33,9 @@ class LogUniform(Drawn):
     kind: Literal["log-uniform"] = "log-uniform"
     """The kind's name."""
 
-    def chances(self, masses_V: Tensor) -> Tensor:
+    def chances(self, counts_V: Tensor) -> Tensor:
         """By rank."""
-        ranks_V = ranks(masses_V).double()
+        ranks_V = ranks(counts_V).double()
         return torch.log1p(1 / (ranks_V + 1)) / math.log(len(ranks_V) + 1)
 
 
@@ -45,9 +45,9 @@ class Unigram(Drawn):
     kind: Literal["unigram"] = "unigram"
     """The kind's name."""
 
-    def chances(self, masses_V: Tensor) -> Tensor:
+    def chances(self, counts_V: Tensor) -> Tensor:
         """By count."""
-        return masses_V.double() / masses_V.sum()
+        return counts_V.double() / counts_V.sum()
 
 
 class Partition(Config):
@@ -104,8 +104,8 @@ class SampledOutput(SoftmaxOutput):
         drawn = uniform_draws("output.sampled", self._proposal.words, cumulative_V.device)
         return torch.unique(torch.searchsorted(cumulative_V, drawn, right=True)), log_drawn_V
 
-    def _chances(self, masses_V: Tensor) -> tuple[Tensor, Tensor]:
+    def _chances(self, counts_V: Tensor) -> tuple[Tensor, Tensor]:
         """Cumulated chances, up to but for the last, and ln(1 - (1 - q)^k)."""
         assert not isinstance(self._proposal, Partition)
-        q_V = self._proposal.chances(masses_V)
+        q_V = self._proposal.chances(counts_V)
         return q_V.cumsum(0)[:-1], torch.log(-torch.expm1(self._proposal.words * torch.log1p(-q_V)))

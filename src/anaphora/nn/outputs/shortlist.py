@@ -16,7 +16,7 @@ from anaphora.kernels.linear import linear
 from anaphora.protocols import Sequence
 
 _WIDTH = 16
-"""The products have a multiple of so many columns, since narrow ones round otherwise than wide ones."""
+"""The products have a multiple of this many columns, since narrow ones round otherwise than wide ones."""
 
 
 class Shortlist(NamedTuple):
@@ -26,9 +26,9 @@ class Shortlist(NamedTuple):
     bias_U: Tensor
     """Of no elements for none."""
     places_BC: Tensor
-    """Where each word of a sentence stands among all; -1 behind the last of them."""
+    """Where each word of a sentence stands among all; -1 past the last of them."""
     ids_BC: Tensor
-    """The words of every sentence; behind the last of them the size of the vocabulary."""
+    """The words of every sentence; past the last of them the size of the vocabulary."""
     size: int
     """V."""
 
@@ -66,7 +66,7 @@ class Shortlist(NamedTuple):
             z_NU = z_NU + self.bias_U
         z_NC = z_NU.gather(1, places_NC.clamp(min=0)).masked_fill_(places_NC < 0, -torch.inf)
         z_NC = z_NC - z_NC.amax(1, keepdim=True)
-        # one after the other: what stands behind a row's own words then changes nothing
+        # one after the other: what stands after a row's own words then changes nothing
         sums_N1 = z_NC.exp().cumsum(1, dtype=torch.float64)[:, -1:]
         log_probs_NW = z_NU.new_full((len(z_NU), self.size + 1), -torch.inf)
         return log_probs_NW.scatter_(1, ids_NC, z_NC - sums_N1.log().to(z_NC.dtype))[:, : self.size]

@@ -34,7 +34,7 @@ def refuse_lone_residual(table: str, layers: RecurrentConfig, where: str) -> Non
         )
 
 
-def refuse_idle(config: TranslatorConfig, longest: int, where: str) -> None:
+def refuse_ineffective(config: TranslatorConfig, longest: int, where: str) -> None:
     """Raise ConfigError for the first option of an experiment from ``where`` that nothing would come of.
 
     Sentences have at most ``longest`` units, or any number where it is 0.

@@ -1,4 +1,4 @@
-"""A unit that is told its sentence beside its recurrent product: exact gradients, and the naive reading."""
+"""A unit that is given its sentence beside its recurrent product: exact gradients, and the naive reading."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ UPDATES = pytest.mark.parametrize("cell", [Gru(), Gru(update="new", recurrent_bi
 
 def leaves(cell: Gru, size: int) -> dict[str, Tensor]:
     source = torch.Generator().manual_seed(6)
-    shapes = {"x": (3, 2, size), "first": (2, size), "told": (2, 3 * size)}
+    shapes = {"x": (3, 2, size), "first": (2, size), "condition": (2, 3 * size)}
     shapes |= {"input0.weight": (3 * size, size), "layer0.h": (3 * size, size)}
     shapes |= {f"layer0.{name}": (size,) for name in cell.vectors}
     drawn = {name: torch.randn(shape, generator=source, dtype=torch.float64) for name, shape in shapes.items()}
@@ -29,19 +29,21 @@ def leaves(cell: Gru, size: int) -> dict[str, Tensor]:
 
 def fast(cell: Gru, named: dict[str, Tensor]) -> Tensor:
     program = Program(
-        (Project("input0", "x", "a", False), Unit("layer0", cell, ("a",), told=True)),
+        (Project("input0", "x", "a", False), Unit("layer0", cell, ("a",), conditioned=True)),
         ("layer0.h",),
     )
     weights = {name: leaf for name, leaf in named.items() if "." in name}
-    told = {"layer0.told": named["told"]}
-    return scan(program, {"x": named["x"]}, {"layer0.h": named["first"]}, weights, told, LENGTHS).outputs["layer0.h"]
+    condition = {"layer0.condition": named["condition"]}
+    return scan(program, {"x": named["x"]}, {"layer0.h": named["first"]}, weights, condition, LENGTHS).outputs[
+        "layer0.h"
+    ]
 
 
 def slow(cell: Gru, named: dict[str, Tensor]) -> Tensor:
     weights = {name.removeprefix("layer0."): leaf for name, leaf in named.items() if name.startswith("layer0.")}
     h, steps = named["first"], []
     for t, x_BD in enumerate(named["x"]):
-        (h,) = gru_step(cell, x_BD @ named["input0.weight"].T, (h,), weights | {"told": named["told"]})
+        (h,) = gru_step(cell, x_BD @ named["input0.weight"].T, (h,), weights | {"condition": named["condition"]})
         steps.append(torch.where((t < LENGTHS).unsqueeze(1), h, 0))
     return torch.stack(steps)
 
@@ -56,11 +58,11 @@ def test_values_and_gradients_are_exact(cell: Gru) -> None:
     assert_exact(by_name(fast), by_name(slow), lambda size: list(leaves(cell, size).values()))
 
 
-def test_a_reset_gate_that_is_shut_hides_what_the_unit_is_told() -> None:
+def test_a_reset_gate_that_is_shut_hides_what_the_unit_is_conditioned_on() -> None:
     cell, size = Gru(update="new"), 4
     named = {name: leaf.detach() for name, leaf in leaves(cell, size).items()}
-    named["told"][:, :size] = -1e3
-    named["told"][:, size : 2 * size] = 1e3
-    other = named | {"told": named["told"].clone()}
-    other["told"][:, 2 * size :] += 5
+    named["condition"][:, :size] = -1e3
+    named["condition"][:, size : 2 * size] = 1e3
+    other = named | {"condition": named["condition"].clone()}
+    other["condition"][:, 2 * size :] += 5
     assert torch.equal(fast(cell, named), fast(cell, other))

@@ -16,7 +16,7 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop
 
 
-class AtOnce(Work):
+class FittingWork(Work):
     """What such work leaves in a run: one checkpoint, named after update 1, and one validation."""
 
     @abstractmethod

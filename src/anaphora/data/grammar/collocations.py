@@ -1,4 +1,4 @@
-"""Which words keep company: the nouns, adjectives and verbs that make sense together, found once by their tags."""
+"""Which words go together: the nouns, adjectives and verbs that make sense together, found once by their tags."""
 
 from functools import cache
 
