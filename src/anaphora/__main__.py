@@ -2,7 +2,7 @@
 
 import sys
 
-from anaphora.cli.app import main
+from anaphora.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

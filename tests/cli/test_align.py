@@ -188,7 +188,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
         (["align", "links", "p.tsv", "--source", "test.en", "--target", "test.fr"], "but both were given: keep one"),
         (["align", "links", "p.tsv", "--possible", "test.links"], "--gold FILE, which is missing"),
         (["align", "links", "--source", "test.en", "--target", "val.fr"], "40 sources and 20 translations"),
-        (["align", "links", "test.en"], "line 1 has 1 column(s)"),
+        (["align", "links", "test.en"], "test.en:1 should be a source and its translation"),
         (
             ["align", "links", "--source", "test.en", "--target", "test.fr", "--gold", "val.links"],
             "should hold the word links of 40 pairs, a line each, but has 20 lines",

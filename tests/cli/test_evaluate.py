@@ -65,6 +65,31 @@ def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(
     assert json.loads(capsys.readouterr().out)["evaluations"][0]["figures"][0]["name"] == "BLEU"
 
 
+def test_what_is_measured_again_is_shown_once(translator: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(3):
+        assert main(["evaluate", str(translator)]) == 0
+    capsys.readouterr()
+    assert main(["info", str(translator)]) == 0
+    assert capsys.readouterr().out.count(": BLEU ") == 1
+
+
+def test_data_that_has_moved_is_missed_by_the_run_and_another_text_is_asked_for(
+    translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = toy_pairs.rename(tmp_path / "moved")
+    assert main(["evaluate", str(translator)]) == 2
+    said = capsys.readouterr().err
+    assert f"{translator} was begun with the data in {toy_pairs}, but that is no longer there" in said
+    assert "with --source and --reference" in said
+    pair = [f"--source={moved / 'test.en'}", f"--reference={moved / 'test.fr'}"]
+    assert main(["evaluate", str(translator), *pair]) == 0
+
+
+def test_unknown_words_that_none_may_be_are_not_replaced(both: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", both[0], "--known-words", "--replace-unknown"]) == 2
+    assert "--replace-unknown has nothing to replace" in capsys.readouterr().err
+
+
 def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
     toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

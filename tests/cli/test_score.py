@@ -69,12 +69,25 @@ def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(
 ) -> None:
     arpa = tmp_path / "counted.arpa"
     assert main(["export", str(counted), "--to", "arpa", "--output", str(arpa)]) == 0
+    assert "text.tokenise" not in capsys.readouterr().err  # its units are cut at spaces
     for model in counted, arpa:
         for option in ["--neural-cache", "9"], ["--dynamic", "0.1"]:
             assert main(["score", str(model), str(toy_book), *option]) == 2
             assert "need one network" in capsys.readouterr().err
     assert main(["score", str(counted), str(toy_book), "--dynamic", "0.1", "--neural-cache", "9"]) == 2
     assert "keep one of them" in capsys.readouterr().err
+
+
+def test_who_exports_words_is_told_how_they_were_cut(
+    count_model: str, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    experiment, run, arpa = tmp_path / "words.toml", str(tmp_path / "words"), str(tmp_path / "words.arpa")
+    experiment.write_text(count_model)
+    words = ["--set", "text={units='word',tokenise='moses'}"]
+    assert main(["train", str(experiment), *words, "--data", str(toy_book), "--run", run]) == 0
+    capsys.readouterr()
+    assert main(["export", run, "--output", arpa]) == 0
+    assert "Its words are cut by text.tokenise = 'moses'" in capsys.readouterr().err
 
 
 def test_a_count_model_starts_from_no_other_run(
@@ -87,8 +100,9 @@ def test_a_count_model_starts_from_no_other_run(
 def test_pairs_are_scored_by_a_translator(
     toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, pairs = tmp_path / "run", tmp_path / "pairs.tsv"
+    run, pairs = tmp_path / "my run", tmp_path / "pairs.tsv"
     assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
+    assert f"Next: anaphora translate '{run}' FILE" in capsys.readouterr().err
     pairs.write_text("adf\tfda\nbeg\tgeb\n")
     capsys.readouterr()
     assert main(["score", str(run), str(pairs)]) == 0
@@ -98,7 +112,7 @@ def test_pairs_are_scored_by_a_translator(
     assert "are for language models" in capsys.readouterr().err
     pairs.write_text("adf\tfda\nbeg\n")
     assert main(["score", str(run), str(pairs)]) == 2
-    assert "line 2 has 1 column(s)" in capsys.readouterr().err
+    assert f"{pairs}:2 should be a source and its translation" in capsys.readouterr().err
 
 
 def test_unknown_words_of_a_translator_of_words_are_counted(

@@ -127,3 +127,15 @@ def test_what_nohup_ignores_stays_ignored() -> None:
         "    assert not signals.stop()\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_an_interrupt_before_there_is_any_parser_ends_quietly() -> None:
+    script = (
+        "import sys; from anaphora.cli import main\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted()); sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "anaphora: interrupted.\n")

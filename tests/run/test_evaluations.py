@@ -1,6 +1,7 @@
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.run.card import render
-from anaphora.run.evaluations import Evaluation, EvaluationLog, Figure
+from anaphora.run.evaluations import Evaluation, EvaluationLog, Figure, newest
 
 
 def evaluation(part: str, value: float | None = 38.1) -> Evaluation:
@@ -74,3 +75,17 @@ def test_lines_of_older_versions_with_figures_that_are_not_finite_are_read(tmp_p
     log.path.write_text(log.path.read_text().replace("1.5", "Infinity"))
     [line] = log.lines()
     assert [figure.shown for figure in line.figures] == ["not finite"] and log.damaged() == []
+
+
+def test_the_newest_of_equal_measurements_is_what_counts() -> None:
+    both = Evaluation(
+        "2026-11-21", "test", "step-40", "0.1.0", (Figure("BLEU", 1.0, "raw"), Figure("chrF2", 2.0, "raw"))
+    )
+    again = Evaluation("2026-11-22", "test", "step-40", "0.1.0", (Figure("BLEU", 3.0, "raw"),))
+    other = replace(both, checkpoint="step-50")
+    found = newest([both, again, other])
+    assert [(one.date, [figure.value for figure in one.figures]) for one in found] == [
+        ("2026-11-21", [2.0]),
+        ("2026-11-22", [3.0]),
+        ("2026-11-21", [1.0, 2.0]),
+    ]

@@ -38,3 +38,18 @@ def test_tokens_are_those_of_the_published_files(language: str, raw: str, expect
 def test_tokens_are_put_together_as_people_write_them(language: str, text: str) -> None:
     tokens = MosesTokens(language)
     assert tokens.join(tokens.split(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("tr", "İstanbul büyük, değil mi?".lower(), ["i̇stanbul", "büyük", ",", "değil", "mi", "?"]),
+        ("hi", "हिन्दी भाषा अच्छी है।", ["हिन्दी", "भाषा", "अच्छी", "है", "।"]),
+        ("ta", "தமிழ் மொழி.", ["தமிழ்", "மொழி", "."]),
+        ("en", "a b\N{COMBINING ACUTE ACCENT}ad \N{COMBINING ACUTE ACCENT} thing", None),
+    ],
+)
+def test_a_letter_stays_with_its_marks_and_words_with_their_spaces(
+    language: str, text: str, words: list[str] | None
+) -> None:
+    assert MosesTokens(language).split(text) == (words or text.split())

@@ -56,7 +56,7 @@ def run(
     if source is not None and target is not None:
         sources, targets = given_lines(str(source)), given_lines(str(target))
     else:
-        sources, targets = split_pairs(given_lines(file))
+        sources, targets = split_pairs(given_lines(file), file)
     sure, allowed = (_given_links(path, sources, targets) if path else [] for path in (gold, possible))
     with listening() as report:
         found = _links(run_folder, sources, targets, symmetrise, report)

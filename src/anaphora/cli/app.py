@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
 import anaphora
 from anaphora.cli.talk import complain
@@ -77,6 +78,12 @@ def _options(
     pass
 
 
+def _what_came(error: Any) -> str:
+    """The value that an option was given and cannot have, where the parser's sentence leaves it out."""
+    cause = error.__cause__
+    return f", but got {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
+
+
 def _close_output() -> None:
     """Let nothing be written to standard output any more, not even by the interpreter's exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -99,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except _UsageError as error:
         verb = error.ctx.command_path if error.ctx else "anaphora"
-        complain(f"{error.format_message().rstrip('.')} (see {verb} --help)")
+        complain(f"{error.format_message().rstrip('.')}{_what_came(error)} (see {verb} --help)")
         return AnaphoraError.exit_code
     except (BrokenPipeError, SystemExit):  # typer turns the one into the other
         _close_output()  # whoever read it has gone

@@ -120,7 +120,12 @@ def _pairs(source: Path | None, reference: Path | None, text: Path | None) -> tu
 
 def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool, fused: bool) -> None:
     """Refuse more or fewer runs than the options are for."""
-    if of_text and (fused or len(runs) > 1):
+    if of_text and fused:
+        raise ConfigError(
+            "--text, --neural-cache and --dynamic are for a language model, and --language-model is for a translator "
+            "that it helps: leave one or the other out."
+        )
+    if of_text and len(runs) > 1:
         raise ConfigError(
             "--text, --neural-cache and --dynamic are for one language model, but several runs were given: evaluate it "
             "alone."

@@ -8,6 +8,7 @@ import typer
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
+from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,14 +43,22 @@ def run(
 
 
 def _arpa(run_folder: Path, output: Path, report: "Report") -> None:
+    from anaphora.experiment.conduct import experiment_of
     from anaphora.export.arpa import save_arpa
     from anaphora.models.ngram import NgramModel
     from anaphora.run.loading import load_model
+    from anaphora.text.units import Word
 
     model, coders, _ = load_model(run_folder, "best", report)
     if not isinstance(model, NgramModel):
         raise ConfigError(f"An ARPA file holds counts, but {run_folder} is no count model: train one from ptb-ngram.")
     save_arpa(model, coders["text"], output)
+    text = experiment_of(run_folder).text
+    if isinstance(text, Word) and text.tokenise != "none":
+        say(
+            f"Its words are cut by text.tokenise = {text.tokenise!r}, but whoever reads the file takes what stands "
+            f"between spaces for words: give it text that is cut alike, or score with {run_folder} itself."
+        )
 
 
 def _dictionary(run_folder: Path, output: Path, report: "Report") -> None:

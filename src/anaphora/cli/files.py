@@ -14,14 +14,14 @@ def given_lines(file: str) -> list[str]:
     return list(decode_lines(sys.stdin.buffer, "standard input") if file == "-" else read_lines(Path(file)))
 
 
-def split_pairs(lines: list[str]) -> tuple[list[str], list[str]]:
-    """The sources and the targets of lines of two columns; DataError for the first line that has not two."""
+def split_pairs(lines: list[str], file: str) -> tuple[list[str], list[str]]:
+    """The sources and the targets of a file's lines of two columns; DataError for the first line that has not two."""
     pairs = [line.split("\t") for line in lines]
     for number, pair in enumerate(pairs, 1):
         if len(pair) != 2:
             raise DataError(
-                f"Pairs are a source and its translation with a tab between them, but line {number} has {len(pair)} "
-                f"column(s): put both into one file of two columns."
+                f"{'standard input' if file == '-' else file}:{number} should be a source and its translation with a "
+                f"tab between them, but has {len(pair)} column(s): put both into one file of two columns."
             )
     return [source for source, _ in pairs], [target for _, target in pairs]
 

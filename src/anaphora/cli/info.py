@@ -21,6 +21,7 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
     """Say what a run is: its parts, data, scores and checkpoints, and whether its files are whole."""
     from anaphora.formats.figures import figures_as_json
     from anaphora.run.about import about
+    from anaphora.run.evaluations import newest
 
     found = about(run_folder)
     if as_json:
@@ -32,7 +33,7 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
     _section("Vocabulary", (f"{side}: {size:,} units" for side, size in found.vocabularies.items()))
     _section("Data", _data(found))
     _section("Validation", (f"{name} {value:.4f}" for name, value in found.validation.items()))
-    _section("Evaluations", (line for evaluation in found.evaluations for line in _measured(evaluation)))
+    _section("Evaluations", (line for evaluation in newest(found.evaluations) for line in _measured(evaluation)))
     _section("Checkpoints", map(_checkpoint, found.checkpoints))
     _section("Written with", [found.environment] if found.environment else [])
     _section("Files", found.faults or ["all whole"])

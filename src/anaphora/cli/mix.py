@@ -1,6 +1,7 @@
 """``anaphora mix``: language models of one vocabulary, and a memory of the text itself, become one model."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -39,5 +40,5 @@ def run(
     with listening() as report:
         experiment = mixture_of(runs, cache=cache, data=data or [], settings=settings or [])
         train(experiment, run_folder, report)
-    say(f"Mixed. Next: anaphora evaluate {run_folder}")
+    say(f"Mixed. Next: anaphora evaluate {quote(str(run_folder))}")
     typer.echo(run_folder)

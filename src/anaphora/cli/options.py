@@ -99,7 +99,7 @@ def minutes(text: str) -> float:
     hours, rest, seconds = (float(part or 0) for part in match.groups()) if match else (0.0, 0.0, 0.0)
     found = hours * 60 + rest + seconds / 60
     if not found:
-        raise ConfigError(f"--time takes a time such as 30m, 1h30m or 90s, but got '{text}'.")
+        raise ConfigError(f"--time takes a time above 0 with its units, such as 30m, 1h30m or 90s, but got '{text}'.")
     return found
 
 

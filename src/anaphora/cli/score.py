@@ -65,7 +65,7 @@ def run(
             found = list(_of_lines(model, lines, adaptation, report))
         else:
             refuse_adaptation(run_folder, adaptation)
-            found = list(_of_pairs(model, lines, report))
+            found = list(_of_pairs(model, *split_pairs(lines, file), report))
     printed = (figures_as_json(one) if as_json else f"{one['log10']:.6f}" for one in found)
     if output is None:
         for line in printed:
@@ -90,11 +90,12 @@ def _of_lines(
         yield {"log10": line.log10, "units": line.units, "unknown": line.unknown, "perplexity": line.perplexity}
 
 
-def _of_pairs(model: "Translator", lines: list[str], report: "Report") -> Iterator[dict[str, Any]]:
+def _of_pairs(
+    model: "Translator", sources: list[str], targets: list[str], report: "Report"
+) -> Iterator[dict[str, Any]]:
     from anaphora.evaluation.perplexity import perplexity
     from anaphora.text.coder import is_unknown
 
-    sources, targets = split_pairs(lines)
     for scored in model.score_pairs(sources, targets, report=report):
         yield {
             "log10": scored.score / math.log(10),

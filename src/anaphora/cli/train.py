@@ -1,6 +1,7 @@
 """``anaphora train``: a recipe and a person's data become a run folder."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -127,16 +128,17 @@ def _leave(outcome: "Outcome", folder: Path, signals: Signals) -> None:
 
 
 def _how_to_go_on(folder: Path) -> str:
-    return f"go on with: anaphora train --resume --run {folder}"
+    return f"go on with: anaphora train --resume --run {quote(str(folder))}"
 
 
 def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
     """What a person wants to know when training is over, and what to do next."""
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
+    name = quote(str(folder))
     verb = {
-        "translate": f"translate {folder} FILE",
-        "align": f"align {folder} PAIRS",
-        "language-model": f"generate {folder} --prompt TEXT",
+        "translate": f"translate {name} FILE",
+        "align": f"align {name} PAIRS",
+        "language-model": f"generate {name} --prompt TEXT",
     }[experiment.task]
     if outcome.reason == "fitted":
         return f"Fitted in {clock(outcome.seconds)}: validation {figures}. Next: anaphora {verb}"

@@ -70,6 +70,8 @@ def run(
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
     check_writable(output, alignments)
+    if output is not None and alignments is not None and output.absolute() == alignments.absolute():
+        raise ConfigError(f"--output and --alignments should be two files, but both are {output}: name another.")
     use_threads(threads)
     words = replacements_of(replace_unknown, dictionary)
     chosen = candidates_of(candidates, frequent, each)

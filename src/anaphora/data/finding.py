@@ -99,7 +99,9 @@ def _plain_name(path: Path) -> str:
 def _list(path: Path, otherwise: str) -> dict[str, Path]:
     if not path.is_dir():
         what = f"{path} is neither, and is read more than once" if path.exists() else f"there is no {path}"
-        raise DataError(f"--data should be a folder or {otherwise}, but {what}: check the path.")
+        raise DataError(
+            f"--data should be a folder or {otherwise}, but {what}: check the path, or say where it is now."
+        )
     listing: dict[str, Path] = {}
     try:
         entries = sorted(path.iterdir())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import anaphora
 from anaphora.data.corpora import AlignedFiles, Pair
@@ -33,6 +33,8 @@ from anaphora.run.evaluations import Evaluation, Figure
 from anaphora.search.ensemble import Mean
 
 Results = dict[str, TranslationScores | Prediction]
+
+AnyData = TypeVar("AnyData", TranslationExperiment, LanguageModelExperiment)
 
 _STATIC = Static()
 
@@ -174,6 +176,8 @@ def score_translations(
     kept = [
         (source, reference) for source, reference in pairs if not search.known or translator.knows(source, reference)
     ]
+    if search.known and search.replace_unknown is not None:
+        raise ConfigError("With --known-words no unknown word is written, so --replace-unknown has nothing to replace.")
     if search.known and not kept:
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]
@@ -247,17 +251,32 @@ def _texts(
     if isinstance(experiment, TranslationExperiment):
         if text is not None:
             raise ConfigError(f"{path} is a translator: it is scored on --source and --reference, not on --text.")
-        given: Mapping[str, Any] = {pairs[0].name: AlignedFiles(*pairs)} if pairs else {}
-        found = given or pair_parts(experiment, report).tests
         options = "--source and --reference"
+        given: Mapping[str, Any] = {pairs[0].name: AlignedFiles(*pairs)} if pairs else {}
+        found = given or pair_parts(_where_it_was(path, experiment, options), report).tests
     else:
         if pairs is not None:
             raise ConfigError(f"{path} is a language model: it is scored on --text, not on --source and --reference.")
-        found = {text.name: read_lines(text)} if text else language_model_parts(experiment, report).tests
         options = "--text"
+        found = (
+            {text.name: read_lines(text)}
+            if text
+            else language_model_parts(_where_it_was(path, experiment, options), report).tests
+        )
     if not found:
         raise DataError(f"The run's data has no test part: give one with {options}.")
     return found
+
+
+def _where_it_was(path: Path, experiment: AnyData, options: str) -> AnyData:
+    """``experiment``, whose data is where the run found it; DataError where it has moved."""
+    for file in experiment.data.files:
+        if not Path(file).exists():
+            raise DataError(
+                f"{path} was begun with the data in {file}, but that is no longer there: put it back, or give a text "
+                f"with {options}."
+            )
+    return experiment
 
 
 def _compare(first: TranslationScores | Prediction, second: TranslationScores | Prediction) -> list[Comparison]:

@@ -58,7 +58,9 @@ class MixtureConfig(Config):
     @model_validator(mode="after")
     def _something_to_mix(self) -> Self:
         if len(self.runs) == 1 and isinstance(self.cache, NoCache):
-            raise ValueError("has one run and no cache, so there is nothing to mix: name another run, or add a cache.")
+            raise ValueError(
+                "is of one run without a cache, which is nothing to mix: name another run, or add --cache."
+            )
         return self
 
 

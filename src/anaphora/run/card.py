@@ -6,7 +6,7 @@ from typing import Any
 import tomli_w
 
 from anaphora.data.catalogue import CORPORA
-from anaphora.run.evaluations import Evaluation
+from anaphora.run.evaluations import Evaluation, newest
 
 _USE = {
     "translate": 'translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)',
@@ -49,14 +49,11 @@ def render(
 
 def _measured(evaluations: Iterable[Evaluation]) -> list[str]:
     """A row of a table for every figure."""
-    last = {
-        (evaluation.part, figure.name, figure.conditions, evaluation.checkpoint): (figure.shown, evaluation.date)
-        for evaluation in evaluations
-        for figure in evaluation.figures
-    }
     return [
-        f"| {part} | {name} | {value} | {conditions.replace('|', ', ')} | {checkpoint} | {date[:10]} |"
-        for (part, name, conditions, checkpoint), (value, date) in last.items()
+        f"| {of.part} | {figure.name} | {figure.shown} | {figure.conditions.replace('|', ', ')} | {of.checkpoint} | "
+        f"{of.date[:10]} |"
+        for of in newest(evaluations)
+        for figure in of.figures
     ]
 
 

@@ -5,8 +5,8 @@ Adding a line takes no lock and touches no other file, so that a run can be scor
 
 import math
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,19 @@ class Evaluation:
     def json(self) -> dict[str, Any]:
         """Everything, for ``figures_as_json``."""
         return asdict(self)
+
+
+def newest(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """Every figure as it came out last of the same text, checkpoint and conditions; what is left of each line."""
+    seen: set[tuple[str, ...]] = set()
+    found: list[Evaluation] = []
+    for one in reversed(list(evaluations)):
+        keys = [(one.part, one.checkpoint, figure.name, figure.conditions) for figure in one.figures]
+        figures = tuple(figure for figure, key in zip(one.figures, keys, strict=True) if key not in seen)
+        seen.update(keys)
+        if figures:
+            found.append(replace(one, figures=figures))
+    return found[::-1]
 
 
 _LINE = TypeAdapter(Evaluation)

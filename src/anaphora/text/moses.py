@@ -40,8 +40,8 @@ class MosesTokens:
         self._detokeniser = MosesDetokenizer(lang=language)
 
     def split(self, text: str) -> list[str]:
-        """The tokens of one line."""
-        return list(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE))
+        """The tokens of one line; a letter stays with its marks, which Moses takes for signs."""
+        return _mended(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE), text)
 
     def join(self, tokens: Sequence[str]) -> str:
         """The line, with spaces where people write them; what directly followed its word does so again."""
@@ -49,13 +49,16 @@ class MosesTokens:
         return _BEFORE_ENDS.sub("", line)
 
 
-def _mended(tokens: Sequence[str]) -> list[str]:
-    """The tokens, whole where Moses tears a word at the mark of a letter, or at what joins or parts two letters."""
+def _mended(tokens: Sequence[str], line: str | None = None) -> list[str]:
+    """The tokens, whole where Moses tears a word at the mark of a letter, or at what joins or parts two letters.
+
+    Where the ``line`` that they are of is known, what it has spaces between stays apart.
+    """
     whole: list[str] = []
     torn = False
     for token in tokens:
         inside = all(unicodedata.category(character) in ("Mn", "Mc", "Cf") for character in token)
-        if whole and (inside or torn):
+        if whole and (inside or torn) and (line is None or whole[-1] + token in line):
             whole[-1] += token
         else:
             whole.append(token)

@@ -18,5 +18,5 @@ def normalise(text: str, *, lowercase: bool = False) -> str:
             f"position {error.start}: replace or remove it."
         ) from None
     composed = unicodedata.normalize("NFC", text)
-    # lower-casing may leave a letter and its mark apart (capital I with dot), so compose once more
+    # lower-casing may leave a letter and its mark apart, so compose once more
     return unicodedata.normalize("NFC", composed.lower()) if lowercase else composed

@@ -102,6 +102,13 @@ def test_a_fault_of_a_pair_is_named_with_its_line(kind: str, line: int, seed: in
     assert [place.line for place in found.places] == [line]
 
 
+@pytest.mark.parametrize(("head", "found"), [(("en", "FR"), ["header"]), (("en", "de"), [])])
+def test_the_head_of_a_table_is_no_pair(head: tuple[str, str], found: list[str]) -> None:
+    train, valid = clean("en", "fr", 1)
+    kinds = {finding.kind for finding in look([head, *train], valid).findings}
+    assert sorted(kinds & {"header"}) == found
+
+
 @given(lines=st.lists(st.integers(0, LINES - 1), min_size=2, max_size=2, unique=True), seed=st.integers(0, 1000))
 @settings(deadline=None, max_examples=6)
 def test_repeats_are_told_from_other_translations(lines: list[int], seed: int) -> None:

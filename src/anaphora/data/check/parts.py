@@ -92,6 +92,8 @@ class PairPart:
             if not text.strip():
                 side.fault("blank" if text else "empty", Place(file, pair.line))
         source, target = pair.texts
+        if pair.line == 1 and [source.strip().lower(), target.strip().lower()] == [one.side for one in self.sides]:
+            self._faults.setdefault("header", Tally()).add(Place(pair.files[0], 1, f"{source} | {target}"))
         if source.strip() and target.strip():
             self._ratios.see(len(source), len(target), pair.files[0], pair.line)
             for kind, shown in pairs.faults(source, target):

@@ -26,6 +26,11 @@ _RULES = (
         "They are left out: write one pair a line with a single tab between its sides.",
     ),
     Rule(
+        "header",
+        "first lines name the two languages, as the head of a table does",
+        "Remove the line: it is trained on as a pair.",
+    ),
+    Rule(
         "long",
         "lines are more than 500 characters long and 20 times as long as the middle line",
         "Cut them into sentences: they take memory, and pairs of more than data.longest units are not trained on.",
