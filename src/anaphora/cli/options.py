@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
@@ -106,15 +106,15 @@ def minutes(text: str) -> float:
 def known_mean(name: str, runs: int) -> "MeanName":
     """The mean of that name, the usual one for none; ConfigError for another name, or where one run was given."""
     from anaphora.config import unknown
-    from anaphora.search.ensemble import MEANS
+    from anaphora.search.ensemble import Mean
 
     if name and runs == 1:
         raise ConfigError(
             "--mean says how several runs are averaged, but one run was given: leave it out, or add runs."
         )
-    if name and name not in MEANS:
-        raise ConfigError(unknown("--mean", name, MEANS))
-    return MEANS[name or "arithmetic"]
+    if name and name not in get_args(Mean):
+        raise ConfigError(unknown("--mean", name, get_args(Mean)))
+    return cast("MeanName", name or "arithmetic")
 
 
 def fusion_of(language_model: Path | None, weight: float | None) -> tuple[Path, float] | None:

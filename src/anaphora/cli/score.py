@@ -1,6 +1,5 @@
 """``anaphora score``: how likely a model finds lines of text, or translations of them."""
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -94,11 +93,12 @@ def _of_pairs(
     model: "Translator", sources: list[str], targets: list[str], report: "Report"
 ) -> Iterator[dict[str, Any]]:
     from anaphora.evaluation.perplexity import perplexity
+    from anaphora.formats.figures import LN_10
     from anaphora.text.coder import is_unknown
 
     for scored in model.score_pairs(sources, targets, report=report):
         yield {
-            "log10": scored.score / math.log(10),
+            "log10": scored.score / LN_10,
             "units": len(scored.target_pieces),
             "unknown": sum(map(is_unknown, scored.target_pieces)),
             "perplexity": perplexity(-scored.score, len(scored.target_pieces)),

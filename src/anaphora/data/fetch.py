@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from anaphora.config import nearest
+from anaphora.config import unknown
 from anaphora.data import tatoeba
 from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFile
 from anaphora.data.download import Download, PartFile, download
@@ -85,8 +85,7 @@ def fetch(
 def known_corpus(name: str, corpora: Mapping[str, KnownCorpus] = CORPORA) -> KnownCorpus:
     """What is known of a corpus; DataError for an unknown name."""
     if name not in corpora:
-        known = ", ".join(sorted(corpora))
-        raise DataError(f"The corpus '{name}' is unknown. Known corpora: {known}.{nearest(name, corpora)}")
+        raise DataError(unknown("The corpus", name, corpora))
     return corpora[name]
 
 

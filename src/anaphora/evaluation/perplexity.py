@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from anaphora.errors import DataError
+from anaphora.formats.figures import LN_10
 
 
 def perplexity(nats: float, tokens: int) -> float:
@@ -22,7 +23,7 @@ def perplexity(nats: float, tokens: int) -> float:
 
 def perplexity_of_log10(total: float, predictions: int) -> float:
     """The same of a sum of log10 p, which is what n-gram toolkits print."""
-    return perplexity(-total * math.log(10), predictions)
+    return perplexity(-total * LN_10, predictions)
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,15 @@
 """Count models as ARPA files; ``pipeline/arpa.py`` reads them."""
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.arpa import NEVER, ArpaGram, write_arpa
+from anaphora.formats.figures import LN_10
 from anaphora.models.ngram import NgramModel
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder
 from anaphora.text.words import WordCoder
 
-_LN_10 = math.log(10)
 _BEGIN, _END, _UNKNOWN = MARKS[BOS], MARKS[EOS], MARKS[UNK]
 
 
@@ -31,7 +30,7 @@ def save_arpa(model: NgramModel, coder: TextCoder, path: Path) -> None:
     for order, (units, log_probs, log_gammas) in enumerate(model.ngrams(), 1):
         section = []
         for row, log10, backoff in zip(
-            units.tolist(), (log_probs / _LN_10).tolist(), (log_gammas / _LN_10).tolist(), strict=True
+            units.tolist(), (log_probs / LN_10).tolist(), (log_gammas / LN_10).tolist(), strict=True
         ):
             if order == 1:
                 if row == [EOS]:

@@ -5,6 +5,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+LN_10 = math.log(10)
+"""Logarithms are natural inside, and to base 10 in the files of other toolkits."""
+
 
 def figures_as_json(figures: Any, *, indent: int | None = None) -> str:
     """The JSON text of objects, lists and values; null stands for NaN and for what is infinite."""

@@ -9,13 +9,13 @@ Whatever else stands in a line stays as it is, byte for byte. Lines come without
 and CRLF off and writes LF.
 """
 
-import math
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
 from anaphora.errors import ConfigError, DataError
+from anaphora.formats.figures import LN_10
 
 _BLANKS = " \t"
 _BORDER = re.compile(r"(?<![^ \t])\|\|\|(?![^ \t])")
@@ -95,7 +95,7 @@ class Moses(NbestFormat):
         fields = _BORDER.split(entry.line)
         features = fields[entry.place].rstrip(_BLANKS)
         behind = fields[entry.place][len(features) :] if features else " " * (len(fields) > entry.place + 1)
-        fields[entry.place] = f"{features} {feature}= {log10 * math.log(10):.6f}{behind}"
+        fields[entry.place] = f"{features} {feature}= {log10 * LN_10:.6f}{behind}"
         return "|||".join(fields)
 
 
@@ -131,7 +131,7 @@ class Kaldi(NbestFormat):
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """The name and -ln p."""
-        return _KALDI.sub(lambda found: f"{found[1]}{found[2] or ' '}{-log10 * math.log(10):.6f}", entry.line, count=1)
+        return _KALDI.sub(lambda found: f"{found[1]}{found[2] or ' '}{-log10 * LN_10:.6f}", entry.line, count=1)
 
 
 class Srilm(NbestFormat):

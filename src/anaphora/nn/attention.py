@@ -8,13 +8,13 @@ none      the summary of the sentence alone (``bridge.py``)
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import Config, by_kind
+from anaphora.config import Config, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.clock import Clock
@@ -76,15 +76,10 @@ class WindowAttention(AttentionBase):
     """Whether what the query says of each has a bias."""
 
 
-def _soft_unless_named(value: Any) -> Any:
-    return {"kind": "soft", **value} if isinstance(value, Mapping) else value
-
-
 AnyAttention = Annotated[
     AttentionConfig | WindowAttention | NoAttention,
     Field(discriminator="kind"),
-    BeforeValidator(_soft_unless_named),
-    by_kind,
+    by_kind_or("soft"),
 ]
 """Attention as a recipe names it: the table ``[attention]``, or ``attention = "none"``."""
 

@@ -1,6 +1,5 @@
 """ARPA files as count models; ``export/arpa.py`` writes them."""
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,12 +8,12 @@ import torch
 
 from anaphora.errors import DataError
 from anaphora.formats.arpa import NEVER, ArpaGram, read_arpa
+from anaphora.formats.figures import LN_10
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.text.coder import BOS, EOS, MARKS, UNK, TextCoder
 from anaphora.text.normalise import normalise
 from anaphora.text.words import WordCoder
 
-_LN_10 = math.log(10)
 _END, _UNKNOWN = MARKS[EOS], MARKS[UNK]
 _CAPITAL_UNKNOWN = "<UNK>"
 """What some toolkits call the unknown word."""
@@ -86,15 +85,15 @@ def _numbers(
             f"{path} has the word {error} in an n-gram of order {order}, but not alone: it is damaged."
         ) from None
     units = np.array(rows, dtype=np.int64).reshape(len(rows), order)
-    log_probs = np.array([gram.log10 for gram in grams]) * _LN_10
-    log_gammas = np.array([gram.backoff for gram in grams]) * _LN_10
+    log_probs = np.array([gram.log10 for gram in grams]) * LN_10
+    log_gammas = np.array([gram.backoff for gram in grams]) * LN_10
     if order == 1:
         # the marks meet in </s>: what predicts it is from </s>, what backs off after it from <s>
         size = max(ids.values()) + 1
-        p, gamma = np.full(size, NEVER * _LN_10), np.zeros(size)
-        p[UNK] = _MISSING_UNKNOWN * _LN_10
+        p, gamma = np.full(size, NEVER * LN_10), np.zeros(size)
+        p[UNK] = _MISSING_UNKNOWN * LN_10
         p[units[:, 0]], gamma[units[:, 0]] = log_probs, log_gammas
-        gamma[EOS], p[BOS], gamma[BOS] = gamma[BOS], NEVER * _LN_10, 0.0
+        gamma[EOS], p[BOS], gamma[BOS] = gamma[BOS], NEVER * LN_10, 0.0
         units, log_probs, log_gammas = np.arange(size)[:, None], p, gamma
     else:
         # no line has anything in front of <s> or after </s>

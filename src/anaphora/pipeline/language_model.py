@@ -11,10 +11,11 @@ from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs
 from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
+from anaphora.formats.figures import LN_10
 from anaphora.pipeline.arguments import demand_several, demand_short
 from anaphora.pipeline.generation import Generation, StreamedText
 from anaphora.pipeline.lines import Reading, by_length, one_row
-from anaphora.pipeline.word_scores import LN_10, WordScores
+from anaphora.pipeline.word_scores import WordScores
 from anaphora.protocols import TextStepper
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.greedy import greedy

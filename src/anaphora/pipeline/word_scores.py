@@ -5,17 +5,15 @@ from collections import abc
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
-import numpy as np
 import torch
 
 from anaphora.evaluation.perplexity import perplexity_of_log10
+from anaphora.formats.figures import LN_10
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
 from anaphora.pipeline.lines import one_row
 from anaphora.protocols import TextModel, TextStepper
 from anaphora.text.coder import EOS, MARKS, SPACE, TextCoder
-
-LN_10 = float(np.log(10))
 
 
 class FullScore(NamedTuple):

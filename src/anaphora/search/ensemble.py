@@ -1,6 +1,6 @@
 """Several models that predict the same symbols, as one: what each of them expects next is averaged at every step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -12,9 +12,6 @@ from anaphora.protocols import Batch, Step, Stepper
 Mean = Literal["arithmetic", "geometric"]
 """``arithmetic``: p = sum_k p_k / K, which sums to 1; ``geometric``: ln p = sum_k ln p_k / K, which does not, and the
 score of an output is the mean of its scores."""
-
-MEANS: Mapping[str, Mean] = {"arithmetic": "arithmetic", "geometric": "geometric"}
-"""The means by name."""
 
 
 class Ensemble:

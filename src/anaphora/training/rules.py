@@ -5,13 +5,12 @@ fused Adam and fused momentum pass over memory once, and are equally reproducibl
 threads.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from anaphora.config import Config, by_kind
+from anaphora.config import Config, by_kind_or
 from anaphora.training.centred import CentredRmsProp
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -157,14 +156,9 @@ class Adam(Rule):
         )
 
 
-def _adam_unless_named(value: Any) -> Any:
-    return {"kind": "adam", **value} if isinstance(value, Mapping) else value
-
-
 AnyRule = Annotated[
     Sgd | Momentum | AveragedSgd | Adadelta | RmsProp | Adam,
     Field(discriminator="kind"),
-    BeforeValidator(_adam_unless_named),
-    by_kind,
+    by_kind_or("adam"),
 ]
 """An update rule as a recipe names it: ``"sgd"``, or ``{kind = "momentum", rate = 0.5}``; ``{rate = 0.01}`` is Adam."""
