@@ -347,9 +347,9 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
         ({"attention": {}, "decoder": {"readout_layer": "none"}}, r'or attention\.context = "state"'),
         ({"attention": {}, "encoder": {"kind": "convolution"}}, 'set attention = "none"'),
         ({"decoder": {"start": "mean"}, "encoder": {"kind": "gated-convolution"}}, r'decoder\.start = "project"'),
-        ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder spec 1 x 16 .* h, c"),
-        ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder spec 1 x 16"),
-        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"spec 1 x 16 with h: make"),
+        ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder gives 1 x 16 .* h, c"),
+        ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
+        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with h: make"),
         ({"decoder": {"start": "copy", "start_activation": "tanh"}}, r'start_activation = "none"'),
         (
             {"decoder": {"start": "copy", "summary": "every-step", "summary_layer": "tanh"}},
