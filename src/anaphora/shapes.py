@@ -6,8 +6,14 @@
     D  width of an input                    N  rows of a search (sentences times hypotheses), or of a flat batch
     K  hypotheses of a sentence             M  width of what is attended over
     C  words chosen from V, or classes      I  inner nodes of a tree of words
+    A  width within an additive score       Q  width of a query
+    E  width of a word's vector             F  filters of a convolution
+    L  length of a history or a word        W  places of a window or a row
+    R  rows of any kind                     P  nodes of a path, or blocks of a projection
+    U  units, or sums, of a block           X  whatever stands in front: time, or nothing
 
-A name ends in its dimensions: ``x_TBD`` is steps x batch x width. Public doors are batch first, kernels time first.
+A name ends in its dimensions: ``x_TBD`` is steps x batch x width, and a number is a dimension of that size. Public doors
+are batch first, kernels time first. A file in which a letter means something else says so at its head.
 """
 
 from collections.abc import Sequence
