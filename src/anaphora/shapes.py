@@ -12,8 +12,8 @@
     R  rows of any kind                     P  nodes of a path, or blocks of a projection
     U  units, or sums, of a block           X  whatever stands in front: time, or nothing
 
-A name ends in its dimensions: ``x_TBD`` is steps x batch x width, and a number is a dimension of that size. Public doors
-are batch first, kernels time first. A file in which a letter means something else says so at its head.
+A name ends in its dimensions: ``x_TBD`` is steps x batch x width, and a number is a dimension of that size. Public
+doors are batch first, kernels time first.
 """
 
 from collections.abc import Sequence
