@@ -70,7 +70,7 @@ def _results(job: Job, aligner: Aligner | None, report: Report, *, known: bool =
         translations: dict[str, list[str]] = {}
         for entry in aligner.dictionary():
             translations.setdefault(entry.source, []).append(entry.target)
-        if job.system.replace_unknown:
+        if job.system.replace_unknown and not known:  # of known words alone there is none to replace
             search = search._replace(replace_unknown={word: found[0] for word, found in translations.items()})
         if job.system.candidates:
             search = search._replace(candidates=Candidates(translations, job.system.candidates))

@@ -106,7 +106,7 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
         ([str(tmp_path / "sentences")], "is a model of sentences: leave it out"),
         ([str(translator)], "made of language models, but"),
         ([str(tmp_path / "cached")], f"is a mixture itself: name the runs that it was made of, {counts}"),
-        ([], "one run and no cache"),
+        ([], "one run without a cache"),
         (
             [counts, "--set", "mixture.cache.order=2"],
             "mixture.cache.order=2 is about a cache, but there is none: add --",
