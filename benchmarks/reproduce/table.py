@@ -111,6 +111,8 @@ class Table(Config):
             for name in (finding.system, finding.beside or finding.system):
                 if name not in names:
                     raise ValueError(unknown("a finding's system", name, names))
+            if finding.wanted == "same" and not finding.beside:
+                raise ValueError("a finding that two are the same needs beside, the system that it is held against.")
         if len(set(names)) < len(names):
             raise ValueError("every system of a table should have a name of its own.")
         return self

@@ -215,6 +215,9 @@ def test_a_finding_about_a_system_that_is_not_there_is_refused(tmp_path: Path) -
     tables = small(tmp_path).model_dump() | {"findings": [{"claim": "x", "system": "gru", "beside": "elmen"}]}
     with pytest.raises(ConfigError, match="Did you mean 'elman'"):
         Table.parse(tables, "here")
+    tables["findings"] = [{"claim": "x", "system": "gru", "wanted": "same"}]
+    with pytest.raises(ConfigError, match="needs beside, the system"):
+        Table.parse(tables, "here")
 
 
 def test_an_unknown_table_is_refused_with_the_known_ones() -> None:

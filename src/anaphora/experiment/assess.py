@@ -34,7 +34,7 @@ from anaphora.search.ensemble import Mean
 
 Results = dict[str, TranslationScores | Prediction]
 
-AnyData = TypeVar("AnyData", TranslationExperiment, LanguageModelExperiment)
+_AnyData = TypeVar("_AnyData", TranslationExperiment, LanguageModelExperiment)
 
 _STATIC = Static()
 
@@ -169,15 +169,21 @@ def score_translations(
     search: Search = _USUAL,
     report: Report = silent,
 ) -> TranslationScores:
-    """BLEU and chrF of a translator on pairs, as the experiment says and raw; MissingExtraError for no tokeniser."""
+    """BLEU and chrF of a translator on pairs, as the experiment says and raw.
+
+    Raises MissingExtraError for no tokeniser, ConfigError where unknown words are to be replaced and none may be
+    written, DataError where no pair is left.
+    """
+    if search.known and search.replace_unknown is not None:
+        raise ConfigError(
+            "With --known-words no unknown word is written, so --replace-unknown has nothing to replace: leave one out."
+        )
     conditions: tuple[Condition, ...] = tuple(dict.fromkeys((experiment.evaluation.conditions, "raw")))
     for condition in conditions:
         metric_of("BLEU", experiment.data.target, condition)  # a missing tokeniser is told before the work
     kept = [
         (source, reference) for source, reference in pairs if not search.known or translator.knows(source, reference)
     ]
-    if search.known and search.replace_unknown is not None:
-        raise ConfigError("With --known-words no unknown word is written, so --replace-unknown has nothing to replace.")
     if search.known and not kept:
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]
@@ -268,7 +274,7 @@ def _texts(
     return found
 
 
-def _where_it_was(path: Path, experiment: AnyData, options: str) -> AnyData:
+def _where_it_was(path: Path, experiment: _AnyData, options: str) -> _AnyData:
     """``experiment``, whose data is where the run found it; DataError where it has moved."""
     for file in experiment.data.files:
         if not Path(file).exists():

@@ -4,7 +4,7 @@
     u = g / sqrt(max(E - M^2, 0) + e)
     v = m v + u                  w -= r v
 
-torch's own adds e behind the root, where it cannot help: of a gradient that hardly changes, rounding makes E - M^2
+torch's own adds e outside the root, where it cannot help: of a gradient that hardly changes, rounding makes E - M^2
 negative, and its root no number.
 """
 
