@@ -25,10 +25,9 @@ def main() -> int:
                     work_off(name, table, str(this_machine()), _say, report, stop=signals.stop)
                 results = results_of(RESULTS / f"{name}.jsonl")
             wanted = [results[job.key] for job in tables.jobs(table) if job.key in results]
-            path = RESULTS / f"{name}.md"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(page(table, wanted), encoding="utf-8")
-            missing = len(left(table, results))
+            missing, path = len(left(table, results)), RESULTS / f"{name}.md"
+            if wanted:
+                path.write_text(page(table, wanted), encoding="utf-8")
             _say(f"{_near(path)}: {len(wanted)} results" + (f", {missing} still missing" if missing else ""))
             if missing and not options.pages:
                 return 130

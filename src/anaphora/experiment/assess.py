@@ -79,12 +79,12 @@ def assess(
         return _assess_file(path, pairs, text, adaptation, report)
     experiment = experiment_of(path)
     texts = _texts(path, experiment, pairs, text, report)
+    assert not isinstance(experiment, AlignerExperiment)  # which has no texts
     if isinstance(experiment, TranslationExperiment):
         refuse_adaptation(path, adaptation)
-        return _assess(path, experiment, texts, search, keep, report)
-    _refuse_search(path, search)
-    assert isinstance(experiment, LanguageModelExperiment)  # an aligner has no texts
-    return _assess_text(path, experiment, texts, adaptation, keep, report)
+    else:
+        _refuse_search(path, search)
+    return _assess(path, experiment, texts, search, adaptation, keep, report)
 
 
 def assess_ensemble(
@@ -157,7 +157,7 @@ def assess_both(
         )
     experiment, _ = _translators((first, second))
     texts = _texts(first, experiment, pairs, None, report)
-    results = [_assess(path, experiment, texts, search, keep, report) for path in (first, second)]
+    results = [_assess(path, experiment, texts, search, _STATIC, keep, report) for path in (first, second)]
     compared = {part: _compare(results[0][part], results[1][part]) for part in texts}
     return results[0], results[1], compared
 
@@ -213,36 +213,27 @@ def score_translations(
 
 def _assess(
     path: Path,
-    experiment: TranslationExperiment,
+    experiment: TranslationExperiment | LanguageModelExperiment,
     texts: Mapping[str, Any],
     search: Search,
-    keep: bool,
-    report: Report,
-) -> Results:
-    run = Run.open(path)
-    which = run.load("best", report).which
-    translator = cast(Translator, load(path, which))
-    results: Results = {
-        part: score_translations(translator, text, experiment, search, report) for part, text in texts.items()
-    }
-    if keep:
-        _keep(run, which, results, report)
-    return results
-
-
-def _assess_text(
-    path: Path,
-    experiment: LanguageModelExperiment,
-    texts: Mapping[str, Any],
     adaptation: Adaptation,
     keep: bool,
     report: Report,
 ) -> Results:
+    """Figures by part by the best checkpoint of a run, which gets them too with ``keep``."""
     run = Run.open(path)
-    which = run.load("best", report).which
-    model = cast(LanguageModel, load(path, which))
-    adaptation = adapted_to_data(model, path, adaptation, report)
-    results: Results = {part: model.evaluate(text, adaptation, report=report) for part, text in texts.items()}
+    which = run.load("best", report).which  # by its name: training may choose another meanwhile
+    model = load(path, which)
+    results: Results
+    if isinstance(experiment, TranslationExperiment):
+        translator = cast(Translator, model)
+        results = {
+            part: score_translations(translator, text, experiment, search, report) for part, text in texts.items()
+        }
+    else:
+        predictor = cast(LanguageModel, model)
+        adaptation = adapted_to_data(predictor, path, adaptation, report)
+        results = {part: predictor.evaluate(text, adaptation, report=report) for part, text in texts.items()}
     if keep:
         _keep(run, which, results, report)
     return results

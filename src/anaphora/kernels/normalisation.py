@@ -18,25 +18,31 @@ _EPSILON = 1e-5
 
 
 class Normal(NamedTuple):
-    """A block normalised row by row, and what going back needs."""
+    """A block as it was before steps 1 to 3, and what going back needs."""
 
-    n: Tensor
-    """Mean 0 and variance 1 in every row."""
+    a: Tensor
+    mean: Tensor
+    """Of each row, with 1 as its width."""
     inverse: Tensor
-    """1 / s of each row, with 1 as its width."""
+    """1 / s of each row, the same."""
 
 
-def normal(a_XBW: Tensor) -> Normal:
-    """Steps 1 and 2; the bits of a row depend on that row alone."""
-    n_XBW, _, inverse_XB1 = torch.native_layer_norm(a_XBW, a_XBW.shape[-1:], None, None, _EPSILON)
-    return Normal(n_XBW, inverse_XB1)
+def normal(a_XBW: Tensor, gain_W: Tensor, bias_W: Tensor | None = None) -> tuple[Tensor, Normal]:
+    """Steps 1 to 3, and what to keep of them; the bits of a row depend on that row alone."""
+    y_XBW, *rows = torch.native_layer_norm(a_XBW, a_XBW.shape[-1:], gain_W, bias_W, _EPSILON)
+    return y_XBW, Normal(a_XBW, *rows)
 
 
-def normal_back(saved: Normal, dn_XBW: Tensor) -> Tensor:
-    """The gradient da = (dn - mean(dn) - n * mean(dn * n)) / s; "Layer normalisation" in ``kernels/README.md``."""
-    n_XBW, inverse_XB1 = saved
-    along_n_XB1 = (dn_XBW * n_XBW).mean(-1, keepdim=True)
-    return (dn_XBW - dn_XBW.mean(-1, keepdim=True) - n_XBW * along_n_XB1) * inverse_XB1
+def normal_back(saved: Normal, dy_XBW: Tensor, gain_W: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradients da and dgain, by torch's reading of what ``kernels/README.md`` derives, in one pass.
+
+    da = (dn - mean(dn) - n * mean(dn * n)) / s with dn = dy * gain; dgain is the sum of dy * n over all rows.
+    """
+    a_XBW, mean_XB1, inverse_XB1 = saved
+    da_XBW, dgain_W, _ = torch.ops.aten.native_layer_norm_backward(
+        dy_XBW, a_XBW, a_XBW.shape[-1:], mean_XB1, inverse_XB1, gain_W, None, [True, True, False]
+    )
+    return da_XBW, dgain_W
 
 
 @dataclass(frozen=True)
@@ -63,17 +69,18 @@ class Normalise:
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Normal]:
         """Steps 1 to 3."""
         product = products.of(self.name)
-        saved = normal(sum(inputs[1:], inputs[0]))  # 1, 2
-        y_XBW = saved.n * product.vector("gain")  # 3
-        return (y_XBW + product.vector("bias") if self.bias else y_XBW,), saved
+        bias_W = product.vector("bias") if self.bias else None
+        y_XBW, saved = normal(sum(inputs[1:], inputs[0]), product.vector("gain"), bias_W)
+        return (y_XBW,), saved
 
     def backward(self, products: Products, saved: Normal, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Steps 3 to 1 undone; every input has the same gradient."""
         product, (dy_XBW,) = products.of(self.name), doutputs
         if self.bias:
-            product.add_gradient("bias", dy_XBW.sum((0, 1)))  # 3
-        product.add_gradient("gain", (dy_XBW * saved.n).sum((0, 1)))
-        return (normal_back(saved, dy_XBW * product.vector("gain")),) * len(self.inputs)  # 2, 1
+            product.add_gradient("bias", dy_XBW.sum((0, 1)))
+        da_XBW, dgain_W = normal_back(saved, dy_XBW, product.vector("gain"))
+        product.add_gradient("gain", dgain_W)
+        return (da_XBW,) * len(self.inputs)
 
 
 class UnitProducts(PartProducts):
@@ -102,7 +109,7 @@ class UnitProducts(PartProducts):
 
     @property
     def normals(self) -> tuple[tuple[str, Normal], ...]:
-        """What came out of each product, normalised, in the order in which the products were asked for."""
+        """What came out of each product, and how it was normalised, in the order in which they were asked for."""
         return tuple(self._normals)
 
     def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
@@ -111,9 +118,8 @@ class UnitProducts(PartProducts):
             a_XBK = a_XBK * self.sentences("mask", a_XBK.shape[1])
         y_XBN = super().__call__(name, a_XBK)
         if self._normalised:
-            saved = normal(y_XBN)
+            y_XBN, saved = normal(y_XBN, self.vector(f"{name}_gain"))
             self._normals.append((name, saved))
-            y_XBN = saved.n * self.vector(f"{name}_gain")
         return y_XBN + self.sentences("condition", y_XBN.shape[1]) if self._conditioned and name == "h" else y_XBN
 
     def back(self, name: str, dy_XBN: Tensor) -> Tensor:
@@ -123,7 +129,7 @@ class UnitProducts(PartProducts):
         if self._normalised:
             latest = max(number for number, (asked, _) in enumerate(self._normals) if asked == name)
             _, saved = self._normals.pop(latest)
-            self.add_gradient(f"{name}_gain", (dy_XBN * saved.n).sum((0, 1)))
-            dy_XBN = normal_back(saved, dy_XBN * self.vector(f"{name}_gain"))
+            dy_XBN, dgain_N = normal_back(saved, dy_XBN, self.vector(f"{name}_gain"))
+            self.add_gradient(f"{name}_gain", dgain_N)
         da_XBK = super().back(name, dy_XBN)
         return da_XBK * self.sentences("mask", da_XBK.shape[1]) if self._masked else da_XBK
