@@ -12,9 +12,9 @@ from anaphora.data.grammar import write
 TRAIN = """
 import resource, sys, time
 from anaphora.cli.app import main
-started = time.monotonic()
+started = time.process_time()
 assert main(sys.argv[1:]) == 0
-print(time.monotonic() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 """
 
 
@@ -24,9 +24,13 @@ def test_time_and_memory_are_within_a_factor_of_two_of_the_real_training(tmp_pat
     corpus = write(tmp_path / "corpus", train=12_000, valid=500, test=100)
     options = ["quickstart", "--data", str(corpus), "--set", "training.threads=1", "--set", "training.epochs=2"]
     asked = [sys.executable, "-m", "anaphora", "check", *options, "--json"]
-    estimate = json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)["estimate"]
     command = [sys.executable, "-c", TRAIN, "train", *options, "--run", str(tmp_path / "run")]
+    # other work on the machine must not decide: the seconds of this one process, and the quicker of two trials
+    first = subprocess.run(asked, capture_output=True, check=True)
     real = subprocess.run(command, capture_output=True, text=True, check=True)
+    second = subprocess.run(asked, capture_output=True, check=True)
+    estimates = [json.loads(trial.stdout)["estimate"] for trial in (first, second)]
+    estimate = min(estimates, key=lambda found: found["seconds"])
     seconds, memory = map(float, real.stdout.splitlines()[-1].split())
     assert 0.5 < estimate["seconds"] / seconds < 2, (estimate, seconds)
     assert 0.5 < estimate["memory"] / memory < 2, (estimate, memory)
