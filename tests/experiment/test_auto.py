@@ -72,8 +72,8 @@ def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
     assert isinstance(chosen, TranslationExperiment) and isinstance(recipe, TranslationExperiment)
     assert chosen.training.optimizer == recipe.training.optimizer
     assert chosen.decoder.input_feeding == recipe.decoder.input_feeding
-    assert (chosen.encoder.layer_norm, chosen.decoder.layer_norm) == (True, True)
-    assert (recipe.encoder.layer_norm, recipe.decoder.layer_norm) == (True, True)
+    assert chosen.encoder.layer_norm == recipe.encoder.layer_norm
+    assert chosen.decoder.layer_norm == recipe.decoder.layer_norm
     assert (chosen.attention.score, chosen.output, chosen.decoder.cell) == (
         recipe.attention.score,
         recipe.output,
