@@ -5,7 +5,7 @@ import torch
 
 from anaphora.errors import DataError
 from anaphora.evaluation import sentences
-from anaphora.evaluation.sentences import sentence_log_probs
+from anaphora.evaluation.sentences import line_log_probs, sentence_log_probs
 from anaphora.models.registry import build
 from anaphora.protocols import Batch, Sequence, Symbols
 
@@ -50,6 +50,21 @@ def test_a_line_of_any_length_costs_what_it_costs_at_once(monkeypatch: pytest.Mo
     assert sum(len(ids) for ids, _ in bounded) == len(units) and 0 < max(sizes) <= 30
     totals = [sum(float(log_probs.sum()) for _, log_probs in found) for found in (at_once, bounded)]
     assert totals[1] == pytest.approx(totals[0], rel=1e-5)
+
+
+def test_every_line_is_given_back_at_its_place_with_the_bits_that_it_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "UNITS", 30)
+    model = build("language-model", {"embedding": {"size": 6}, "recurrence": {"size": 8}}, {"text": SYMBOLS}, "test")
+    model.initialise(3)
+    model.eval()
+    rows = [[*line, 3] for line in [*LINES, [5, 9, 11] * 20, [7] * 12]]
+    found = {}
+    for places, log_probs in line_log_probs(model, rows, 3):
+        found |= dict(zip(places, log_probs, strict=True))
+    assert sorted(found) == list(range(len(rows)))
+    for place, row in enumerate(rows):
+        [([_], [alone_T])] = line_log_probs(model, [row], 3)
+        assert len(alone_T) == len(row) and torch.equal(found[place], alone_T)
 
 
 def test_a_sentence_too_long_to_be_read_at_once_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:

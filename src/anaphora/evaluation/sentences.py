@@ -1,5 +1,6 @@
 """What lines cost one by one: no state is carried, so many lines are read side by side."""
 
+from collections import abc
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -31,17 +32,30 @@ def sentence_log_probs(
     """
     rows = _rows(units, end, 0 if before == end else UNITS)
     while some := list(islice(rows, SORTED)):
-        some.sort(key=len, reverse=True)
-        while some and len(some[0]) > UNITS:
-            yield from stream_log_probs(model, some.pop(0), before)
-        while some:
-            count = min(ROWS, UNITS // len(some[0]))
-            batch, some = _batch(some[:count], before), some[count:]
-            with torch.no_grad():
-                log_probs_BT, _ = model.target_log_probs(batch)
-            assert batch.targets is not None
-            open_BT = torch.arange(log_probs_BT.shape[1]) < batch.targets.lengths_B.unsqueeze(1)
-            yield batch.targets.ids_BT[open_BT], log_probs_BT[open_BT]
+        for places, log_probs in line_log_probs(model, some, before):
+            yield torch.tensor([unit for place in places for unit in some[place]]), torch.cat(log_probs)
+
+
+def line_log_probs(
+    model: TextModel, rows: abc.Sequence[list[int]], before: int
+) -> Iterator[tuple[list[int], list[Tensor]]]:
+    """The places of some rows among ``rows``, the longest first, and ln p of the units of each, in float64.
+
+    A row has the same bits whatever stands beside it; as for ``before`` and long ones, see ``sentence_log_probs``.
+    """
+    places = sorted(range(len(rows)), key=lambda place: -len(rows[place]))
+    done = 0
+    while done < len(places):
+        longest = len(rows[places[done]])
+        some = places[done : done + max(1, min(ROWS, UNITS // longest))]
+        done += len(some)
+        if longest > UNITS:
+            read = stream_log_probs(model, rows[some[0]], before)
+            yield some, [torch.cat([log_probs_N for _, log_probs_N in read])]
+            continue
+        with torch.no_grad():
+            log_probs_BT, _ = model.target_log_probs(_batch([rows[place] for place in some], before))
+        yield some, [of_row_T[: len(rows[place])] for place, of_row_T in zip(some, log_probs_BT, strict=True)]
 
 
 def _rows(units: Iterable[int], end: int, most: int) -> Iterator[list[int]]:

@@ -9,24 +9,20 @@ from itertools import chain, islice
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, fitted_adaptation, network_of
 from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
-from anaphora.evaluation.sentences import sentence_log_probs
+from anaphora.evaluation.sentences import UNITS, line_log_probs, sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import LN_10
 from anaphora.pipeline.arguments import demand_several, demand_short
 from anaphora.pipeline.generation import Generation, StreamedText
-from anaphora.pipeline.lines import Reading, by_length, one_row
+from anaphora.pipeline.lines import Reading, one_row
 from anaphora.pipeline.word_scores import WordScores
 from anaphora.protocols import TextStepper
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.greedy import greedy
 from anaphora.search.sampling import check_sampling, sample
-from anaphora.search.scoring import score
 from anaphora.text.coder import TextCoder
 
 _STATIC = Static()
-
-_LONGEST = 100_000
-"""Units of a line that is scored by itself."""
 
 
 @dataclass(frozen=True)
@@ -205,13 +201,12 @@ class LanguageModel(WordScores):
 
     def _alone(self, rows: abc.Sequence[list[int]], report: Report) -> list[float]:
         """ln p of every row, nothing before it."""
-        demand_short(rows, _LONGEST, "split it, or measure it as running text (anaphora evaluate)")
-        stepper, done = self._model.stepper(), 0
-        nats = [0.0] * len(rows)
-        for batch in by_length(rows, stepper.bos):
-            for number, found in zip(batch.numbers_B.tolist(), score(stepper, batch), strict=True):
-                nats[number] = found.score
-            done += len(batch.numbers_B)
+        demand_short(rows, UNITS, "split it, or measure it as running text (anaphora evaluate)")
+        nats, done = [0.0] * len(rows), 0
+        for places, log_probs in line_log_probs(self._model, rows, self._stepper().bos):
+            for place, log_probs_T in zip(places, log_probs, strict=True):
+                nats[place] = math.fsum(log_probs_T.tolist())
+            done += len(places)
             report(Progress("score", done, len(rows), "lines"))
         return nats
 

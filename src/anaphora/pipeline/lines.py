@@ -1,18 +1,12 @@
-"""Lines of text as the ids of their units: one after the other, side by side, or one alone."""
+"""Lines of text as the ids of their units: one after the other, or one alone."""
 
-from collections import abc
 from collections.abc import Iterable, Iterator
 
-import numpy as np
 import torch
 
-from anaphora.data.pairs import LazyBatches
 from anaphora.evaluation.perplexity import TextSize, size_of_line
 from anaphora.protocols import Batch, Sequence
 from anaphora.text.coder import TextCoder
-
-_ROWS = 64
-"""Lines that are scored side by side."""
 
 
 class Reading:
@@ -42,26 +36,6 @@ class Reading:
         """The lines that were begun since the last time."""
         taken, self._rows = self._rows, []
         return taken
-
-
-def by_length(rows: abc.Sequence[abc.Sequence[int]], begin: int) -> LazyBatches:
-    """Rows to be scored, each by itself, long ones with long ones."""
-    places = np.array(sorted(range(len(rows)), key=lambda place: len(rows[place])), dtype=np.int64)
-
-    def batch(numbers: np.ndarray) -> Batch:
-        some = [rows[number] for number in numbers]
-        ids_BT = torch.zeros(len(some), max(map(len, some)), dtype=torch.int64)
-        for ids_T, row in zip(ids_BT, some, strict=True):
-            ids_T[: len(row)] = torch.tensor(row)
-        ones_B = torch.ones(len(some), dtype=torch.int64)
-        return Batch(
-            inputs=Sequence(torch.full((len(some), 1), begin), ones_B),
-            targets=Sequence(ids_BT, torch.tensor([len(row) for row in some])),
-            numbers_B=torch.from_numpy(numbers),
-            continues_B=ones_B.bool().logical_not(),
-        )
-
-    return LazyBatches([places[first : first + _ROWS] for first in range(0, len(places), _ROWS)], batch)
 
 
 def one_row(inputs: list[int], targets: list[int]) -> Batch:
