@@ -41,7 +41,8 @@ def line_log_probs(
 ) -> Iterator[tuple[list[int], list[Tensor]]]:
     """The places of some rows among ``rows``, the longest first, and ln p of the units of each, in float64.
 
-    A row has the same bits whatever stands beside it; as for ``before`` and long ones, see ``sentence_log_probs``.
+    A row has the same bits whatever stands beside it; as for ``model``, ``before`` and long rows, see
+    ``sentence_log_probs``, but that a model of sentences must be given none of more than ``UNITS``.
     """
     places = sorted(range(len(rows)), key=lambda place: -len(rows[place]))
     done = 0

@@ -203,7 +203,8 @@ class LanguageModel(WordScores):
         """ln p of every row, nothing before it."""
         demand_short(rows, UNITS, "split it, or measure it as running text (anaphora evaluate)")
         nats, done = [0.0] * len(rows), 0
-        for places, log_probs in line_log_probs(self._model, rows, self._stepper().bos):
+        begin = self._stepper().bos  # a stepper also puts the model into evaluation mode
+        for places, log_probs in line_log_probs(self._model, rows, begin):
             for place, log_probs_T in zip(places, log_probs, strict=True):
                 nats[place] = math.fsum(log_probs_T.tolist())
             done += len(places)
