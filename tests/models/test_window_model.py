@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from anaphora.kernels.naive_normalised import normalised
 from anaphora.models.registry import build
 from anaphora.models.window_model import WindowModel
 from anaphora.nn.randomness import draws
@@ -23,6 +24,9 @@ KINDS: list[dict[str, Any]] = [
     {"kind": "convolution", "layers": 3, "words": 2, "size": 24},
     {"kind": "feedforward", "words": 2, "size": 8, "bias": False},
     {"kind": "convolution", "layers": 2, "words": 2, "size": 24, "bias": False},
+    {"kind": "feedforward", "words": 2, "size": 16, "layer_norm": True},
+    {"kind": "convolution", "layers": 2, "words": 2, "size": 24, "layer_norm": True},
+    {"kind": "convolution", "layers": 3, "words": 2, "size": 8, "layer_norm": True, "bias": False},
 ]
 EVERY_KIND = pytest.mark.parametrize("window", KINDS, ids=lambda window: "-".join(map(str, window.values())))
 TEXT = [END, 5, 6, 7, END, 8, 9, 5, 5, END, 10, 6]
@@ -48,12 +52,20 @@ def window_of(ids: list[list[int]], lengths: list[int] | None = None, continues:
     )
 
 
+def hidden(weights: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
+    """tanh(W x + b), where there is a gain, W x normalised."""
+    a = weights[f"{name}.weight"] @ x
+    if f"{name}.gain" in weights:
+        a = normalised(a, weights[f"{name}.gain"])
+    return torch.tanh(a + weights.get(f"{name}.bias", 0))
+
+
 def by_hand(model: WindowModel, before: list[int]) -> Tensor:
     """The log-probabilities after ``before``, which holds as many ids as the model sees."""
     weights, config = model.window.weights.tensors(), model.config.window
     x = [model.embedding.weight[unit] for unit in before]
     if config.kind == "feedforward":
-        state = torch.tanh(weights["hidden.weight"] @ torch.cat(x) + weights.get("hidden.bias", 0))
+        state = hidden(weights, "hidden", torch.cat(x))
         state = torch.cat([state, *x]) if config.direct else state  # type: ignore[union-attr]
     elif config.kind == "log-bilinear":
         C = weights["predict.weight"]
@@ -61,8 +73,7 @@ def by_hand(model: WindowModel, before: list[int]) -> Tensor:
         state = sum((C_i @ x_i for C_i, x_i in zip(full, x, strict=True)), torch.zeros(8))
     else:
         for layer in range(config.layers):  # type: ignore[union-attr]
-            W, b = weights[f"layer{layer}.weight"], weights.get(f"layer{layer}.bias", 0)
-            x = [torch.tanh(W @ torch.cat(x[i : i + 2]) + b) for i in range(len(x) - 1)]
+            x = [hidden(weights, f"layer{layer}", torch.cat(x[i : i + 2])) for i in range(len(x) - 1)]
         [state] = x
     return torch.log_softmax(model.output.weight @ state + model.output.bias, 0)
 

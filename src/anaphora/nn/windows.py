@@ -8,6 +8,9 @@ vectors, W and C matrices of the papers' shapes.
     log-bilinear   sum_i C_i x_{t-i}, with diagonal C_i or full ones (Mnih and Hinton 2007, section 3)
     convolution    layers of tanh(sum_i W_i h_{t-i} + b), each seeing no word after its place
 
+With ``layer_norm``, what stands under a tanh is normalised before its bias is added (Ba, Kiros and Hinton 2016,
+equation 4).
+
 Nothing here goes from step to step, so autograd derives it; products give every row the same bits in any batch.
 """
 
@@ -20,6 +23,7 @@ from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
 from anaphora.kernels.linear import linear
+from anaphora.kernels.normalisation import normal
 from anaphora.nn.dropout import Rate
 from anaphora.nn.randomness import dropped
 from anaphora.nn.weights import Matrix, Start, Weights
@@ -62,6 +66,8 @@ class Feedforward(WindowConfig):
     """Units of the hidden layer."""
     direct: bool = False
     """Whether the output sees the words' vectors too."""
+    layer_norm: bool = False
+    """Whether H x is normalised before d is added."""
     bias: bool = True
     """Whether d is there."""
 
@@ -75,14 +81,13 @@ class Feedforward(WindowConfig):
         return self.size + (self.words * embedding if self.direct else 0)
 
     def matrices(self, embedding: int) -> dict[str, Matrix]:
-        """H, and perhaps d."""
-        weight = {"hidden.weight": Matrix(self.size, self.words * embedding)}
-        return weight | ({"hidden.bias": Matrix(self.size)} if self.bias else {})
+        """H, and perhaps its gain and d."""
+        return _layer_matrices("hidden", self.size, self.words * embedding, self.layer_norm, self.bias)
 
     def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
         """tanh(H x + d), and x with direct connections."""
         x_BTX = side_by_side(x_BLD, self.words)
-        h_BTH = torch.tanh(linear(x_BTX, weights["hidden.weight"]) + weights.get("hidden.bias", 0))
+        h_BTH = _layer("hidden", x_BTX, weights)
         return torch.cat([h_BTH, x_BTX], dim=-1) if self.direct else h_BTH
 
 
@@ -129,6 +134,8 @@ class Convolution(WindowConfig):
     """How many places of the layer below each sees."""
     size: int = Field(200, ge=1)
     """Units of a layer."""
+    layer_norm: bool = False
+    """Whether what every layer sums up is normalised before b is added."""
     bias: bool = True
     """Whether every layer has b."""
 
@@ -142,20 +149,17 @@ class Convolution(WindowConfig):
         return self.size
 
     def matrices(self, embedding: int) -> dict[str, Matrix]:
-        """W of every layer, and perhaps b."""
+        """W of every layer, and perhaps its gain and b."""
         found: dict[str, Matrix] = {}
         for layer in range(self.layers):
             below = embedding if layer == 0 else self.size
-            found[f"layer{layer}.weight"] = Matrix(self.size, self.words * below)
-            if self.bias:
-                found[f"layer{layer}.bias"] = Matrix(self.size)
+            found |= _layer_matrices(f"layer{layer}", self.size, self.words * below, self.layer_norm, self.bias)
         return found
 
     def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
         """Layer on layer, each shorter than the one below by what it cannot see whole."""
         for layer in range(self.layers):
-            windows = side_by_side(x_BLD, self.words)
-            x_BLD = torch.tanh(linear(windows, weights[f"layer{layer}.weight"]) + weights.get(f"layer{layer}.bias", 0))
+            x_BLD = _layer(f"layer{layer}", side_by_side(x_BLD, self.words), weights)
         return x_BLD
 
 
@@ -166,6 +170,27 @@ AnyWindow = Annotated[Feedforward | LogBilinear | Convolution, Field(discriminat
 def side_by_side(x_BLD: Tensor, words: int) -> Tensor:
     """Every ``words`` vectors that follow each other as one, the oldest first: B x (L - words + 1) x words D."""
     return x_BLD.unfold(1, words, 1).transpose(2, 3).flatten(2)
+
+
+def _layer_matrices(name: str, size: int, width: int, layer_norm: bool, bias: bool) -> dict[str, Matrix]:
+    """The weights of ``_layer`` over vectors of ``width`` numbers."""
+    found = {f"{name}.weight": Matrix(size, width)}
+    if layer_norm:
+        found[f"{name}.gain"] = Matrix(size, gain=True)
+    if bias:
+        found[f"{name}.bias"] = Matrix(size)
+    return found
+
+
+def _layer(name: str, x_BTX: Tensor, weights: dict[str, Tensor]) -> Tensor:
+    """tanh(W x + b), or with a gain tanh(gain * normal(W x) + b)."""
+    a_BTH = linear(x_BTX, weights[f"{name}.weight"])
+    gain, bias = weights.get(f"{name}.gain"), weights.get(f"{name}.bias")
+    if gain is not None:
+        a_BTH, _ = normal(a_BTH, gain, bias)
+    elif bias is not None:
+        a_BTH = a_BTH + bias
+    return torch.tanh(a_BTH)
 
 
 class Window(nn.Module):
