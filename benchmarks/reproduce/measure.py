@@ -15,10 +15,11 @@ from anaphora.evaluation.alignment import agreement
 from anaphora.evaluation.breakdown import by_length
 from anaphora.evaluation.significance import paired_bootstrap
 from anaphora.events import Report
-from anaphora.experiment.assess import Results, Search, assess, assess_ensemble
+from anaphora.experiment.assess import Results, assess, assess_ensemble
 from anaphora.experiment.conduct import train
 from anaphora.experiment.overrides import read_table
 from anaphora.experiment.schema import Experiment, TranslationExperiment, parse
+from anaphora.experiment.search import Search
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.pharaoh import Links, words_between_spaces
 from anaphora.pipeline import Aligner, Candidates, Translator, load
@@ -49,7 +50,7 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
     if not isinstance(result, TranslationScores):
         return figures | {"perplexity": result.perplexity, "bits per character": result.bits_per_character}
     bleu, chrf = next(iter(result.scores.values()))
-    figures |= {"bleu": bleu.value, "chrf": chrf.value, "sentences a second": result.sentences / seconds}
+    figures |= {"bleu": bleu.value, "chrf": chrf.value, "sentences a second": len(result.outputs) / seconds}
     if isinstance(job.experiment.text, Word):
         figures["unknown words"] = result.unknown
         with suppress(DataError):  # a test part whose every pair has unknown words

@@ -29,8 +29,6 @@ BATCH_TOKENS = 64 * 16
 class Endless:
     """A translator for search that never says ``</s>``; see ``protocols.Stepper``."""
 
-    normalised = False
-
     def __init__(self, stepper: TranslatorStepper) -> None:
         """All else is the stepper's."""
         self._stepper = stepper

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, UnknownOptionError
 
 
 class Config(BaseModel):
@@ -39,7 +39,7 @@ class Config(BaseModel):
         try:
             return cls.model_validate(dict(table))
         except ValidationError as error:
-            raise ConfigError(_sentence(error, where, cls)) from None
+            raise _refusal(error, where, cls) from None
 
 
 def _name_alone(value: Any) -> Any:
@@ -94,11 +94,12 @@ _EXPECTED = {
 """What should have come, by pydantic's name of the fault."""
 
 
-def _sentence(error: ValidationError, where: str, config: type[BaseModel]) -> str:
+def _refusal(error: ValidationError, where: str, config: type[BaseModel]) -> ConfigError:
     """The first fault that pydantic found, said the way a person would: file, dotted key, what came, what is known."""
     fault = error.errors(include_url=False)[0]
     key, annotation = _place(config, fault["loc"])
-    return f"{where}: {_complaint(fault, key, annotation)}"
+    said = f"{where}: {_complaint(fault, key, annotation)}"
+    return UnknownOptionError(said, key) if fault["type"] == "extra_forbidden" else ConfigError(said)
 
 
 def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:

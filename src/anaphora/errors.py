@@ -2,6 +2,7 @@
 
 AnaphoraError                exit code 2
 ├── ConfigError              a recipe, an option or a value of one
+│   └── UnknownOptionError   an option that its table has not, with its dotted key
 ├── DataError                a file of text, with its line or byte
 ├── RunError                 a run folder: missing, in the way, locked, empty, damaged, changed
 ├── ShapeError               tensors that do not fit together
@@ -18,6 +19,15 @@ class AnaphoraError(Exception):
 
 class ConfigError(AnaphoraError):
     """A recipe, an option or one of its values is not what the experiment needs."""
+
+
+class UnknownOptionError(ConfigError):
+    """A table has no option of that name."""
+
+    def __init__(self, message: str, key: str) -> None:
+        """``key`` is the option's, with dots."""
+        super().__init__(message)
+        self.key = key
 
 
 class DataError(AnaphoraError):

@@ -69,7 +69,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Skipped:
-    """``count`` records or updates were left out, and why."""
+    """``count`` records were left out, and why."""
 
     reason: str
     count: int

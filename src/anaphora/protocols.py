@@ -136,8 +136,6 @@ class Stepper(Protocol):
     """The id that every hypothesis starts from (``</s>`` for models of running text)."""
     eos: int
     unk: int
-    normalised: bool
-    """Whether ``exp(log_probs_NV)`` sums to 1."""
 
     def start(self, batch: Batch) -> tuple[Any, Any]:
         """Memory and state for one row per sentence of the batch, before any symbol was read."""

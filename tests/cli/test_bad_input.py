@@ -74,6 +74,19 @@ def test_an_output_that_is_a_folder_is_refused_before_any_work(
         assert "it is a folder; name a file in it" in refused(capsys, *verb, "--output", tmp_path)
 
 
+def test_a_text_that_is_read_is_never_written_over(
+    toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, other = toy_pairs / "test.en", tmp_path / "other name"
+    before = text.read_bytes()
+    other.symlink_to(text)
+    for verb in "score", "translate", "align":
+        for name in text, other:
+            said = refused(capsys, verb, tmp_path / "none", text, "--output", name)
+            assert "it is the text that is read, and would be lost; name another" in said
+    assert text.read_bytes() == before
+
+
 def test_what_memory_cannot_hold_is_one_sentence(
     toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

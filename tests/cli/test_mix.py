@@ -8,6 +8,7 @@ import pytest
 
 import anaphora
 from anaphora.cli.app import main
+from anaphora.run.about import about
 
 WORDS = """
 task = "language-model"
@@ -54,14 +55,17 @@ def test_a_mixture_is_a_run_like_any_other_and_stands_alone(
     assert main(["mix", *map(str, runs), "--cache", "--run", str(mixed), *settings]) == 0
     shown = capsys.readouterr()
     assert shown.out == f"{mixed}\n"
-    assert f"Weights: {runs[0]} " in shown.err and "cache of 2 unit(s)" in shown.err
+    assert f"Weights: {runs[0]} " in shown.err and "cache of 2 units" in shown.err
     alone = [figures(run, toy_book, capsys)["perplexity"] for run in runs]
     shutil.move(mixed, moved)
     for run in runs:
         shutil.rmtree(run)
     together = figures(moved, toy_book, capsys)
     assert 1 < together["perplexity"] < max(alone)
-    assert main(["info", str(moved)]) == 0 and "all whole" in capsys.readouterr().out
+    assert main(["info", str(moved)]) == 0
+    told = capsys.readouterr().out
+    assert "all whole" in told and all(f"  {name}\n" in told for name in (*runs, "cache of 1 unit", "cache of 2 units"))
+    assert sum(about(moved).mixed.values()) == pytest.approx(1)
     assert main(["train", "--resume", "--run", str(moved)]) == 0
     assert main(["generate", str(moved), "--prompt", "line 3", "--seed", "1"]) == 0
     assert main(["score", str(moved), str(toy_book)]) == 0

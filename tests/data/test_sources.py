@@ -211,6 +211,11 @@ class TestText:
     def test_what_is_missing_empty_or_twofold_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match=r"should hold train\.txt, but holds nothing"):
             text_parts([tmp_path])
+        (tmp_path / "train.txt").mkdir()
+        put(tmp_path / "valid.txt", "a")
+        with pytest.raises(DataError, match=r"but holds valid\.txt, train\.txt/\.$"):
+            text_parts([tmp_path])
+        (tmp_path / "train.txt").rmdir()
         put(tmp_path / "train.txt", "", "")
         with pytest.raises(DataError, match=r"part 'train' should hold text, but .*train\.txt is empty"):
             text_parts([tmp_path])

@@ -85,6 +85,10 @@ def test_what_a_neural_cache_leaves_open_is_fitted_and_helps_where_a_text_repeat
     assert fitted_adaptation(model, iter(TEXT), (), 3, given) == given
     half = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(units=60, theta=0.4))
     assert cast(NeuralCache, half).theta == 0.4
+    none = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(units=60, weight=0.0))
+    assert torch.equal(log_probs(model, TEXT, none), log_probs(model, TEXT, Static()))
+    with pytest.raises(ConfigError, match="without theta and weight"):
+        log_probs(model, TEXT, NeuralCache(units=60, theta=0.4))
 
 
 def learnt_by_hand(model: Any, ids: list[int], options: Dynamic, sizes: Tensors) -> torch.Tensor:
@@ -187,7 +191,7 @@ def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_
 
 
 def test_the_rule_rms_is_refused_before_anything_was_gathered_and_its_option_without_it() -> None:
-    with pytest.raises(ConfigError, match="which are not known yet"):
+    with pytest.raises(ConfigError, match="the rule 'rms' need numbers that are not known yet"):
         adapted_log_probs(make(), TEXT, 3, Dynamic(rule="rms", rate=0.1))
     with pytest.raises(ConfigError, match="epsilon belongs to rule = 'rms'"):
         Dynamic.parse({"epsilon": 2.0}, "--dynamic")

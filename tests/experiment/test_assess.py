@@ -8,10 +8,11 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Event
-from anaphora.experiment.assess import Search, assess, assess_both
+from anaphora.experiment.assess import assess, assess_both
 from anaphora.experiment.conduct import train
 from anaphora.experiment.details import groups_of
 from anaphora.experiment.schema import Experiment, read_experiment
+from anaphora.experiment.search import Search
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.pipeline import Candidates, Translator, load
 from anaphora.run import Run
@@ -71,7 +72,7 @@ def test_a_language_model_is_scored_on_given_text(language_model: Experiment, to
     with pytest.raises(ConfigError, match="is a language model"):
         assess(run, pairs=(toy_book, toy_book))
     for search in Search(beam=2), Search(candidates=Candidates({})):
-        with pytest.raises(ConfigError, match="a beam, a length penalty, candidates and unknown words to be replaced"):
+        with pytest.raises(ConfigError, match="a beam, a length penalty, candidates, pairs of known words"):
             assess(run, text=toy_book, search=search)
     with pytest.raises(DataError, match="no test part"):
         assess(run)

@@ -151,3 +151,10 @@ def test_a_run_in_training_is_not_averaged(kept: Experiment, tmp_path: Path) -> 
         average_run(path)
     with pytest.raises(ConfigError, match="at least 2"):
         average_run(path, last=1)
+
+
+def test_counts_have_nothing_to_average(kept: Experiment, tmp_path: Path) -> None:
+    tables = kept.tables()
+    train(parse({name: tables[name] for name in ("task", "data", "text")} | {"model": "ngram"}, "test"), tmp_path / "a")
+    with pytest.raises(ConfigError, match="fitted in one go"):
+        average_run(tmp_path / "a")

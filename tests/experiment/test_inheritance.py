@@ -156,3 +156,15 @@ def test_another_text_table_or_task_or_no_run_is_refused(
         train(parse(language_model.tables() | start, "test"), tmp_path / "child")
     with pytest.raises(RunError, match="nothing is there"):
         train(child(parent, [new_pairs], "keep", f"start.run={tmp_path / 'missing'}"), tmp_path / "child")
+
+
+def test_a_run_that_has_none_of_the_weights_is_refused_and_lends_its_vocabulary_alone(
+    language_model: Experiment, tmp_path: Path
+) -> None:
+    tables, counts = language_model.tables(), tmp_path / "counts"
+    train(parse({name: tables[name] for name in ("task", "data", "text")} | {"model": "ngram"}, "test"), counts)
+    start = {"run": str(counts), "vocabulary": "keep"}
+    with pytest.raises(ConfigError, match=r"none of this network.s weights .*--vocabulary only"):
+        train(parse(tables | {"start": start}, "test"), tmp_path / "child")
+    assert not (tmp_path / "child").exists()
+    train(parse(tables | {"start": start | {"vocabulary": "only"}}, "test"), tmp_path / "child")

@@ -186,3 +186,23 @@ def test_only_translators_cut_their_text_anew(units: str, option: str) -> None:
     read_experiment('task = "translate"', "mine.toml", settings)
     with pytest.raises(ConfigError, match=rf"text\.{option} cuts the sentences of translators differently every epoch"):
         read_experiment('task = "language-model"', "mine.toml", settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["text.units=character"], r"It stands in mine.toml, .* give the whole table, as in --set .text={units=..}."),
+        (["model=recurrent"], "take a recipe with another model"),
+        (["text.size=3", "text.units=character"], r"text\.size is not an option\. Known: .*units\.$"),
+        (["text.unitz=word"], r"Did you mean 'units'\?$"),
+    ],
+)
+def test_what_is_left_over_beside_a_setting_is_explained(settings: list[str], said: str) -> None:
+    counts = 'task = "language-model"\nmodel = "ngram"\n[text]\nunits = "word"\nsize = 9\n[ngram]\norder = 2\n'
+    with pytest.raises(ConfigError, match=said):
+        read_experiment(counts, "mine.toml", settings)
+
+
+def test_languages_are_for_pairs() -> None:
+    with pytest.raises(ConfigError, match="no task of two languages, as --source and --target are for"):
+        read_experiment('task = "language-model"', "mine.toml", source="en")

@@ -214,6 +214,7 @@ def test_a_file_is_evaluated_on_a_text_that_is_given(
         ("-0.1\t<s> a", "-0.1\t<s> c", "the word 'c' in an n-gram of order 2, but not alone"),
         ("\\end\\\n", "", "breaks off"),
         ("\\end\\", "end", r"should read \\end\\"),
+        ("\\end\\", "\\end\\\n\nmore", r"should read nothing after \\end\\"),
     ],
 )
 def test_a_damaged_file_is_named_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:

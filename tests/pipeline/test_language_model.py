@@ -176,6 +176,8 @@ def test_one_line_in_place_of_a_list_is_refused() -> None:
         counted(word_coder()).score_lines("the man")
     with pytest.raises(TypeError, match="put it into a list"):
         counted(word_coder()).evaluate("the man")
+    with pytest.raises(TypeError, match="of type bytes"):
+        counted(word_coder()).score(b"the man")  # type: ignore[arg-type]
 
 
 @EVERY_CODER

@@ -25,6 +25,14 @@ ANYTHING = st.recursive(
 KEYS = [("format",), ("step",), ("files",), ("fingerprints",), ("environment",), ("files", "state.json", "size")]
 
 
+def test_what_an_older_version_did_not_write_down_is_no_difference() -> None:
+    unknown = GOOD.environment
+    built, without = (unknown.model_copy(update={"compiled": known}) for known in (True, False))
+    assert unknown.rounds_like(built) and without.rounds_like(unknown) and built.rounds_like(built)
+    assert not built.rounds_like(without) and not unknown.rounds_like(unknown.model_copy(update={"threads": 1}))
+    assert "no kernels in C" in without.describe() and "kernels" not in unknown.describe()
+
+
 def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(GOOD.serialise())
     assert read_manifest(tmp_path) == GOOD

@@ -53,7 +53,6 @@ def test_a_score_is_the_sum_of_both(reads: str) -> None:
 
 def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found() -> None:
     fused = Fused(translator(), language_model(), 0.5)
-    assert not fused.normalised
     found = beam(fused, pair_batch(SOURCES), size=4, max_length=8)
     for source, hypotheses in zip(SOURCES, found, strict=True):
         assert beam(fused, pair_batch([source]), size=4, max_length=8) == [hypotheses]

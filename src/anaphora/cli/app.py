@@ -20,8 +20,8 @@ from anaphora.errors import AnaphoraError
 
 ENDED_BY = {130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
-_NO_MEMORY = "can't allocate memory"
-"""What torch says where Python has a MemoryError."""
+_NO_MEMORY = ("can't allocate memory", "out of memory")
+"""What torch says where Python has a MemoryError, of the machine and of a GPU."""
 
 # typer keeps the parser that it is built on to itself; this is what that parser raises for a wrong command line
 _UsageError: Any = typer.BadParameter.__base__
@@ -117,11 +117,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"{what} cannot be used: {error.strerror or error}; make room, or give another place.")
         return AnaphoraError.exit_code
     except (MemoryError, RuntimeError) as error:
-        if not (isinstance(error, MemoryError) or _NO_MEMORY in str(error)):
+        if not (isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY)):
             raise
         complain(
-            "This machine ran out of memory: give shorter lines, or for training a smaller training.batch_tokens or "
-            "data.longest."
+            "This machine ran out of memory: give shorter lines; for training a smaller training.batch_tokens or "
+            "data.longest, or of a count model a smaller ngram.order."
         )
         return AnaphoraError.exit_code
     if code in ENDED_BY:

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from anaphora.evaluation.bleu import Score
     from anaphora.evaluation.breakdown import Groups
     from anaphora.evaluation.significance import Comparison
-    from anaphora.experiment.assess import Results, Search
+    from anaphora.experiment.assess import Results
+    from anaphora.experiment.search import Search
 
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
@@ -92,10 +93,10 @@ def run(
     pairs = _pairs(source, reference, text)
     fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic), fusion is not None)
-    check_writable(output)
+    check_writable(output, read=[source, reference, text])
     use_threads(threads)
 
-    from anaphora.experiment.assess import Search
+    from anaphora.experiment.search import Search
 
     if details or output:
         _check_translates(runs[0])

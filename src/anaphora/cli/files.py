@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -26,9 +27,12 @@ def split_pairs(lines: list[str], file: str) -> tuple[list[str], list[str]]:
     return [source for source, _ in pairs], [target for _, target in pairs]
 
 
-def check_writable(*files: Path | None) -> None:
-    """Refuse an output whose folder is missing, or that is one, before any work is done for it."""
+def check_writable(*files: Path | None, read: Iterable[str | Path | None] = ()) -> None:
+    """Refuse an output whose folder is missing, or that is one or a file to be ``read``, before work is done for it."""
+    sources = [Path(source) for source in read if source is not None and source != "-"]
     for file in filter(None, files):
+        if file.exists() and any(source.exists() and file.samefile(source) for source in sources):
+            raise DataError(f"{file} cannot be written: it is the text that is read, and would be lost; name another.")
         if not file.absolute().parent.is_dir():
             raise DataError(f"{file} cannot be written: there is no folder {file.absolute().parent}; make it first.")
         if file.is_dir():

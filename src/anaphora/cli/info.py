@@ -30,6 +30,8 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
     typer.secho(str(run_folder), bold=True)
     _section("Task", [f"{found.task}, format {found.format}"])
     _section("Parameters", _counted(found.parameters, found.total_parameters))
+    if found.mixed:
+        _section("Mixed of", (f"{weight:.4f}  {name}" for name, weight in found.mixed.items()))
     _section("Vocabulary", (f"{side}: {size:,} units" for side, size in found.vocabularies.items()))
     _section("Data", _data(found))
     _section("Validation", (f"{name} {value:.4f}" for name, value in found.validation.items()))

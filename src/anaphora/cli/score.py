@@ -45,7 +45,7 @@ def run(
 ) -> None:
     """Print log10 p of every line, its end included, each by itself; or in their order where the model adapts."""
     adaptation = adaptation_of(neural_cache, dynamic)
-    check_writable(output)
+    check_writable(output, read=[file])
     use_threads(threads)
 
     from anaphora.evaluation.perplexity import perplexity_of_log10
@@ -76,7 +76,7 @@ def run(
         say("There is nothing to score: the text is empty.")
     else:
         say(
-            f"{len(found):,} lines, log10 p {total:.4f} in all, perplexity {perplexity_of_log10(total, units):.3f} "
+            f"{len(found):,} lines, log10 p {total:.4f} in all, perplexity {perplexity_of_log10(total, units):,.3f} "
             f"of {units:,} predictions, {sum(one['unknown'] for one in found):,} unknown"
             f"{'; ' + str(adaptation) if str(adaptation) else ''}."
         )

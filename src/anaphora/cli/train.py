@@ -146,7 +146,6 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
         "epochs": "all epochs are done",
         "patience": "validation has stopped improving",
         "minutes": "the time is up",
-        "stopped": "it was told to stop",
     }[outcome.reason]
     return (
         f"Trained in {clock(outcome.seconds)}: {why} after {outcome.update:,} updates. "

@@ -158,6 +158,9 @@ def _beginning(listing: dict[str, Path], start: str, ends: tuple[str, ...], *, a
 
 
 def _lacks(path: Path, wanted: str, name: str, listing: dict[str, Path]) -> str:
-    there = ", ".join(list(listing)[:8]) or "nothing"
-    more = ", ..." if len(listing) > 8 else ""
-    return f"{path} should hold {wanted}, but holds {there}{more}.{nearest(name, listing)}"
+    entries = [*listing, *sorted(f"{entry.name}/" for entry in path.iterdir() if entry.is_dir())]
+    there = ", ".join(entries[:8]) or "nothing"
+    more = ", ..." if len(entries) > 8 else ""
+    part = name.partition(".")[0]  # valid.txt is near to train.txt, but valid is not to train
+    alike = [entry for entry in listing if nearest(part, [entry.partition(".")[0]])]
+    return f"{path} should hold {wanted}, but holds {there}{more}.{nearest(name, alike)}"

@@ -157,7 +157,10 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
 def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     count = sum(1 for file in files for _ in file)
     if not count:
-        raise DataError(f"The part '{name}' should hold pairs of sentences, but {_paths(_flat(files))} has none.")
+        raise DataError(
+            f"The part '{name}' should hold pairs of sentences, but {_paths(_flat(files))} has none: put some in, or "
+            f"take the file away."
+        )
     return PairCorpus(name, tuple(files), _digest(files, "all"), count)
 
 
@@ -168,7 +171,9 @@ def _whole_text(name: str, files: Sequence[Path]) -> TextCorpus:
             count += 1
             letters += len(line)
     if not letters:
-        raise DataError(f"The part '{name}' should hold text, but {_paths(files)} is empty.")
+        raise DataError(
+            f"The part '{name}' should hold text, but {_paths(files)} is empty: put text there, or take the file away."
+        )
     return TextCorpus(name, tuple(files), fingerprint(files, 0, count), count)
 
 

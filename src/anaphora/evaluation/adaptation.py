@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 from torch import Tensor
 
@@ -17,9 +17,6 @@ from anaphora.protocols import StateModel, TextModel
 
 class Static(Config):
     """Nothing."""
-
-    kind: Literal["static"] = "static"
-    """The kind's name."""
 
     def __str__(self) -> str:
         return ""
@@ -46,20 +43,20 @@ def adapted_log_probs(
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """The units of a text and ln p of each, some at a time; ``before`` stands in front of them.
 
-    Raises ConfigError for a model that cannot adapt so, and for the rule "rms" where its sizes are not known.
+    Raises ConfigError for a model that cannot adapt so, and for an adaptation that leaves something to be found.
     """
     if isinstance(adaptation, Static):
         return stream_log_probs(model, units, before)
     network = network_of(model)
+    if not is_fitted(adaptation):
+        raise ConfigError(
+            "A neural cache without theta and weight, a rate of 0 and the rule 'rms' need numbers that are not known "
+            "yet: have LanguageModel.adapted find them first."
+        )
     if isinstance(adaptation, NeuralCache):
         return neural_cache_log_probs(network, units, before, adaptation)
     if isinstance(adaptation, Scaled):
         return dynamic_log_probs(network, units, before, adaptation.dynamic, adaptation.sizes)
-    if adaptation.rule == "rms":
-        raise ConfigError(
-            "The rule 'rms' scales by gradients in training, which are not known yet: have LanguageModel.adapted find "
-            "them first."
-        )
     return dynamic_log_probs(network, units, before, adaptation)
 
 
@@ -85,7 +82,7 @@ def fitted_adaptation(
 def is_fitted(adaptation: Adaptation) -> bool:
     """Whether nothing about an adaptation is left to be found."""
     if isinstance(adaptation, NeuralCache):
-        return bool(adaptation.theta and adaptation.weight)
+        return None not in (adaptation.theta, adaptation.weight)
     return not isinstance(adaptation, Dynamic) or (adaptation.rule == "sgd" and adaptation.rate > 0)
 
 

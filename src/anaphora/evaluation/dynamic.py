@@ -39,8 +39,6 @@ TRIED_ON = 5_000
 class Dynamic(Config):
     """The network goes on learning from the text."""
 
-    kind: Literal["dynamic"] = "dynamic"
-    """The kind's name."""
     rule: Literal["sgd", "rms"] = "sgd"
     """Whether one rate holds for all weights, or every weight has a scale that is gathered on the training part."""
     rate: float = Field(0.0, ge=0, le=1e6)

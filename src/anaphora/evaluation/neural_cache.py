@@ -9,7 +9,7 @@ A network's states h_i are remembered with the units x_(i+1) that followed them,
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from pydantic import Field
@@ -30,17 +30,21 @@ WINDOW = 128
 class NeuralCache(Config):
     """States of the network are remembered with what followed them."""
 
-    kind: Literal["neural-cache"] = "neural-cache"
-    """The kind's name."""
     units: int = Field(2000, ge=1, le=2**31 - 1)
     """N: how many units before a place are remembered."""
-    theta: float = Field(0.0, ge=0)
-    """How much likeness counts; 0 takes what suits the validation part best."""
-    weight: float = Field(0.0, ge=0, lt=1)
-    """lambda: the cache's share; 0 takes what suits the validation part best."""
+    theta: float | None = Field(None, ge=0)
+    """How much likeness counts; left out, what suits the validation part best."""
+    weight: float | None = Field(None, ge=0, lt=1)
+    """lambda: the cache's share; left out, what suits the validation part best."""
+
+    def settled(self) -> tuple[float, float]:
+        """theta and lambda of a cache that leaves neither open."""
+        assert self.theta is not None and self.weight is not None
+        return self.theta, self.weight
 
     def __str__(self) -> str:
-        return f"neural cache of {self.units:,} units, theta {self.theta:g}, weight {self.weight:.4f}"
+        theta, weight = self.settled()
+        return f"neural cache of {self.units:,} units, theta {theta:g}, weight {weight:.4f}"
 
 
 class Found(NamedTuple):
@@ -59,21 +63,22 @@ def neural_cache_log_probs(
     model: StateModel, units: Iterable[int], before: int, cache: NeuralCache
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """The units of a text and ln p of each, read one by one: as ``stream.stream_log_probs``."""
-    weights_K = torch.tensor([1 - cache.weight, cache.weight], dtype=torch.float64)
-    for found in looked_up(model, units, before, cache.units, [cache.theta]):
+    theta, weight = cache.settled()
+    weights_K = torch.tensor([1 - weight, weight], dtype=torch.float64)
+    for found in looked_up(model, units, before, cache.units, [theta]):
         yield found.ids_N, mixed(*_both(found.own_N, found.cached_KN[0], found.known_N), weights_K)
 
 
 def fitted_cache(model: StateModel, units: Iterable[int], before: int, cache: NeuralCache) -> NeuralCache:
     """The cache with the theta and the weight under which a text is likeliest, where they are not given."""
-    thetas = [cache.theta] if cache.theta else list(THETAS)
+    thetas = list(THETAS) if cache.theta is None else [cache.theta]
     parts = zip(*looked_up(model, units, before, cache.units, thetas), strict=True)
     _, own_N, cached_KN, known_N = (torch.cat(some, dim=-1) for some in parts)
     best, chosen = -torch.inf, cache
     for theta, cached_N in zip(thetas, cached_KN, strict=True):
         sources = _both(own_N, cached_N, known_N)
-        given_K = torch.tensor([1 - cache.weight, cache.weight], dtype=torch.float64)
-        weights_K = given_K if cache.weight else fitted(*sources)
+        given = cache.weight
+        weights_K = fitted(*sources) if given is None else torch.tensor([1 - given, given], dtype=torch.float64)
         found = float(mixed(*sources, weights_K).sum())
         if found > best:
             best, chosen = found, cache.model_copy(update={"theta": theta, "weight": float(weights_K[1])})

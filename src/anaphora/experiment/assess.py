@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import anaphora
 from anaphora.data.corpora import AlignedFiles, Pair
@@ -22,10 +22,11 @@ from anaphora.experiment.schema import (
     LanguageModelExperiment,
     TranslationExperiment,
 )
+from anaphora.experiment.search import Search
 from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
-from anaphora.pipeline import Candidates, LanguageModel, Translator, load, load_together
+from anaphora.pipeline import LanguageModel, Translator, load, load_together
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.run import Run
 from anaphora.run.checkpoint import CheckpointName, name_of
@@ -37,21 +38,6 @@ Results = dict[str, TranslationScores | Prediction]
 _AnyData = TypeVar("_AnyData", TranslationExperiment, LanguageModelExperiment)
 
 _STATIC = Static()
-
-
-class Search(NamedTuple):
-    """What is asked of the search, most of it as ``Translator.translate`` takes it."""
-
-    beam: int | None = None
-    """None takes the run's own."""
-    length_penalty: float | None = None
-    """The same."""
-    replace_unknown: Mapping[str, str] | None = None
-    """A dictionary, perhaps empty, by which unknown words are put in; None leaves them."""
-    candidates: Candidates | None = None
-    """What every sentence may be written with; None for every word."""
-    known: bool = False
-    """Whether pairs with unknown words are left out, and none may be written: the second BLEU of Bahdanau et al."""
 
 
 _USUAL = Search()
@@ -74,16 +60,17 @@ def assess(
     given to a language model and the other way round, and for a search or an adaptation that the model cannot have,
     DataError for files that are not what they should be, RunError for the folder.
     """
+    search.check()
     if is_arpa(path):
-        _refuse_search(path, search)
+        search.refuse(path)
         return _assess_file(path, pairs, text, adaptation, report)
     experiment = experiment_of(path)
-    texts = _texts(path, experiment, pairs, text, report)
-    assert not isinstance(experiment, AlignerExperiment)  # which has no texts
     if isinstance(experiment, TranslationExperiment):
         refuse_adaptation(path, adaptation)
-    else:
-        _refuse_search(path, search)
+    elif isinstance(experiment, LanguageModelExperiment):
+        search.refuse(path)
+    texts = _texts(path, experiment, pairs, text, report)
+    assert not isinstance(experiment, AlignerExperiment)  # which has no texts
     return _assess(path, experiment, texts, search, adaptation, keep, report)
 
 
@@ -101,21 +88,13 @@ def assess_ensemble(
     ``fusion`` is a run of a language model and how much it counts beside them. The first run's experiment says under
     which conditions. Raises as ``assess_both`` and ``load_together``.
     """
+    search.check()
     experiment = _translators(paths)[0]
     translator = load_together(paths, mean, fusion, report)
     return {
         part: score_translations(translator, text, experiment, search, report)
         for part, text in _texts(paths[0], experiment, pairs, None, report).items()
     }
-
-
-def _refuse_search(path: Path, search: Search) -> None:
-    """ConfigError where the language model in ``path`` is to search."""
-    if search != _USUAL:
-        raise ConfigError(
-            f"{path} is a language model, which predicts the text as it stands: a beam, a length penalty, "
-            f"candidates and unknown words to be replaced are for translators."
-        )
 
 
 def _translators(paths: Sequence[Path]) -> list[TranslationExperiment]:
@@ -151,6 +130,7 @@ def assess_both(
     The first run's experiment says under which conditions. Raises as ``assess``, and ConfigError where one is no
     translator, or where each would leave out pairs of its own.
     """
+    search.check()
     if search.known:
         raise ConfigError(
             "Each translator knows words of its own, so that --known-words is for one: evaluate each alone."
@@ -171,13 +151,8 @@ def score_translations(
 ) -> TranslationScores:
     """BLEU and chrF of a translator on pairs, as the experiment says and raw.
 
-    Raises MissingExtraError for no tokeniser, ConfigError where unknown words are to be replaced and none may be
-    written, DataError where no pair is left.
+    Raises MissingExtraError for no tokeniser, DataError where no pair is left, and as ``Search.translate``.
     """
-    if search.known and search.replace_unknown is not None:
-        raise ConfigError(
-            "With --known-words no unknown word is written, so --replace-unknown has nothing to replace: leave one out."
-        )
     conditions: tuple[Condition, ...] = tuple(dict.fromkeys((experiment.evaluation.conditions, "raw")))
     for condition in conditions:
         metric_of("BLEU", experiment.data.target, condition)  # a missing tokeniser is told before the work
@@ -187,25 +162,12 @@ def score_translations(
     if search.known and not kept:
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]
-    own = translator.evaluation
-    beam = own.beam if search.beam is None else search.beam
-    penalty = own.length_penalty if search.length_penalty is None else search.length_penalty
+    settled = search.settled(translator.evaluation)
     return TranslationScores.of(
         sources,
         references,
-        (translator.without_unknown() if search.known else translator).translate(
-            sources,
-            beam=beam,
-            length_penalty=penalty,
-            replace_unknown=search.replace_unknown,
-            candidates=search.candidates,
-            report=report,
-        ),
-        beam=beam,
-        length_penalty=penalty,
-        replaced=search.replace_unknown is not None,
-        candidates=search.candidates,
-        known=search.known,
+        settled.translate(translator, sources, report),
+        search=settled,
         language=experiment.data.target,
         conditions=conditions,
     )
@@ -299,7 +261,7 @@ def _keep(run: Run, which: CheckpointName, results: Results, report: Report) -> 
 
 def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
     if isinstance(result, TranslationScores):
-        how = result.search()
+        how = result.searched()
         return tuple(
             Figure(score.name, score.value, f"{score.condition}; {score.signature}; {how}")
             for both in result.scores.values()

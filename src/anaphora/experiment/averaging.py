@@ -9,6 +9,7 @@ import torch
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import experiment_of, work_of
+from anaphora.experiment.schema import CountedExperiment
 from anaphora.run import Run
 from anaphora.run.averaging import average
 from anaphora.run.checkpoint import AVERAGE
@@ -37,12 +38,14 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
     """Average the newest ``last`` checkpoints of a run, and let ``best`` name the average if it validates better.
 
     It is saved as ``checkpoints/average`` in any case. The checkpoints themselves stay as they are, and training can
-    go on from the newest. Raises ConfigError for fewer than 2, RunError when there are no two that are whole or the
-    run is being trained, DataError when its data is not there.
+    go on from the newest. Raises ConfigError for fewer than 2 and for a model that makes no updates, RunError when
+    there are no two that are whole or the run is being trained, DataError when its data is not there.
     """
     if last < 2:
         raise ConfigError(f"An average is of at least 2 checkpoints, but --last is {last}.")
     experiment, run = experiment_of(path), Run.open(path)
+    if isinstance(experiment, CountedExperiment):
+        raise ConfigError(f"{path} was fitted in one go, and so has one checkpoint: there is nothing to average.")
     with run.lock():
         tensors, updates = average(run, last, report)
         before = run.load("best", report)

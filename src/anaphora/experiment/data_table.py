@@ -33,7 +33,8 @@ class PairData(DataConfig):
     target: str = "de"
     """The language translated into, as files of it end."""
     longest: int = Field(100, ge=0)
-    """Training pairs with more units than this on a side are left out; 0 keeps them all."""
+    """Pairs of the training and the validation part with more units than this on a side are left out (an aligner keeps
+    those of the validation part); 0 keeps them all."""
 
 
 class TextData(DataConfig):
@@ -47,7 +48,7 @@ class TextData(DataConfig):
     """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn again every
     epoch, the learning rate following the length (Merity et al. 2018)."""
     longest: int = Field(0, ge=0)
-    """Training sentences with more units than this are left out; 0 keeps them all."""
+    """Training sentences with more units than this are left out, and none of the validation part; 0 keeps them all."""
 
 
 def refuse_parts(data: DataConfig, where: str) -> None:

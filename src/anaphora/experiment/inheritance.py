@@ -50,7 +50,9 @@ class Parent:
         # how lines are split, and which of its cuts a text is given, leave the vocabulary as it is
         old, new = (text.settled().model_dump(exclude={"sentences"}) for text in (begun.text, experiment.text))
         unlike = [
-            f"text.{key} was {old.get(key)} and is {new.get(key)}" for key in old | new if old.get(key) != new.get(key)
+            f"text.{key} was {old.get(key, 'not there')} and is {new.get(key, 'not there')}"
+            for key in old | new
+            if old.get(key) != new.get(key)
         ]
         if unlike:
             raise ConfigError(
@@ -109,6 +111,11 @@ class Parent:
             raise ConfigError(
                 f"The network does not fit the weights of {self._path}: {'; '.join(unfit)}. Give it the sizes of that "
                 f"run (anaphora info {self._path}), or leave out the recipe to take them over."
+            )
+        if len(fresh) == len(own):
+            raise ConfigError(
+                f"{self._path} has none of this network's weights to go on from: begin with its vocabulary alone "
+                f"(--vocabulary only), or with a run of the same kind of model."
             )
         _append_units(model, checkpoint.model)
         kept = [name for name in own if name not in fresh]

@@ -87,8 +87,7 @@ class MixtureWork(FittingWork, LanguageModelWork):
         found = list(stream_sources(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted(*sources))
-        orders = (f"cache of {order} unit(s)" for order in range(1, mixture.cache.order + 1))
-        shares = zip((*self._config.runs, *orders), mixture.weights.tolist(), strict=True)
+        shares = zip(self._config.sources, mixture.weights.tolist(), strict=True)
         report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
         loss = -float(mixed(*sources, mixture.weights).mean())
         return figures_of(loss, valid)
@@ -99,7 +98,9 @@ def _begun(run: str) -> LanguageModelExperiment:
     path = Path(run)
     begun = begun_with(Run.open(path))
     if not isinstance(begun, LanguageModelExperiment):
-        raise ConfigError(f"A mixture is made of language models, but {path} is a translator: leave it out.")
+        raise ConfigError(
+            f"A mixture is made of language models, but the task of {path} is {begun.task!r}: leave it out."
+        )
     if isinstance(begun, MixtureExperiment):
         raise ConfigError(f"{path} is a mixture itself: name the runs that it was made of, {_listed(begun)}.")
     if getattr(begun, "reads", "stream") == "sentences":

@@ -27,11 +27,10 @@ class NgramWork(FittingWork, LanguageModelWork):
         train = text_store(parts.train, coder, encoded / "train", report=report)
         valid = text_store(parts.valid, coder, encoded / "valid", report=report)
 
-        def fell_back(order: int) -> None:
-            report(
-                Note(f"The text is too small to estimate the discounts of its {order}-grams: 0.5, 1 and 1.5 are used.")
-            )
-
-        counted.fit(train, fell_back, report)
+        guessed: list[int] = []
+        counted.fit(train, guessed.append, report)
+        if guessed:
+            which = f"{guessed[0]}-grams" if len(guessed) == 1 else f"{guessed[0]}- to {guessed[-1]}-grams"
+            report(Note(f"The text is too small to estimate the discounts of its {which}: 0.5, 1 and 1.5 are used."))
         nats, predictions = stream_loss(counted, valid.ids[1:].tolist(), int(valid.ids[0]))
         return figures_of(nats / predictions, valid)

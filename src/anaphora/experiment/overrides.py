@@ -1,10 +1,11 @@
 """TOML text and ``dotted.key=value`` settings put together into one table, before anything is checked."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, UnknownOptionError
 
 Table = dict[str, Any]
 
@@ -31,6 +32,25 @@ def override(table: Table, settings: Iterable[str]) -> Table:
             raise ConfigError(f"--set takes dotted.key=value, but got '{setting}'.")
         _put(changed, names, _value(text.strip()))
     return changed
+
+
+@contextmanager
+def explaining_leftovers(settings: Sequence[str], where: str) -> Iterator[None]:
+    """Add what to do where an option of ``where`` is unknown because ``settings`` changed another beside it."""
+    try:
+        yield
+    except UnknownOptionError as error:
+        keys = [setting.partition("=")[0].strip() for setting in settings]
+        table, _, name = error.key.rpartition(".")
+        beside = [key.rpartition(".")[2] for key in keys if key.rpartition(".")[0] == table]
+        if not beside or name in beside:
+            raise
+        cure = (
+            f"give the whole table, as in --set '{table}={{{beside[-1]}=..}}'"
+            if table
+            else f"take a recipe with another {beside[-1]} (anaphora recipes)"
+        )
+        raise ConfigError(f"{error} It stands in {where}, and may not go with the {beside[-1]} set: {cure}.") from None
 
 
 def _put(table: Table, names: list[str], value: Any) -> None:

@@ -16,7 +16,7 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.experiment.data_table import PairData, TextData, own_files, refuse_parts, with_whole_paths
 from anaphora.experiment.ineffective_options import refuse_ineffective, refuse_lone_residual, refuse_updates
-from anaphora.experiment.overrides import override, read_table
+from anaphora.experiment.overrides import explaining_leftovers, override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.mixture import MixtureModelConfig
@@ -313,7 +313,11 @@ def read_experiment(
     if start is not None:
         table["start"] = start.model_dump()
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
-    experiment = parse(with_whole_paths(override(table, [*languages, *settings])), where)
+    if languages and table.get("task") not in _PAIRS:
+        raise ConfigError(f"{where} is no task of two languages, as --source and --target are for: leave them out.")
+    settings = list(settings)
+    with explaining_leftovers(settings, where):
+        experiment = parse(with_whole_paths(override(table, [*languages, *settings])), where)
     refuse_parts(experiment.data, where)
     if isinstance(experiment, TranslationExperiment):
         refuse_ineffective(experiment, experiment.data.longest, where)

@@ -6,8 +6,9 @@ from typing import Any, Self
 
 from anaphora.evaluation.bleu import Condition, Score, bleu, chrf, sentence_scores
 from anaphora.evaluation.breakdown import Groups
+from anaphora.experiment.search import Search
 from anaphora.formats.figures import figures_as_json
-from anaphora.pipeline import Candidates, Translation
+from anaphora.pipeline import Translation
 from anaphora.text.coder import is_unknown
 
 Scores = Mapping[Condition, tuple[Score, Score]]
@@ -17,15 +18,8 @@ Scores = Mapping[Condition, tuple[Score, Score]]
 class TranslationScores:
     """How good the translations of one part are."""
 
-    sentences: int
-    beam: int
-    length_penalty: float
-    replaced: bool
-    """Whether unknown words were put in from the source."""
-    candidates: Candidates | None = field(repr=False)
-    """What every sentence could be written with; None for every word."""
-    known: bool
-    """Whether pairs with unknown words were left out, and none could be written."""
+    search: Search = field(repr=False)
+    """How they were found, with nothing left open."""
     language: str
     """Of the translations."""
     scores: Scores
@@ -41,19 +35,14 @@ class TranslationScores:
         references: Sequence[str],
         outputs: Sequence[Translation],
         *,
-        beam: int,
-        length_penalty: float,
-        replaced: bool,
-        candidates: Candidates | None,
-        known: bool,
+        search: Search,
         language: str,
         conditions: Sequence[Condition],
     ) -> Self:
-        """Score ``outputs``, which were searched as the next five say, under every condition."""
+        """Score ``outputs``, which a settled ``search`` found, under every condition."""
         texts = [output.text for output in outputs]
         scores = {condition: _both(texts, references, language, condition) for condition in conditions}
-        searched = (len(outputs), beam, length_penalty, replaced, candidates, known)
-        return cls(*searched, language, scores, sources, references, outputs)
+        return cls(search, language, scores, sources, references, outputs)
 
     @property
     def unknown(self) -> int:
@@ -85,27 +74,14 @@ class TranslationScores:
         conditions: dict[str, Any] = {
             condition: {"bleu": bleu.json(), "chrf": chrf.json()} for condition, (bleu, chrf) in self.scores.items()
         }
-        return {
-            "sentences": self.sentences,
-            "beam": self.beam,
-            "length_penalty": self.length_penalty,
-            "unknown_words": self.unknown,
-            "unknown_replaced": self.replaced,
-            "candidates": self.candidates and {"frequent": self.candidates.frequent, "each": self.candidates.each},
-            "known_words_only": self.known,
-            **conditions,
-        }
+        return {"sentences": len(self.outputs), **self.search.json(self.unknown), **conditions}
 
-    def search(self) -> str:
+    def searched(self) -> str:
         """How the translations were searched, in words."""
-        penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
-        unknown = f", {self.unknown:,} unknown words {'replaced' if self.replaced else 'left'}" if self.unknown else ""
-        known = " of known words only" if self.known else ""
-        among = f", among {self.candidates}" if self.candidates else ""
-        return f"{self.sentences:,} sentences{known}, beam {self.beam}{penalty}{among}{unknown}"
+        return self.search.describe(len(self.outputs), self.unknown)
 
     def __str__(self) -> str:
-        return "\n".join([str(score) for both in self.scores.values() for score in both] + [self.search()])
+        return "\n".join([str(score) for both in self.scores.values() for score in both] + [self.searched()])
 
 
 def _both(texts: Sequence[str], references: Sequence[str], language: str, condition: Condition) -> tuple[Score, Score]:

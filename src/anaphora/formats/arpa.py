@@ -56,10 +56,15 @@ def read_arpa(path: Path) -> list[list[ArpaGram]]:
     orders = [list(_section(lines, order, count, path)) for order, count in enumerate(counts, 1)]
     for number, line in lines:
         if line.strip() == "\\end\\":
-            return orders
+            break
         if line.strip():
             raise _fault(path, number, "\\end\\", line)
-    raise DataError(f"{path} should end with \\end\\, but breaks off: it is not whole; make or fetch it again.")
+    else:
+        raise DataError(f"{path} should end with \\end\\, but breaks off: it is not whole; make or fetch it again.")
+    for number, line in lines:  # to the last byte, whose checksum an archive ends with
+        if line.strip():
+            raise _fault(path, number, "nothing after \\end\\", line)
+    return orders
 
 
 def write_arpa(path: Path, orders: Sequence[Sequence[ArpaGram]]) -> None:

@@ -144,7 +144,6 @@ class LanguageModel(nn.Module):
 class LanguageModelStepper:
     """A language model for search: see ``protocols.Stepper``. Its memory is nothing but the number of sentences."""
 
-    normalised = True
     order = 0
 
     def __init__(self, model: LanguageModel) -> None:

@@ -63,6 +63,11 @@ class MixtureConfig(Config):
             )
         return self
 
+    @property
+    def sources(self) -> list[str]:
+        """What has a weight, in order: every run, and every order of the cache."""
+        return [*self.runs, *(f"cache of {order} unit{'s' * (order > 1)}" for order in range(1, self.cache.order + 1))]
+
 
 class MixtureModelConfig(Config):
     """The table of a mixture."""
@@ -153,8 +158,6 @@ class MixtureState(NamedTuple):
 
 class MixtureStepper:
     """A mixture for search: see ``protocols.TextStepper``."""
-
-    normalised = True
 
     def __init__(self, model: Mixture) -> None:
         """The model is read, never changed."""

@@ -27,7 +27,7 @@ NEVER = 1e-99
 class NgramConfig(Config):
     """What is counted; what was never seen gets its share by ``kneser_ney``."""
 
-    order: int = Field(5, ge=1)
+    order: int = Field(5, ge=1, le=100)
     """Units of the longest n-grams: order - 1 units before a word count."""
 
 
@@ -137,8 +137,6 @@ class NgramModel(nn.Module):
 
 class NgramStepper:
     """A count model for search: see ``protocols.Stepper``. Its memory is nothing but the number of sentences."""
-
-    normalised = True
 
     def __init__(self, model: NgramModel) -> None:
         """The model is read, never changed."""

@@ -213,8 +213,6 @@ class TranslatorMemory(NamedTuple):
 class TranslatorStepper:
     """A translator for search: see ``protocols.Stepper``."""
 
-    normalised = True
-
     def __init__(self, model: Translator) -> None:
         """The model is read, never changed."""
         self._model = model

@@ -99,8 +99,6 @@ class WindowModel(nn.Module):
 class WindowStepper:
     """A model with a fixed window for search: see ``protocols.TextStepper``."""
 
-    normalised = True
-
     def __init__(self, model: WindowModel) -> None:
         """The model is read, never changed."""
         self._model, self.order = model, model.config.window.steps + 1

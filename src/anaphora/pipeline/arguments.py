@@ -10,6 +10,12 @@ LONGEST = 10_000
 """Units of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
 
 
+def demand_one(text: str) -> None:
+    """TypeError for what is no text, such as bytes or a list."""
+    if not isinstance(text, str):
+        raise TypeError(f"A text was expected, but this is of type {type(text).__name__}: give a str.")
+
+
 def demand_several(texts: abc.Iterable[str]) -> None:
     """TypeError for one text alone."""
     if isinstance(texts, str):

@@ -9,6 +9,7 @@ import torch
 
 from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.formats.figures import LN_10
+from anaphora.pipeline.arguments import demand_one
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
 from anaphora.pipeline.lines import one_row
@@ -117,7 +118,8 @@ class WordScores:
         return cast(TextStepper, self._model.stepper())
 
     def _words(self, sentence: str) -> list[list[int]]:
-        """The units of every word of a sentence, the space before it with it."""
+        """The units of every word of a sentence, the space before it with it; TypeError for what is no text."""
+        demand_one(sentence)
         units, words = self._coder.encode(sentence), list[list[int]]()
         for unit, piece in zip(units, self._coder.pieces(units), strict=True):
             if not words or piece.startswith(SPACE):

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from anaphora.errors import AnaphoraError, RunError
+from anaphora.models.mixture import MixtureConfig
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
 from anaphora.run.files import DamagedError
-from anaphora.run.folder import Run
+from anaphora.run.folder import EXPERIMENT, Run
 from anaphora.run.loading import load_coders
 from anaphora.run.weights import parameters
 
@@ -37,6 +38,8 @@ class RunInfo:
     """Of the folder."""
     parameters: Mapping[str, int]
     """Numbers that were learnt, by part of the network; a tied matrix counts once."""
+    mixed: Mapping[str, float]
+    """What every run and every order of the cache counts in a mixture; nothing for other models."""
     vocabularies: Mapping[str, int]
     """Units by side, marks included."""
     data: Mapping[str, Any]
@@ -79,6 +82,7 @@ def about(path: Path) -> RunInfo:
         task=str(run.experiment.get("task", "unknown")),
         format=run.format,
         parameters=parameters(used.model) if used else {},
+        mixed=_mixed(run, used) if used else {},
         vocabularies=vocabularies,
         data=data,
         licence=licence_of(data),
@@ -108,6 +112,13 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
             continue
         found.append(CheckpointInfo(name_of(which), _size(folder), which == best, fault))
     return tuple(found), used
+
+
+def _mixed(run: Run, used: Checkpoint) -> Mapping[str, float]:
+    if "mixture" not in run.experiment:
+        return {}
+    config = MixtureConfig.parse(run.experiment["mixture"], str(run.path / EXPERIMENT))
+    return dict(zip(config.sources, used.model["weights"].tolist(), strict=True))
 
 
 def damaged_logs(run: Run) -> Iterator[str]:

@@ -8,6 +8,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from anaphora.errors import RunError
+from anaphora.kernels.compiled import available
 from anaphora.run.files import DamagedError, json_bytes, read, read_json, sha256
 
 FORMAT = 1
@@ -31,10 +32,19 @@ class Environment(_Record):
     processor: str
     torch: str
     precision: str
+    """What weights are kept in; in which arithmetic they are multiplied, the experiment and the processor say."""
+    compiled: bool | None = None
+    """Whether the kernels in C were there; None in checkpoints of versions that did not write it down."""
+
+    def rounds_like(self, other: "Environment") -> bool:
+        """Whether nothing that both have written down differs."""
+        known = {} if None not in (self.compiled, other.compiled) else {"compiled": None}
+        return self.model_copy(update=known) == other.model_copy(update=known)
 
     def describe(self) -> str:
         """A few words for a message."""
-        return f"{self.threads} threads on {self.processor}, torch {self.torch}, {self.precision}"
+        kernels = {True: ", kernels in C", False: ", no kernels in C", None: ""}[self.compiled]
+        return f"{self.threads} threads on {self.processor}, torch {self.torch}, {self.precision}{kernels}"
 
 
 class FileEntry(_Record):
@@ -119,6 +129,7 @@ def environment(precision: str, device: torch.device) -> Environment:
         processor=torch.cuda.get_device_name(device) if device.type == "cuda" else processor,
         torch=torch.__version__,
         precision=precision,
+        compiled=available(),
     )
 
 

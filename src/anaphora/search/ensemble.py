@@ -28,7 +28,6 @@ class Ensemble:
                 )
         self._members, self._mean = members, mean
         self.size, self.bos, self.eos, self.unk = _symbols(first)
-        self.normalised = mean == "arithmetic" and all(member.normalised for member in members)
 
     def start(self, batch: Batch) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """What each member remembers and starts from."""

@@ -13,8 +13,6 @@ from anaphora.protocols import Batch, Step, Stepper
 class Fused:
     """score = ln p + weight ln p_LM for every symbol; its memory and its state are those of both, side by side."""
 
-    normalised = False
-
     def __init__(self, translator: Stepper, model: Stepper, weight: float) -> None:
         """Raises ConfigError where they predict other symbols, or for a weight that is not finite and above 0."""
         if (model.size, model.eos, model.unk) != (translator.size, translator.eos, translator.unk):

@@ -10,8 +10,6 @@ from anaphora.protocols import Batch, Step, Stepper
 class Known:
     """score = ln p for every symbol but ``<unk>``, whose score is minus infinity."""
 
-    normalised = False
-
     def __init__(self, model: Stepper) -> None:
         """Memory and state are those of ``model``."""
         self._model = model

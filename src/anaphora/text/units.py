@@ -238,7 +238,7 @@ def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report
     if coder.symbols.size < config.size:
         report(
             Note(
-                f"text.size asks for {config.size:,} units, but the {' and '.join(sides)} training text holds only "
+                f"text.size asks for {config.size:,} units, but the training text ({' and '.join(sides)}) holds only "
                 f"{coder.symbols.size:,}: these are used."
             )
         )

@@ -15,7 +15,7 @@ from typing import Literal
 import torch
 
 from anaphora.errors import DataError, DivergedError
-from anaphora.events import Note, Report, Saved, Skipped, Update, Validated, silent
+from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Batches, Loss
@@ -226,7 +226,7 @@ class _Training:
         cursor.skipped_in_row += 1
         self._state.carry = {}  # it may hold what made the loss go wrong
         self._run.metrics.append(log.skip_line(cursor.update, cursor.epoch, fault))
-        self._report(Skipped(f"update {cursor.update}: {fault}", 1))
+        self._report(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
         if cursor.skipped_in_row >= self._config.skip_limit:
             raise _NotFinite(f"{cursor.skipped_in_row} updates in a row had to be skipped ({fault})")
 

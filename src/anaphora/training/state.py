@@ -73,7 +73,7 @@ class TrainingState:
             return
         self._earlier_seconds = float(checkpoint.state["seconds"])
         here = environment(checkpoint.environment.precision, next(self.model.parameters()).device)
-        if here != checkpoint.environment:
+        if not here.rounds_like(checkpoint.environment):
             report(
                 Note(
                     f"{checkpoint.path.name} was saved with {checkpoint.environment.describe()}, training goes on "
