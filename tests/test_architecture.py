@@ -28,6 +28,20 @@ def test_no_file_class_or_function_is_too_long(file: Path) -> None:
     assert [name for node in ast.walk(ast.parse(text)) if (name := too_long(node))] == []
 
 
+MAY_NAME_OPTIONS = {"cli", "experiment", "data", "run"}
+"""Folders whose sentences may name options of the command line; people who write Python hear those of all others."""
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_what_python_is_told_names_no_option_of_the_command_line(file: Path) -> None:
+    if file.relative_to(PACKAGE).parts[0] in MAY_NAME_OPTIONS:
+        return
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    said = [text for error in ast.walk(tree) if isinstance(error, ast.Raise) for text in ast.walk(error)]
+    texts = [node.value for node in said if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    assert [text for text in texts if re.search(r"(^|[ (])--[a-z]", text)] == []
+
+
 def layers() -> list[set[str]]:
     """The tiers of the import contract, the lowest first."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -178,10 +178,10 @@ def test_an_unknown_format_is_answered_with_the_known_ones(
 @pytest.mark.parametrize(
     ("before", "options", "said"),
     [
-        ("0 ||| line ||| f= 1 ||| 1", ["--name", ""], "--name should be a word"),
-        ("0 ||| line ||| f= 1 ||| 1", ["--name", "x ||| y"], "--name should be a word"),
+        ("0 ||| line ||| f= 1 ||| 1", ["--name", ""], "name of a feature should be a word"),
+        ("0 ||| line ||| f= 1 ||| 1", ["--name", "x ||| y"], "name of a feature should be a word"),
         ("0 ||| line ||| f= 1 ||| 1", ["--name", "f"], "nbest:1 should have no feature f yet"),
-        ("0 ||| line ||| LM0= 1 ||| 1", [], "another name with --name"),
+        ("0 ||| line ||| LM0= 1 ||| 1", [], "another name."),
         ("u-1 line", ["--format", "kaldi", "--name", "LM0"], "the scores of kaldi have no names"),
         ("1 2 1 line", ["--format", "srilm", "--name", "LM1"], "the scores of srilm have no names"),
     ],

@@ -147,7 +147,7 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
         assert main(["translate", runs[0], str(toy_pairs / "test.en"), *refused]) == 2
         assert said in capsys.readouterr().err
     assert main(["translate", runs[2], str(toy_pairs / "test.en"), "--language-model", models[0]]) == 2
-    assert "train it with --from RUN --vocabulary only" in capsys.readouterr().err
+    assert "train it from the translator's alone (start.vocabulary = 'only')" in capsys.readouterr().err
     # and pairs cannot be cut by the vocabulary of a text
     pairs = [
         str(tmp_path / "tiny-translator.toml"),

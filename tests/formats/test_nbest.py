@@ -95,12 +95,12 @@ def test_a_feature_has_a_name_that_a_list_can_have_and_has_not() -> None:
     for name in "LM0", "a:b", "\u00fc":
         check_name(name)
     for name in "", "a b", "x ||| y", "|||", "a\tb", "a\u00a0b", "LM0=", "\udcff":
-        with pytest.raises(ConfigError, match="--name should be a word"):
+        with pytest.raises(ConfigError, match="name of a feature should be a word"):
             check_name(name)
     entries = parse_list(["0 ||| a ||| f= 1 ||| 2", "0 ||| a ||| LM0= 1 g: 2 h=3 ||| 2"], MOSES, "list.txt")
     check_new("LM", entries, "list.txt")
     for name in "LM0", "g", "h":
-        with pytest.raises(ConfigError, match=rf"list\.txt:2 should have no feature {name} yet.*--name"):
+        with pytest.raises(ConfigError, match=rf"list\.txt:2 should have no feature {name} yet.*another name"):
             check_new(name, entries, "list.txt")
 
 

@@ -146,5 +146,5 @@ def test_how_far_it_looks_back_is_how_far_its_members_do() -> None:
 
 
 def test_one_run_without_a_cache_is_no_mixture() -> None:
-    with pytest.raises(ConfigError, match=r"one run without a cache.* name another run, or add --cache"):
+    with pytest.raises(ConfigError, match=r"one run without a cache.* name another run, or add a cache"):
         make([NGRAM], "none")

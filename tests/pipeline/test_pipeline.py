@@ -188,6 +188,7 @@ def test_a_line_that_is_too_long_for_a_sentence_is_refused_before_any_other_is_t
     assert not events
 
 
+@pytest.mark.slow
 def test_an_endless_line_of_running_text_is_translated_in_pieces_cut_at_spaces(translator: Translator) -> None:
     [found] = split_translator(translator).translate_text(["man " * 600], beam=1)
     assert [len(part.source_pieces) for part in found.sentences] == [501, 101]

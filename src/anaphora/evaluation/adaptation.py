@@ -91,6 +91,6 @@ def network_of(model: TextModel) -> StateModel:
     if not hasattr(model, "states_and_target_log_probs"):
         raise ConfigError(
             "A neural cache and dynamic evaluation need one network, but the model is counted or a mixture: leave them "
-            "out, or evaluate the network alone (anaphora mix --cache remembers words for every model)."
+            "out, or evaluate the network alone (the cache of a mixture remembers words for every model)."
         )
     return cast(StateModel, model)

@@ -171,7 +171,9 @@ def parse_list(lines: list[str], kind: NbestFormat, path: Path | str) -> list[En
 def check_name(feature: str) -> None:
     """ConfigError for a name of a feature that a list cannot have."""
     if not feature or not feature.isprintable() or set(feature) & set(" =|"):
-        raise ConfigError(f"--name should be a word without white space, = and |, but is {feature!r}: give another.")
+        raise ConfigError(
+            f"The name of a feature should be a word without white space, = and |, but is {feature!r}: give another."
+        )
 
 
 def check_new(feature: str, entries: list[Entry], path: Path | str) -> None:
@@ -179,6 +181,5 @@ def check_new(feature: str, entries: list[Entry], path: Path | str) -> None:
     for number, entry in enumerate(entries, 1):
         if feature in entry.features:
             raise ConfigError(
-                f"{path}:{number} should have no feature {feature} yet, but has one: give the new one another name "
-                f"with --name."
+                f"{path}:{number} should have no feature {feature} yet, but has one: give the new one another name."
             )

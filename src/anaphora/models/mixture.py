@@ -59,7 +59,7 @@ class MixtureConfig(Config):
     def _something_to_mix(self) -> Self:
         if len(self.runs) == 1 and isinstance(self.cache, NoCache):
             raise ValueError(
-                "is of one run without a cache, which is nothing to mix: name another run, or add --cache."
+                "is of one run without a cache, which is nothing to mix: name another run, or add a cache."
             )
         return self
 

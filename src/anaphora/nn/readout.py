@@ -59,8 +59,7 @@ class Readout:
         if self._fusion:
             raise ConfigError(
                 'fusion.kind = "deep" adds a term to what makes o_t, but with decoder.readout_layer = "none" nothing '
-                'does: train the translator with decoder.readout_layer = "tanh", or fuse in search alone '
-                "(translate --language-model)."
+                'does: train the translator with decoder.readout_layer = "tanh", or fuse in search alone.'
             )
         idle = [
             name

@@ -39,7 +39,7 @@ class Candidates:
         if not isinstance(source, WordCoder) or not isinstance(target, WordCoder):
             raise ConfigError(
                 "Candidates are the translations of whole words, but this translator cuts text otherwise: translate "
-                "without --candidates."
+                "without candidates."
             )
         size = target.symbols.size
         first = len(MARKS) + (target.annotations if isinstance(target, AnnotatedCoder) else 0)

@@ -55,7 +55,8 @@ class LanguageModel(WordScores):
         if coder.fingerprint != self._coder.fingerprint:
             raise ConfigError(
                 f"Fusion needs a language model of the translator's target vocabulary ({coder.symbols.size:,} units), "
-                f"but this one has another ({self._coder.symbols.size:,}): train it with --from RUN --vocabulary only."
+                f"but this one has another ({self._coder.symbols.size:,}): train it from the translator's alone "
+                f"(start.vocabulary = 'only')."
             )
         return self._stepper()
 

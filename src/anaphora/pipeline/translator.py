@@ -102,7 +102,7 @@ class Translator:
         if isinstance(self._target, AnnotatedCoder):
             raise ConfigError(
                 f"Unknown words are left out by writing no <unk>, but this translator has text.rare = "
-                f"'{self._target.rare}' and writes them as annotations: evaluate it without --known-words."
+                f"'{self._target.rare}' and writes them as annotations: evaluate it on all words."
             )
         return Translator(lambda: Known(self._stepper()), self._source, self._target, self.evaluation, self._splitter)
 

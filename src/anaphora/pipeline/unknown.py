@@ -32,7 +32,7 @@ def filler(source: TextCoder, target: TextCoder, dictionary: Mapping[str, str] |
         if dictionary is not None:
             raise ConfigError(
                 f"This translator annotates what it does not know (text.rare = '{target.rare}') and fills it in by the "
-                f"dictionary of its run: translate without --replace-unknown."
+                f"dictionary of its run: translate without replacing any."
             )
         assert isinstance(source, WordCoder)
         return AnnotatedWords(source, target)
@@ -50,7 +50,7 @@ class UnknownWords:
         if not isinstance(source, WordCoder) or not isinstance(target, WordCoder):
             raise ConfigError(
                 "Unknown words can be replaced where text is cut into words, but this translator cuts it otherwise and "
-                "spells every word: translate without --replace-unknown."
+                "spells every word: translate without replacing any."
             )
         self._source = source
         self._target = target
@@ -61,7 +61,7 @@ class UnknownWords:
         if hypothesis.weights is None:
             raise ConfigError(
                 "Unknown words are replaced by the source word that attention points to, but this translator has no "
-                "attention: translate without --replace-unknown."
+                "attention: translate without replacing any."
             )
         places = [step for step, unit in enumerate(hypothesis.ids) if unit == UNK]
         if not places:
