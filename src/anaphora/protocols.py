@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import abc
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Size, Tensor
 
 
 class Symbols(NamedTuple):
@@ -122,6 +122,14 @@ class Step(NamedTuple):
     weights_NS: Tensor | None
     """Attention over the source positions, or None for models without attention."""
     state: Any
+
+
+@runtime_checkable
+class Growing(Protocol):
+    """A model whose tensors are as long as what it learnt; a saved one says how long."""
+
+    def allocate(self, shapes: Mapping[str, Size]) -> None:
+        """Take the shapes of saved tensors, by name, for their numbers to be filled in."""
 
 
 class Stepper(Protocol):

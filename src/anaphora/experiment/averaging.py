@@ -9,7 +9,7 @@ import torch
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import experiment_of, work_of
-from anaphora.experiment.schema import CountedExperiment
+from anaphora.experiment.schema import FittedExperiment
 from anaphora.run import Run
 from anaphora.run.averaging import average
 from anaphora.run.checkpoint import AVERAGE
@@ -44,7 +44,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
     if last < 2:
         raise ConfigError(f"An average is of at least 2 checkpoints, but --last is {last}.")
     experiment, run = experiment_of(path), Run.open(path)
-    if isinstance(experiment, CountedExperiment):
+    if isinstance(experiment, FittedExperiment):
         raise ConfigError(f"{path} was fitted in one go, and so has one checkpoint: there is nothing to average.")
     with run.lock():
         tensors, updates = average(run, last, report)

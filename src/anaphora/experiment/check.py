@@ -14,7 +14,7 @@ from anaphora.events import Report, silent
 from anaphora.experiment.conduct import work_of
 from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.experiment.language_model import language_model_parts
-from anaphora.experiment.schema import AlignerExperiment, CountedExperiment, Experiment, TranslationExperiment
+from anaphora.experiment.schema import AlignerExperiment, Experiment, FittedExperiment, TranslationExperiment
 from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.work import not_skipping
 from anaphora.text.coder import TextCoder
@@ -93,7 +93,7 @@ def _try_out(
     experiment = checked.experiment
     if trial <= 0:
         return
-    if not isinstance(experiment, CountedExperiment):
+    if not isinstance(experiment, FittedExperiment):
         found, coders = estimate(experiment, parts, trial, report)
         checked.estimates.append(found)
     elif experiment.start.run == "none":  # fitted in one go, which nothing can be told from, to its own vocabulary

@@ -1,7 +1,7 @@
 """From an experiment to a trained run folder, begun or gone on with."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,11 +19,13 @@ from anaphora.experiment.mixture import MixtureWork, with_members
 from anaphora.experiment.ngram import NgramWork
 from anaphora.experiment.schema import (
     AlignerExperiment,
-    CountedExperiment,
     Experiment,
+    FittedExperiment,
     MixtureExperiment,
     NgramExperiment,
+    RecurrentExperiment,
     TranslationExperiment,
+    WindowExperiment,
     begun_with,
 )
 from anaphora.experiment.translation import TranslationWork
@@ -41,6 +43,16 @@ from anaphora.text.coder import TextCoder
 from anaphora.training.device import device_for
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
+
+_WORKS: Mapping[type[Experiment], Callable[[Any, Report], Work]] = {
+    TranslationExperiment: TranslationWork,
+    RecurrentExperiment: LanguageModelWork,
+    WindowExperiment: LanguageModelWork,
+    NgramExperiment: NgramWork,
+    MixtureExperiment: MixtureWork,
+    AlignerExperiment: AlignerWork,
+}
+"""What is done with the data of each experiment."""
 
 _PLACES = ("data.files", "guide.file")
 """Where data and links lie, which may be elsewhere now: what they are, their fingerprints say."""
@@ -91,7 +103,7 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     run = Run.create(path, experiment.tables(), coders, work.fingerprints)
     with run.lock():
         try:
-            work.count(model, coders, run, report)
+            work.tell_counts(model, coders, run, report)
             if givers:
                 # so that going on never needs the other runs and files again, which may change or go
                 TrainingState(model, experiment.training).save(run)
@@ -115,7 +127,7 @@ def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> O
         model = _model(begun, coders, str(path / "experiment.toml"))
         say_what_autograd_does(model, report)
         say_what_is_frozen(model, report)
-        work.count(model, coders, run, report)
+        work.tell_counts(model, coders, run, report)
         return work.learn(model, coders, run, experiment.training, report, stop)
 
 
@@ -127,7 +139,7 @@ def _sized(
     experiment: Experiment, model: torch.nn.Module, coders: Mapping[str, TextCoder], work: Work, report: Report
 ) -> Experiment:
     """The experiment with a batch that fits into memory, where it leaves that open."""
-    if experiment.training.batch_tokens or isinstance(experiment, CountedExperiment):
+    if experiment.training.batch_tokens or isinstance(experiment, FittedExperiment):
         return experiment
     if not work.longest:
         raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.longest.")
@@ -152,13 +164,7 @@ def _as_chosen(now: Experiment, begun: Experiment) -> Experiment:
 
 def work_of(experiment: Experiment, report: Report) -> Work:
     """The data of an experiment, found and checked, and what its task does with it."""
-    if isinstance(experiment, TranslationExperiment):
-        return TranslationWork(experiment, report)
-    if isinstance(experiment, AlignerExperiment):
-        return AlignerWork(experiment, report)
-    if isinstance(experiment, MixtureExperiment):
-        return MixtureWork(experiment, report)
-    return (NgramWork if isinstance(experiment, NgramExperiment) else LanguageModelWork)(experiment, report)
+    return _WORKS[type(experiment)](experiment, report)
 
 
 def _model(experiment: Experiment, coders: Mapping[str, TextCoder], where: str) -> torch.nn.Module:

@@ -277,18 +277,22 @@ class MixtureExperiment(MixtureModelConfig, LanguageModelExperiment):
 AnyExperiment = TypeVar("AnyExperiment", bound=ExperimentBase)
 PairExperiment = TranslationExperiment | AlignerExperiment
 """What is learnt from pairs of sentences."""
-CountedExperiment = NgramExperiment | MixtureExperiment | AlignerExperiment
+FittedExperiment = NgramExperiment | MixtureExperiment | AlignerExperiment
 """What is counted in one go, not trained update by update."""
 Experiment = PairExperiment | RecurrentExperiment | WindowExperiment | NgramExperiment | MixtureExperiment
 
-_PAIRS: Mapping[str, type[PairExperiment]] = {"translate": TranslationExperiment, "align": AlignerExperiment}
-_TASKS = (*_PAIRS, "language-model")
-_LANGUAGE_MODELS: Mapping[str, type[RecurrentExperiment | WindowExperiment | NgramExperiment | MixtureExperiment]] = {
-    "recurrent": RecurrentExperiment,
-    "window": WindowExperiment,
-    "ngram": NgramExperiment,
-    "mixture": MixtureExperiment,
+KINDS: Mapping[str, Mapping[str, tuple[str, type[Experiment]]]] = {
+    "translate": {"": ("translators", TranslationExperiment)},
+    "language-model": {
+        "recurrent": ("recurrent language models", RecurrentExperiment),
+        "window": ("window language models", WindowExperiment),
+        "ngram": ("count models", NgramExperiment),
+        "mixture": ("mixtures", MixtureExperiment),
+    },
+    "align": {"": ("aligners", AlignerExperiment)},
 }
+"""Every experiment, by its task and the name that ``model`` gives it (none for a task of one kind), and what people
+call its models."""
 
 
 def read_experiment(
@@ -313,7 +317,7 @@ def read_experiment(
     if start is not None:
         table["start"] = start.model_dump()
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
-    if languages and table.get("task") not in _PAIRS:
+    if languages and table.get("task") == "language-model":
         raise ConfigError(f"{where} is no task of two languages, as --source and --target are for: leave them out.")
     settings = list(settings)
     with explaining_leftovers(settings, where):
@@ -323,7 +327,7 @@ def read_experiment(
         refuse_ineffective(experiment, experiment.data.longest, where)
     if isinstance(experiment, RecurrentExperiment):
         refuse_lone_residual("recurrence", experiment.recurrence, where)
-    if isinstance(experiment, CountedExperiment):
+    if isinstance(experiment, FittedExperiment):
         refuse_updates(experiment.training, where)
     return experiment
 
@@ -337,15 +341,16 @@ def parse(table: Mapping[str, Any], where: str) -> Experiment:
     """The experiment in a table that came from ``where``; ConfigError with one sentence."""
     task = table.get("task")
     if not isinstance(task, str):
-        raise ConfigError(f"{where}: task is missing. Known: {', '.join(sorted(_TASKS))}.")
-    if task not in _TASKS:
-        raise ConfigError(f"{where}: {unknown('task', task, _TASKS)}")
-    if task in _PAIRS:
-        return _PAIRS[task].parse(table, where)
-    kind = table.get("model", "recurrent")
-    if not isinstance(kind, str) or kind not in _LANGUAGE_MODELS:
-        raise ConfigError(f"{where}: {unknown('model', str(kind), _LANGUAGE_MODELS)}")
-    return _LANGUAGE_MODELS[kind].parse(table, where)
+        raise ConfigError(f"{where}: task is missing. Known: {', '.join(sorted(KINDS))}.")
+    if task not in KINDS:
+        raise ConfigError(f"{where}: {unknown('task', task, KINDS)}")
+    kinds = KINDS[task]
+    usual = next(iter(kinds))
+    kind = table.get("model", usual) if usual else usual
+    if not isinstance(kind, str) or kind not in kinds:
+        raise ConfigError(f"{where}: {unknown('model', str(kind), kinds)}")
+    _, experiment = kinds[kind]
+    return experiment.parse(table, where)
 
 
 def _without_annotations(experiment: AnyExperiment, kind: str) -> AnyExperiment:

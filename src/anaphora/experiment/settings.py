@@ -15,23 +15,7 @@ from pydantic_core import PydanticUndefined
 
 from anaphora.config import Config, kind_names, members, nearest
 from anaphora.errors import ConfigError
-from anaphora.experiment.schema import (
-    AlignerExperiment,
-    MixtureExperiment,
-    NgramExperiment,
-    RecurrentExperiment,
-    TranslationExperiment,
-    WindowExperiment,
-)
-
-_EXPERIMENTS: Mapping[str, type[Config]] = {
-    "translators": TranslationExperiment,
-    "recurrent language models": RecurrentExperiment,
-    "window language models": WindowExperiment,
-    "count models": NgramExperiment,
-    "mixtures": MixtureExperiment,
-    "aligners": AlignerExperiment,
-}
+from anaphora.experiment.schema import KINDS
 
 _NUMBERS = {int: "a whole number", float: "a number", str: "a string", bool: "true | false"}
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
@@ -77,10 +61,11 @@ class Owned:
 def every_setting() -> list[Owned]:
     """The options and tables at the top of all experiments, in the order of their classes."""
     found: dict[Setting, list[str]] = {}
-    for kind, experiment in _EXPERIMENTS.items():
+    experiments = dict(pair for kinds in KINDS.values() for pair in kinds.values())
+    for kind, experiment in experiments.items():
         for setting in _settings(experiment):
             found.setdefault(setting, []).append(kind)
-    everyone = len(_EXPERIMENTS)
+    everyone = len(experiments)
     return [Owned(setting, () if len(of) == everyone else tuple(of)) for setting, of in found.items()]
 
 

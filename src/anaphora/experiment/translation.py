@@ -74,9 +74,9 @@ class TranslationWork(Work):
         counts_V[target.eos] += len(train)
         return counts_V
 
-    def count(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
         """As for any work; and tell ``model`` how long translations are."""
-        super().count(model, coders, run, report)
+        super().tell_counts(model, coders, run, report)
         unknown = [module for module in model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
             report = not_skipping(report)

@@ -56,7 +56,7 @@ class Work(ABC):
     ) -> Validate:
         """What measures a model on the validation part, encoded in the run's folder unless it was before."""
 
-    def count(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
         """Tell ``model`` how often each unit is to be predicted, where it asks for that and does not know yet."""
         unknown = [module for module in model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:

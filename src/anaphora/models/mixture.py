@@ -18,7 +18,7 @@ from anaphora.models.interpolation import mixed
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.models.ngram import NgramModel, NgramModelConfig
 from anaphora.models.window_model import WindowModel, WindowModelConfig
-from anaphora.protocols import Batch, Carry, Loss, Step, Symbols, TextModel, TextStepper
+from anaphora.protocols import Batch, Carry, Growing, Loss, Step, Symbols, TextModel, TextStepper
 
 
 class RecurrentMember(LanguageModelConfig):
@@ -94,7 +94,7 @@ class Mixture(nn.Module):
     def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shape of a saved mixture, for its numbers to be filled in."""
         for place, member in enumerate(self.members):
-            if isinstance(member, NgramModel):
+            if isinstance(member, Growing):
                 begin = f"members.{place}."
                 member.allocate({name.removeprefix(begin): of for name, of in shapes.items() if name.startswith(begin)})
 

@@ -10,9 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from anaphora.errors import RunError
 from anaphora.events import Report, silent
 from anaphora.models import registry
-from anaphora.models.alignment.aligner import Aligner
-from anaphora.models.mixture import Mixture
-from anaphora.models.ngram import NgramModel
+from anaphora.protocols import Growing
 from anaphora.run import weights
 from anaphora.run.folder import Run, Which
 from anaphora.text import units
@@ -31,7 +29,7 @@ def load_model(
     coders = load_coders(run)
     checkpoint = run.load(which, report)
     model = build_model(run.experiment, coders, str(path / "experiment.toml"))
-    if isinstance(model, NgramModel | Mixture | Aligner):
+    if isinstance(model, Growing):
         model.allocate({name: tensor.shape for name, tensor in checkpoint.model.items()})
     weights.fill(model, checkpoint.model, checkpoint.path / "model.safetensors")
     return model.eval(), coders, run.experiment
