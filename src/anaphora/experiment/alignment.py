@@ -9,13 +9,13 @@ from anaphora.data.store import pair_store
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.experiment.fitting import FittingWork
-from anaphora.experiment.translation import TranslationWork
+from anaphora.experiment.pairs import PairWork
 from anaphora.models.alignment.aligner import Aligner
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder
 
 
-class AlignerWork(FittingWork, TranslationWork):
+class AlignerWork(FittingWork, PairWork):
     """Learning links."""
 
     def fit(

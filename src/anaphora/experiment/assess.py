@@ -15,7 +15,8 @@ from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.adaptation import adapted_to_data, refuse_adaptation
 from anaphora.experiment.conduct import experiment_of
-from anaphora.experiment.language_model import language_model_parts
+from anaphora.experiment.pairs import pair_parts
+from anaphora.experiment.running_text import language_model_parts
 from anaphora.experiment.schema import (
     AlignerExperiment,
     Experiment,
@@ -23,7 +24,6 @@ from anaphora.experiment.schema import (
     TranslationExperiment,
 )
 from anaphora.experiment.search import Search
-from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.formats.lines import read_lines
 from anaphora.pipeline import LanguageModel, Translator, load, load_together

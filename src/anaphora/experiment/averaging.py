@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import torch
 
@@ -10,6 +11,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import experiment_of, work_of
 from anaphora.experiment.schema import FittedExperiment
+from anaphora.experiment.work import UpdatingWork
 from anaphora.run import Run
 from anaphora.run.averaging import average
 from anaphora.run.checkpoint import AVERAGE
@@ -52,7 +54,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         # an average was trained with what its checkpoints were trained with
         run.fingerprints |= {name: found for name, found in before.fingerprints.items() if name.startswith("data/")}
         work, coders = work_of(experiment, report), load_coders(run)
-        validate = work.validation(coders, run, experiment.training, report)
+        validate = cast(UpdatingWork, work).validation(coders, run, experiment.training, report)
         model = build_model(run.experiment, coders, str(path / "experiment.toml")).eval()
         figures = []
         with torch.no_grad():

@@ -13,9 +13,9 @@ from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import work_of
 from anaphora.experiment.estimate import Estimate, estimate
-from anaphora.experiment.language_model import language_model_parts
+from anaphora.experiment.pairs import pair_parts
+from anaphora.experiment.running_text import language_model_parts
 from anaphora.experiment.schema import AlignerExperiment, Experiment, FittedExperiment, TranslationExperiment
-from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.work import not_skipping
 from anaphora.text.coder import TextCoder
 

@@ -20,7 +20,6 @@ from anaphora.experiment.ngram import NgramWork
 from anaphora.experiment.schema import (
     AlignerExperiment,
     Experiment,
-    FittedExperiment,
     MixtureExperiment,
     NgramExperiment,
     RecurrentExperiment,
@@ -30,7 +29,7 @@ from anaphora.experiment.schema import (
 )
 from anaphora.experiment.translation import TranslationWork
 from anaphora.experiment.vectors import word_vectors
-from anaphora.experiment.work import Work
+from anaphora.experiment.work import UpdatingWork, Work
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
@@ -139,7 +138,7 @@ def _sized(
     experiment: Experiment, model: torch.nn.Module, coders: Mapping[str, TextCoder], work: Work, report: Report
 ) -> Experiment:
     """The experiment with a batch that fits into memory, where it leaves that open."""
-    if experiment.training.batch_tokens or isinstance(experiment, FittedExperiment):
+    if experiment.training.batch_tokens or not isinstance(work, UpdatingWork):
         return experiment
     if not work.longest:
         raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.longest.")

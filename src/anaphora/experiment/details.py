@@ -8,8 +8,8 @@ from anaphora.evaluation.breakdown import Groups, by_length, by_unknown_words, w
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.assess import Results
 from anaphora.experiment.conduct import experiment_of
+from anaphora.experiment.pairs import pair_parts
 from anaphora.experiment.schema import TranslationExperiment
-from anaphora.experiment.translation import pair_parts
 from anaphora.experiment.translation_scores import TranslationScores
 from anaphora.run import Run
 

@@ -25,6 +25,9 @@ class FittingWork(Work):
     ) -> Mapping[str, float]:
         """Fit ``model``; returns its figures on the validation part."""
 
+    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+        """Nothing: fitting looks at the whole of it."""
+
     def learn(
         self,
         model: torch.nn.Module,

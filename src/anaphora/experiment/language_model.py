@@ -1,47 +1,27 @@
 """The data and the validation of a language model: running text as windows, and what it costs to predict it."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 
-from anaphora.data.corpora import Parts, TextCorpus
 from anaphora.data.ragged import Integers, unit_counts
 from anaphora.data.sentences import TextSentences
-from anaphora.data.sources import text_parts
-from anaphora.data.store import TextStore, text_store
+from anaphora.data.store import text_store
 from anaphora.data.windows import TextWindows
-from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report, Skipped
-from anaphora.experiment.schema import LanguageModelExperiment, RecurrentExperiment
-from anaphora.experiment.work import Work, data_paths, mean_loss
+from anaphora.experiment.running_text import TextWork, figures_of
+from anaphora.experiment.schema import RecurrentExperiment
+from anaphora.experiment.work import UpdatingWork, mean_loss
 from anaphora.protocols import Batches
 from anaphora.run import Run
-from anaphora.text import units
 from anaphora.text.coder import TextCoder
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
-class LanguageModelWork(Work):
-    """A language model's experiment, its data found: see ``work.Work``."""
-
-    def __init__(self, experiment: LanguageModelExperiment, report: Report) -> None:
-        """Find and check the data; errors as for ``data.sources.text_parts``."""
-        self._experiment = experiment
-        self._parts = language_model_parts(experiment, report)
-
-    @property
-    def fingerprints(self) -> Mapping[str, str]:
-        """SHA-256 of the data by part."""
-        return {"train": self._parts.train.fingerprint, "valid": self._parts.valid.fingerprint}
-
-    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
-        """The coder of the text."""
-        experiment = self._experiment
-        languages = {"text": experiment.data.language}
-        return units.fit(experiment.text, {"text": self._parts.train.lines}, report, languages=languages)
+class LanguageModelWork(TextWork, UpdatingWork):
+    """The experiment of a network that predicts text, its data found: see ``work.UpdatingWork``."""
 
     @property
     def longest(self) -> int:
@@ -93,15 +73,3 @@ class LanguageModelWork(Work):
             return figures_of(mean_loss(model, batches.epoch(1)), valid)
 
         return validate
-
-
-def language_model_parts(experiment: LanguageModelExperiment, report: Report) -> Parts[TextCorpus]:
-    """The training, validation and test parts that an experiment names."""
-    data = experiment.data
-    return text_parts(data_paths(data), train=data.train, valid=data.valid, test=data.test, report=report)
-
-
-def figures_of(loss: float, store: TextStore) -> Mapping[str, float]:
-    """What a mean loss in nats a prediction says of an encoded text."""
-    bits = loss * (len(store.ids) - 1) / math.log(2)
-    return {"loss": loss, "perplexity": perplexity(loss, 1), "bits_per_character": bits / store.characters}

@@ -12,7 +12,7 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.stream import stream_sources
 from anaphora.events import Note, Report
 from anaphora.experiment.fitting import FittingWork
-from anaphora.experiment.language_model import LanguageModelWork, figures_of
+from anaphora.experiment.running_text import TextWork, figures_of
 from anaphora.experiment.schema import (
     Experiment,
     LanguageModelExperiment,
@@ -54,7 +54,7 @@ def with_members(experiment: MixtureExperiment) -> MixtureExperiment:
     return experiment.model_copy(update={"mixture": mixture, "text": begun[0].text})
 
 
-class MixtureWork(FittingWork, LanguageModelWork):
+class MixtureWork(FittingWork, TextWork):
     """Mixing."""
 
     def __init__(self, experiment: MixtureExperiment, report: Report) -> None:

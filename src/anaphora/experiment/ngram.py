@@ -9,13 +9,13 @@ from anaphora.data.store import text_store
 from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Note, Report
 from anaphora.experiment.fitting import FittingWork
-from anaphora.experiment.language_model import LanguageModelWork, figures_of
+from anaphora.experiment.running_text import TextWork, figures_of
 from anaphora.models.ngram import NgramModel
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder
 
 
-class NgramWork(FittingWork, LanguageModelWork):
+class NgramWork(FittingWork, TextWork):
     """Counting."""
 
     def fit(

@@ -6,19 +6,19 @@ from typing import cast
 
 import torch
 
-from anaphora.data.corpora import PairCorpus, Parts
+from anaphora.data.corpora import PairCorpus
 from anaphora.data.pairs import PairBatches, search_batches
 from anaphora.data.ragged import Integers, Ragged, unit_counts
-from anaphora.data.sources import translation_parts
 from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.experiment.guidance import GivenLinks, learnt_links
+from anaphora.experiment.pairs import PairWork
 from anaphora.experiment.rare import RareWords
-from anaphora.experiment.schema import PairExperiment, TranslationExperiment
-from anaphora.experiment.work import TRAIN, Work, data_paths, mean_loss, not_skipping
-from anaphora.models.guide import GivenGuide, LearntGuide, NoGuide
+from anaphora.experiment.schema import TranslationExperiment
+from anaphora.experiment.work import TRAIN, UpdatingWork, mean_loss, not_skipping
+from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.nn.lengths import Lengths
 from anaphora.pipeline import Translator
 from anaphora.protocols import Model
@@ -30,41 +30,30 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
-class TranslationWork(Work):
-    """A translator's experiment, its data found: see ``work.Work``."""
+class TranslationWork(PairWork, UpdatingWork):
+    """A translator's experiment, its data found: see ``work.UpdatingWork``."""
 
-    def __init__(self, experiment: PairExperiment, report: Report) -> None:
+    def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
         """Find and check the data; errors as for ``data.sources.translation_parts``.
 
         Raises MissingExtraError where BLEU decides and its tokeniser is missing.
         """
-        self._experiment = experiment
-        if isinstance(experiment, TranslationExperiment) and experiment.training.metric == "bleu":
+        if experiment.training.metric == "bleu":
             metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
-        self._parts = pair_parts(experiment, report)
-        guide = experiment.guide if isinstance(experiment, TranslationExperiment) else NoGuide()
+        super().__init__(experiment, report)
+        self._experiment = experiment
+        guide, train = experiment.guide, self._parts.train
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
-        self._rare = RareWords(experiment, self._parts.train) if rare else None
-        self._given = GivenLinks(guide, self._parts.train) if isinstance(guide, GivenGuide) else None
+        self._rare = RareWords(experiment, train) if rare else None
+        self._given = GivenLinks(guide, train) if isinstance(guide, GivenGuide) else None
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
         """SHA-256 of the data by part, and of the links that attention is guided by."""
-        parts = {"train": self._parts.train.fingerprint, "valid": self._parts.valid.fingerprint}
-        return parts | ({"guide": self._given.fingerprint} if self._given else {})
+        return {**super().fingerprints, **({"guide": self._given.fingerprint} if self._given else {})}
 
-    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
-        """The coders of both sides."""
-        train = self._parts.train
-        languages = {"source": self._experiment.data.source, "target": self._experiment.data.target}
-        sides = {"source": train.sources, "target": train.targets}
-        dictionary = self._rare.dictionary(report) if self._rare else None
-        return units.fit(self._experiment.text, sides, report, languages=languages, dictionary=dictionary)
-
-    @property
-    def longest(self) -> int:
-        """Units of the longest side of a training pair."""
-        return self._experiment.data.longest
+    def _dictionary(self, report: Report) -> Mapping[str, str] | None:
+        return self._rare.dictionary(report) if self._rare else None
 
     def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
         """Every unit of the target as it is stored, and ``</s>`` once a pair."""
@@ -112,7 +101,7 @@ class TranslationWork(Work):
         """The links that attention is guided by, where it is."""
         if self._given:
             return self._given.units(train, source, target)
-        if isinstance(self._experiment, TranslationExperiment) and isinstance(self._experiment.guide, LearntGuide):
+        if isinstance(self._experiment.guide, LearntGuide):
             return learnt_links(self._experiment.guide, train, source, target, path, report)
         return None
 
@@ -141,25 +130,9 @@ class TranslationWork(Work):
 
     def _bleu(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], numbers: Integers) -> float:
         """BLEU of greedy search, or as [evaluation] says, over the validation pairs of these numbers."""
-        assert isinstance(self._experiment, TranslationExperiment)
         evaluation, pairs = self._experiment.evaluation, list(self._parts.valid)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
         translator = Translator(cast(Model, model).stepper, coders["source"], coders["target"], evaluation)
         texts = [output.text for output in translator.translate(sources, beam=evaluation.validation_beam)]
         language = self._experiment.data.target
         return bleu(texts, references, language=language, condition=evaluation.conditions).value
-
-
-def pair_parts(experiment: PairExperiment, report: Report) -> Parts[PairCorpus]:
-    """The training, validation and test parts that an experiment names."""
-    data = experiment.data
-    return translation_parts(
-        data_paths(data),
-        data.source,
-        data.target,
-        train=data.train,
-        valid=data.valid,
-        test=data.test,
-        seed=experiment.training.seed,
-        report=report,
-    )

@@ -37,6 +37,31 @@ class Work(ABC):
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
         """The coders of every side, from the training part."""
 
+    @abstractmethod
+    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+        """Tell ``model`` what it has to know of the training part before it learns, where it does not know yet."""
+
+    @abstractmethod
+    def learn(
+        self,
+        model: torch.nn.Module,
+        coders: Mapping[str, TextCoder],
+        run: Run,
+        training: TrainingConfig,
+        report: Report,
+        stop: Stop,
+    ) -> Outcome:
+        """Fit ``model`` to the training part, from where ``run`` stands to the end or until ``stop`` says so.
+
+        What is known by then is in ``run``: its log, and its checkpoints with the best of them marked. The text is
+        encoded in the run's folder ``encoded``, again only if it changed. ``training`` is the experiment's, with what
+        it leaves open decided.
+        """
+
+
+class UpdatingWork(Work):
+    """Work on a network that learns update by update."""
+
     @property
     @abstractmethod
     def longest(self) -> int:
@@ -73,12 +98,7 @@ class Work(ABC):
         report: Report,
         stop: Stop,
     ) -> Outcome:
-        """Fit ``model`` to the training part, from where ``run`` stands to the end or until ``stop`` says so.
-
-        What is known by then is in ``run``: its log, and its checkpoints with the best of them marked. The text is
-        encoded in the run's folder ``encoded``, again only if it changed. ``training`` is the experiment's, with what
-        it leaves open decided.
-        """
+        """Update by update; see ``Work.learn``."""
         batches = self.batches(coders, run.path / TRAIN, training.batch_tokens, report)
         words = max((module.partition for module in model.modules() if isinstance(module, Output)), default=0)
         if words:
