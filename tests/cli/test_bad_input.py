@@ -98,6 +98,17 @@ def test_what_memory_cannot_hold_is_one_sentence(
     assert "This machine ran out of memory" in refused(capsys, *arguments)
 
 
+def test_what_a_gpu_cannot_hold_is_the_same_sentence(
+    toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def too_much(*arguments: object, **options: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+
+    monkeypatch.setattr("anaphora.experiment.conduct.train", too_much)
+    arguments = ["train", "multi30k-en-de", "--data", toy_pairs, "--source", "en", "--target", "fr"]
+    assert "This machine ran out of memory" in refused(capsys, *arguments)
+
+
 def test_a_persons_own_text_keeps_its_case_under_any_recipe(
     toy_pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,7 +142,7 @@ def _sized(
         return experiment
     if not work.longest:
         raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.longest.")
-    free = free_bytes()
+    free = free_bytes(experiment.training.device)
     tokens = fitting_tokens(model, {coder.symbols.size for coder in coders.values()}, work.longest, free)
     why = "the usual number" if tokens == USUAL else "what is estimated to fit"
     report(Note(f"A batch takes {tokens:,} tokens: {why}; {free / 2**30:.1f} GiB of memory are free."))

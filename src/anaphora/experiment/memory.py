@@ -14,6 +14,7 @@ import torch
 
 from anaphora.nn.encoders import GatedConvolutionEncoder
 from anaphora.nn.outputs import Output
+from anaphora.training.device import Device
 
 USUAL = 4000
 """Tokens of a batch where memory has room for more: larger ones learn no faster for the work they take."""
@@ -58,8 +59,11 @@ def _at_every_position(name: str, rows: int, columns: int) -> int:
     return columns if rows == 1 else 0  # that which a scoring layer ends in
 
 
-def free_bytes(root: Path = Path("/")) -> int:
-    """Memory that this process may still take: what the system has, or what is left of its container's limit."""
+def free_bytes(device: Device = "cpu", root: Path = Path("/")) -> int:
+    """Memory that this process may still take: what a GPU has, what the system has, or what its container leaves."""
+    if device == "cuda":
+        free, _ = torch.cuda.mem_get_info()
+        return free
     try:
         meminfo = (root / "proc/meminfo").read_text().split()
         free = int(meminfo[meminfo.index("MemAvailable:") + 1]) * 1024
