@@ -84,7 +84,17 @@ def test_a_text_that_is_read_is_never_written_over(
         for name in text, other:
             said = refused(capsys, verb, tmp_path / "none", text, "--output", name)
             assert "it is the text that is read, and would be lost; name another" in said
+    dictionary = toy_pairs / "test.fr"
+    options = ["--replace-unknown", "--dictionary", dictionary, "--output", dictionary]
+    assert "would be lost" in refused(capsys, "translate", tmp_path / "none", text, *options)
     assert text.read_bytes() == before
+
+
+def test_files_of_a_run_are_written_by_the_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "experiment.toml"
+    kept.write_text('task = "align"')
+    said = refused(capsys, "export", tmp_path, "--to", "dictionary", "--output", kept)
+    assert "it belongs to the run there; name another" in said and kept.read_text() == 'task = "align"'
 
 
 def test_what_memory_cannot_hold_is_one_sentence(

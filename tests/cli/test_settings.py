@@ -77,3 +77,11 @@ def test_a_setting_that_is_none_is_refused_with_the_nearest(capsys: pytest.Captu
         settings_at("training.epoch")
     assert main(["settings", "training.epoch"]) == 2
     assert "Did you mean" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("table", ["encoder", "attention", "decoder", "output", "text", "training"])
+def test_every_kind_is_called_by_its_name(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for form in [], ["--json"]:
+        assert main(["settings", table, *form]) == 0
+        assert "Undefined" not in capsys.readouterr().out
+    assert {kind.name for _, owned in settings_at("attention") for kind in owned.setting.kinds} >= {"window", "none"}

@@ -174,6 +174,13 @@ class TestTranslation:
         with pytest.raises(DataError, match="cannot be split without sharing a source"):
             translation_parts([tmp_path / "pairs.tsv"], "en", "cs")
 
+    def test_one_file_is_never_both_sides_but_columns_may_be_of_one_language(self, tmp_path: Path) -> None:
+        put_pairs(tmp_path, "train", 2)
+        with pytest.raises(DataError, match="source and target are both 'cs': name two languages"):
+            translation_parts([tmp_path], "cs", "cs")
+        (tmp_path / "fixed.tsv").write_text("".join(f"teh man {n}\tthe man {n}\n" for n in range(60)))
+        assert translation_parts([tmp_path / "fixed.tsv"], "en", "en").train.count
+
     def test_the_real_layouts_are_understood(self, shared_data: Path) -> None:
         parts = translation_parts([shared_data / "multi30k"], "en", "de")
         assert (parts.train.count, parts.valid.count) == (29_000, 1014)

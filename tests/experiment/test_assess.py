@@ -145,6 +145,14 @@ def test_two_runs_are_compared_on_the_test_parts_of_the_first(
         assess_both(first, second, search=Search(known=True))
 
 
+def test_translators_of_other_languages_are_not_compared(translator: Experiment, tmp_path: Path) -> None:
+    back = {"data": translator.data.model_copy(update={"source": "fr", "target": "en"})}
+    for name, experiment in (("a", translator), ("b", translator.model_copy(update=back))):
+        train(experiment, tmp_path / name)
+    with pytest.raises(ConfigError, match=r"a translates en to fr and .*b fr to en: evaluate each alone"):
+        assess_both(tmp_path / "a", tmp_path / "b")
+
+
 def test_a_language_model_is_not_compared_with_a_translator(
     translator: Experiment, language_model: Experiment, tmp_path: Path
 ) -> None:

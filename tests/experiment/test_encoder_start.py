@@ -120,7 +120,7 @@ def test_an_encoder_unlike_the_language_model_is_refused_and_nothing_is_made(
             r"encoder\.reversed = true reads from right to left",
         ),
         (["encoder.size=9"], r"encoder\.size is 9 here and 8 there: change"),
-        (["embedding.size=9", "embedding.scaled=true"], r"size is 9 here and 8 there; embedding\.scaled is True here"),
+        (["embedding.size=9", "embedding.scaled=true"], r"size is 9 here and 8 there; embedding\.scaled is true here"),
         (
             ["encoder={kind='gated-convolution'}", "attention=none"],
             r"encoder\.kind is 'gated-convolution': leave it out",

@@ -46,7 +46,7 @@ def run(
         raise ConfigError(f"Pairs come from {file} or from --source and --target, but both were given: keep one.")
     if possible is not None and gold is None:
         raise ConfigError("--possible holds what is allowed beside --gold FILE, which is missing.")
-    check_writable(output, read=[file])
+    check_writable(output, read=[file, source, target, gold, possible])
     use_threads(threads)
 
     from anaphora.evaluation.alignment import agreement

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 
+_OF_A_RUN = ("experiment.toml", "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl")
+"""Files of a run folder, which nothing else may write."""
+
 
 def given_lines(file: str) -> list[str]:
     """The lines of a file, or of standard input for ``-``; errors as for ``formats.lines``."""
@@ -31,6 +34,8 @@ def check_writable(*files: Path | None, read: Iterable[str | Path | None] = ()) 
     """Refuse an output whose folder is missing, or that is one or a file to be ``read``, before work is done for it."""
     sources = [Path(source) for source in read if source is not None and source != "-"]
     for file in filter(None, files):
+        if file.name in _OF_A_RUN and (file.absolute().parent / "experiment.toml").exists():
+            raise DataError(f"{file} cannot be written: it belongs to the run there; name another.")
         if file.exists() and any(source.exists() and file.samefile(source) for source in sources):
             raise DataError(f"{file} cannot be written: it is the text that is read, and would be lost; name another.")
         if not file.absolute().parent.is_dir():

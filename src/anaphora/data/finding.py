@@ -43,6 +43,15 @@ class Found(Generic[File]):
         self.tests.setdefault(f"{folder.name}/{name}" if name in self.tests else name, []).append(file)
 
 
+def _refuse_one_language(path: Path, sides: tuple[str, str]) -> None:
+    """DataError where one file of a folder would be both sides; the columns of a ``.tsv`` may be of one language."""
+    if sides[0] == sides[1]:
+        raise DataError(
+            f"{path} should hold two sides, but source and target are both '{sides[0]}': name two languages with "
+            f"--source and --target, or give a .tsv file."
+        )
+
+
 def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, report: Report) -> Found[PairFiles]:
     """The files of a translation corpus; DataError when a path, a part or one side of it is missing."""
     found: Found[PairFiles] = Found()
@@ -51,6 +60,8 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
             found.train.append(_pair_file(path, sides))
             continue
         listing = _list(path, "a .tsv file")
+        if f"{names.train}.tsv" not in listing:
+            _refuse_one_language(path, sides)
         train = _pairs(listing, names.train, sides)
         if train is None:
             first, second = (f"{names.train}.{side}" for side in sides)

@@ -15,7 +15,6 @@ from sacrebleu.metrics.chrf import CHRF
 
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.text.language import bare
-from anaphora.text.moses import MosesText
 from anaphora.text.normalise import normalise
 
 Condition = Literal["raw", "moses-lowercase"]
@@ -103,6 +102,8 @@ def prepared(
     sides = [normalise(text) for text in hypotheses], [normalise(text) for text in references]
     if condition == "raw":
         return sides
+    from anaphora.text.moses import MosesText  # sacremoses takes its time, and most scores never need it
+
     prepare = MosesText(bare(language))
     return [prepare(text) for text in sides[0]], [prepare(text) for text in sides[1]]
 

@@ -128,14 +128,20 @@ def assess_both(
     """Figures of two translators on the same text, that given or the test parts of the first, and how they compare.
 
     The first run's experiment says under which conditions. Raises as ``assess``, and ConfigError where one is no
-    translator, or where each would leave out pairs of its own.
+    translator, where they are for other languages, or where each would leave out pairs of its own.
     """
     search.check()
     if search.known:
         raise ConfigError(
             "Each translator knows words of its own, so that --known-words is for one: evaluate each alone."
         )
-    experiment, _ = _translators((first, second))
+    experiment, other = _translators((first, second))
+    data, others = experiment.data, other.data
+    if (data.source, data.target) != (others.source, others.target):
+        raise ConfigError(
+            f"Two translators are compared on one text, but {first} translates {data.source} to {data.target} and "
+            f"{second} {others.source} to {others.target}: evaluate each alone."
+        )
     texts = _texts(first, experiment, pairs, None, report)
     results = [_assess(path, experiment, texts, search, _STATIC, keep, report) for path in (first, second)]
     compared = {part: _compare(results[0][part], results[1][part]) for part in texts}

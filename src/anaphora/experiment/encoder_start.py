@@ -13,6 +13,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.experiment.pretrained import Pretrained
 from anaphora.experiment.schema import Experiment, TranslationExperiment
+from anaphora.experiment.settings import as_toml
 from anaphora.models.translator import Translator
 from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
 from anaphora.text.coder import MARKS, TextCoder
@@ -45,7 +46,9 @@ class EncoderStart:
             )
         pairs = [(f"encoder.{name}", getattr(encoder, name), getattr(self._run.recurrence, name)) for name in _ALIKE]
         pairs += [(f"embedding.{name}", getattr(vectors, name), getattr(table, name)) for name in ("size", "scaled")]
-        unlike = [f"{name} is {here} here and {there} there" for name, here, there in pairs if here != there]
+        unlike = [
+            f"{name} is {as_toml(here)} here and {as_toml(there)} there" for name, here, there in pairs if here != there
+        ]
         if unlike:
             raise ConfigError(
                 f"start.encoder needs an encoder like the language model {self._run.path}, but {'; '.join(unlike)}: "

@@ -137,7 +137,8 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
     def _links_of_one_cut(self) -> Self:
         if self.text.sampling_option and self.guide.kind != "none":
             raise ValueError(
-                f"text.{self.text.sampling_option} cuts sentences differently every epoch, but guide links fixed units."
+                f"text.{self.text.sampling_option} cuts sentences differently every epoch, but guide links fixed "
+                f"units: leave out one of the two."
             )
         return self
 

@@ -113,7 +113,7 @@ def _setting(name: str, field: FieldInfo) -> Setting:
     kinds = tuple(_kind(table, alone=len(tables) == 1) for table in tables)
     given = field.default is not PydanticUndefined and len(tables) != 1
     takes = _one_of(tables) if tables else _takes(annotation, field.metadata)
-    return Setting(name, _toml(field.default) if given else "", takes, _line(field.description or ""), kinds)
+    return Setting(name, as_toml(field.default) if given else "", takes, _line(field.description or ""), kinds)
 
 
 def _one_of(tables: list[type[Config]]) -> str:
@@ -138,7 +138,7 @@ def _label(table: type[Config]) -> tuple[str, str]:
     names = kind_names(table)
     for key, field in table.model_fields.items():
         if names.intersection(get_args(field.annotation)):
-            return key, str(field.default)
+            return key, str(*get_args(field.annotation))
     return "", ""
 
 
@@ -152,7 +152,7 @@ def _takes(annotation: Any, metadata: list[Any]) -> str:
     if origin is Annotated:
         return _takes(arguments[0], [*metadata, *arguments[1:]])
     if origin is Literal:
-        return " | ".join(map(_toml, arguments))
+        return " | ".join(map(as_toml, arguments))
     if origin is tuple:
         return f"an array, each {_takes(arguments[0], [])}"
     if annotation in _NUMBERS:
@@ -169,17 +169,18 @@ def _bounds(metadata: list[Any]) -> Iterator[str]:
                 yield f"{words} {getattr(bound, name):g}"
 
 
-def _toml(value: Any) -> str:
+def as_toml(value: Any) -> str:
     """A value as one writes it after ``--set KEY=``."""
     if isinstance(value, Config):
-        given = {key: inner for key, inner in value if inner != type(value).model_fields[key].default}
         label, name = _label(type(value))
-        inside = ", ".join(f"{key} = {_toml(inner)}" for key, inner in given.items())
+        fields = type(value).model_fields
+        given = {key: inner for key, inner in value if key != label and inner != fields[key].default}
+        inside = ", ".join(f"{key} = {as_toml(inner)}" for key, inner in given.items())
         if label == "kind" and not inside:
             return f'"{name}"'
         return f'{{ {label} = "{name}"{inside and ", "}{inside} }}'
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(as_toml, value))}]"
     if isinstance(value, Mapping):
         return "{}" if not value else json.dumps(dict(value))
     return json.dumps(value, ensure_ascii=False)

@@ -35,8 +35,12 @@ def extended(config: AnyUnits, old: TextCoder, new: TextCoder) -> TextCoder:
         return SubwordCoder(old.serialise() + appended, lowercase=config.lowercase)
     raise ConfigError(
         f"start.vocabulary = 'extend' needs units 'bpe', 'character' or 'word' without text.rare, but they are "
-        f"'{config.units}': keep the vocabulary."
+        f"'{config.units}'{_with_rare(config)}: keep the vocabulary."
     )
+
+
+def _with_rare(config: AnyUnits) -> str:
+    return f" with text.rare = '{config.rare}'" if isinstance(config, Word) else ""
 
 
 def _entry(unit: str, score: float) -> bytes:

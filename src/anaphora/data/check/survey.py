@@ -4,7 +4,7 @@ Two readings: the held-out parts, then the training part, which strikes off the 
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -89,14 +89,14 @@ def _named(parts: Parts[AnyCorpus]) -> Iterator[tuple[str, AnyCorpus]]:
 
 def _survey(parts: Mapping[str, SurveyedPart], lowercase: bool, report: Report) -> Survey:
     train, *held_out = parts
-    words = {side.side: HeldOutWords(lowercase=lowercase) for side in parts[train].sides}
+    words = [(side.side, HeldOutWords(lowercase=lowercase)) for side in parts[train].sides]
     with tempfile.TemporaryDirectory(prefix="anaphora-check-") as folder:
         repeats = Repeats(Path(folder))
         for number, name in [*enumerate(held_out, TRAIN + 1), (TRAIN, train)]:
             for done, row in enumerate(parts[name].read(), 1):
                 if row is None:
                     continue
-                for known, text, file in zip(words.values(), row.texts, row.files, strict=True):
+                for (_, known), text, file in zip(words, row.texts, row.files, strict=True):
                     if number == TRAIN:
                         known.shown(text)
                     else:
@@ -119,8 +119,8 @@ def _survey(parts: Mapping[str, SurveyedPart], lowercase: bool, report: Report) 
     return survey
 
 
-def _look_up(survey: Survey, part: str, words: Mapping[str, HeldOutWords]) -> None:
-    for side, held_out in words.items():
+def _look_up(survey: Survey, part: str, words: Sequence[tuple[str, HeldOutWords]]) -> None:
+    for side, held_out in words:
         unknown = survey.unknown[part, side] = held_out.result(part)
         tallies = {
             "unknown-words": Tally(unknown.unknown, unknown.unknown_places),
