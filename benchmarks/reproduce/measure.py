@@ -15,12 +15,12 @@ from anaphora.evaluation.alignment import agreement
 from anaphora.evaluation.breakdown import by_length
 from anaphora.evaluation.significance import paired_bootstrap
 from anaphora.events import Report
-from anaphora.experiment.assess import Results, assess, assess_ensemble
 from anaphora.experiment.conduct import train
 from anaphora.experiment.overrides import read_table
 from anaphora.experiment.schema import Experiment, TranslationExperiment, parse
-from anaphora.experiment.search import Search
-from anaphora.experiment.translation_scores import TranslationScores
+from anaphora.experiment.scoring.assess import Results, assess, assess_ensemble
+from anaphora.experiment.scoring.search import Search
+from anaphora.experiment.scoring.translation_scores import TranslationScores
 from anaphora.formats.pharaoh import Links, words_between_spaces
 from anaphora.pipeline import Aligner, Candidates, Translator, load
 from anaphora.run.about import about

@@ -1,7 +1,7 @@
 """The table of parts under test, and small networks built from them in both readings.
 
 A unit or a score that joins ``AnyCell`` or ``AnyScore`` is here without another line, a unit once for each choice of
-its options; it needs its reading in ``naive.py``, or every test of it fails.
+its options; it needs its reading in ``naive/``, or every test of it fails.
 """
 
 import math
@@ -19,7 +19,7 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.kernels import naive
 from anaphora.kernels.cells import AnyCell, Cell
-from anaphora.kernels.naive_attention import Scored
+from anaphora.kernels.naive.attention import Scored
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Activate, Add, Mask, Part, Project, SentenceMask, Unit, previous
 from anaphora.kernels.program import Program

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Gru
-from anaphora.kernels.naive_units import gru_step
+from anaphora.kernels.naive.units import gru_step
 from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan

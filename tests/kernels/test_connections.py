@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from anaphora.kernels.cells import Cell, Lstm
-from anaphora.kernels.naive_normalised import NORMALISED_UNITS
+from anaphora.kernels.naive.normalised import NORMALISED_UNITS
 
 OPTIONS = [
     dict(zip(("residual", "normalised", "variational"), on, strict=True)) for on in itertools.product([0, 1], repeat=3)

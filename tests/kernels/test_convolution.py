@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels import naive_convolution as naive
 from anaphora.kernels.convolution import convolution
 from anaphora.kernels.gated_convolution import gated_convolution
+from anaphora.kernels.naive import convolution as naive
 
 from .exactness import assert_exact
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from anaphora.kernels import naive, naive_attention, naive_units
+from anaphora.kernels import naive
 from anaphora.kernels.cells import (
     Elman,
     Gru,
@@ -19,7 +19,9 @@ from anaphora.kernels.cells import (
     Peephole,
     TwoGate,
 )
-from anaphora.kernels.naive_attention import Scored
+from anaphora.kernels.naive import attention as naive_attention
+from anaphora.kernels.naive import units as naive_units
+from anaphora.kernels.naive.attention import Scored
 from anaphora.kernels.scores import Dot
 
 

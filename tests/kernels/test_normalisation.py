@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels.cells import Cell
-from anaphora.kernels.naive_normalised import normalised
+from anaphora.kernels.naive.normalised import normalised
 from anaphora.kernels.normalisation import Normalise, normal
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan

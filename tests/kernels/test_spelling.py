@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels import naive_spelling
 from anaphora.kernels.arithmetic import products_in
+from anaphora.kernels.naive import spelling as naive_spelling
 from anaphora.kernels.spelling import Shape, spelt
 
 SHAPES = pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from torch.testing import assert_close
 
 from anaphora.kernels import naive
 from anaphora.kernels.cells import AnyCell
-from anaphora.kernels.naive_attention import Scored
-from anaphora.kernels.naive_normalised import NORMALISED_UNITS
+from anaphora.kernels.naive.attention import Scored
+from anaphora.kernels.naive.normalised import NORMALISED_UNITS
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.registry import build

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
-from anaphora.kernels.naive_attention import Scored
+from anaphora.kernels.naive.attention import Scored
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora.kernels.naive_normalised import normalised
+from anaphora.kernels.naive.normalised import normalised
 from anaphora.models.registry import build
 from anaphora.models.window_model import WindowModel
 from anaphora.nn.randomness import draws

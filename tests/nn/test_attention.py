@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels import naive_attention
+from anaphora.kernels.naive import attention as naive_attention
 from anaphora.kernels.parts import is_previous, signal_of
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.scan import advance, scan

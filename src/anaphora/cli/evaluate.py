@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from anaphora.evaluation.bleu import Score
     from anaphora.evaluation.breakdown import Groups
     from anaphora.evaluation.significance import Comparison
-    from anaphora.experiment.assess import Results
-    from anaphora.experiment.search import Search
+    from anaphora.experiment.scoring.assess import Results
+    from anaphora.experiment.scoring.search import Search
 
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
@@ -96,7 +96,7 @@ def run(
     check_writable(output, read=[source, reference, text, dictionary, candidates])
     use_threads(threads)
 
-    from anaphora.experiment.search import Search
+    from anaphora.experiment.scoring.search import Search
 
     if details or output:
         _check_translates(runs[0])
@@ -156,7 +156,7 @@ class _Scored(NamedTuple):
 
     def rows(self, part: str) -> "list[tuple[str, int, Score, Score]]":
         """Name, sentences, BLEU and chrF of every group of a part."""
-        from anaphora.experiment.translation_scores import TranslationScores
+        from anaphora.experiment.scoring.translation_scores import TranslationScores
 
         result = self.results[part]
         if not isinstance(result, TranslationScores):
@@ -193,8 +193,8 @@ class _Asked(NamedTuple):
 
 def _scored(runs: list[Path], asked: _Asked) -> "tuple[list[_Scored], dict[str, list[Comparison]]]":
     """The figures of every run, or of all of them as one; and how two compare."""
-    from anaphora.experiment.assess import assess, assess_both, assess_ensemble
-    from anaphora.experiment.details import groups_of
+    from anaphora.experiment.scoring.assess import assess, assess_both, assess_ensemble
+    from anaphora.experiment.scoring.details import groups_of
 
     pairs, text, search, adapted, fusion, together, mean, keep, details = asked
     names, first = [str(path) for path in runs], runs[0]
@@ -241,7 +241,7 @@ def _write(output: Path | None, scored: list[_Scored]) -> None:
     """Every sentence of every part and run, a JSON object a line, where there is a file for it."""
     if output is None:
         return
-    from anaphora.experiment.translation_scores import TranslationScores
+    from anaphora.experiment.scoring.translation_scores import TranslationScores
     from anaphora.formats.lines import write_lines
 
     lines = (

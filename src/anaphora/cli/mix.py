@@ -35,7 +35,7 @@ def run(
     use_threads(threads)
 
     from anaphora.experiment.conduct import train
-    from anaphora.experiment.mixture import mixture_of
+    from anaphora.experiment.tasks.mixture import mixture_of
 
     with listening() as report:
         experiment = mixture_of(runs, cache=cache, data=data or [], settings=settings or [])

@@ -65,10 +65,10 @@ def _free(folder: Path | None) -> Path:
 
 def _show(run_folder: Path, picture: Path) -> None:
     """Translations beside what was expected, the score, a picture, and where everything is."""
-    from anaphora.experiment.assess import score_translations
     from anaphora.experiment.conduct import experiment_of
-    from anaphora.experiment.pairs import pair_parts
     from anaphora.experiment.schema import TranslationExperiment
+    from anaphora.experiment.scoring.assess import score_translations
+    from anaphora.experiment.tasks.pairs import pair_parts
     from anaphora.pipeline import Translator, load
 
     translator, experiment = load(run_folder), experiment_of(run_folder)

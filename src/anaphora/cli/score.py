@@ -49,7 +49,7 @@ def run(
     use_threads(threads)
 
     from anaphora.evaluation.perplexity import perplexity_of_log10
-    from anaphora.experiment.adaptation import adapted_to_data, refuse_adaptation
+    from anaphora.experiment.scoring.adaptation import adapted_to_data, refuse_adaptation
     from anaphora.formats.figures import figures_as_json
     from anaphora.formats.lines import write_lines
     from anaphora.pipeline import Aligner, LanguageModel, load

@@ -11,7 +11,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import experiment_of, work_of
 from anaphora.experiment.schema import FittedExperiment
-from anaphora.experiment.work import UpdatingWork
+from anaphora.experiment.tasks.work import UpdatingWork
 from anaphora.run import Run
 from anaphora.run.averaging import average
 from anaphora.run.checkpoint import AVERAGE

@@ -13,10 +13,10 @@ from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import work_of
 from anaphora.experiment.estimate import Estimate, estimate
-from anaphora.experiment.pairs import pair_parts
-from anaphora.experiment.running_text import language_model_parts
 from anaphora.experiment.schema import AlignerExperiment, Experiment, FittedExperiment, TranslationExperiment
-from anaphora.experiment.work import not_skipping
+from anaphora.experiment.tasks.pairs import pair_parts
+from anaphora.experiment.tasks.running_text import language_model_parts
+from anaphora.experiment.tasks.work import not_skipping
 from anaphora.text.coder import TextCoder
 
 _ORDER = ("error", "warning", "note")

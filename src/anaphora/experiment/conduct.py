@@ -9,14 +9,7 @@ import torch
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Note, Report, silent
-from anaphora.experiment.alignment import AlignerWork
-from anaphora.experiment.encoder_start import encoder_start
-from anaphora.experiment.fusion import as_begun, fused_run
-from anaphora.experiment.inheritance import Parent
-from anaphora.experiment.language_model import LanguageModelWork
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
-from anaphora.experiment.mixture import MixtureWork, with_members
-from anaphora.experiment.ngram import NgramWork
 from anaphora.experiment.schema import (
     AlignerExperiment,
     Experiment,
@@ -27,9 +20,16 @@ from anaphora.experiment.schema import (
     WindowExperiment,
     begun_with,
 )
-from anaphora.experiment.translation import TranslationWork
-from anaphora.experiment.vectors import word_vectors
-from anaphora.experiment.work import UpdatingWork, Work
+from anaphora.experiment.start.encoder_start import encoder_start
+from anaphora.experiment.start.fusion import as_begun, fused_run
+from anaphora.experiment.start.inheritance import Parent
+from anaphora.experiment.start.vectors import word_vectors
+from anaphora.experiment.tasks.alignment import AlignerWork
+from anaphora.experiment.tasks.language_model import LanguageModelWork
+from anaphora.experiment.tasks.mixture import MixtureWork, with_members
+from anaphora.experiment.tasks.ngram import NgramWork
+from anaphora.experiment.tasks.translation import TranslationWork
+from anaphora.experiment.tasks.work import UpdatingWork, Work
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run

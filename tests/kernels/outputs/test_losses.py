@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels import naive_outputs as naive
 from anaphora.kernels import softmax
+from anaphora.kernels.naive import outputs as naive
 from anaphora.kernels.outputs import class_factored, hierarchical, noise_contrastive, sampled
 from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
 from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_probs, class_factored_loss

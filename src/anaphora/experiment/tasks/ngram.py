@@ -8,8 +8,8 @@ import torch
 from anaphora.data.store import text_store
 from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Note, Report
-from anaphora.experiment.fitting import FittingWork
-from anaphora.experiment.running_text import TextWork, figures_of
+from anaphora.experiment.tasks.fitting import FittingWork
+from anaphora.experiment.tasks.running_text import TextWork, figures_of
 from anaphora.models.ngram import NgramModel
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder

@@ -8,12 +8,12 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Event
-from anaphora.experiment.assess import assess, assess_both
 from anaphora.experiment.conduct import train
-from anaphora.experiment.details import groups_of
 from anaphora.experiment.schema import Experiment, read_experiment
-from anaphora.experiment.search import Search
-from anaphora.experiment.translation_scores import TranslationScores
+from anaphora.experiment.scoring.assess import assess, assess_both
+from anaphora.experiment.scoring.details import groups_of
+from anaphora.experiment.scoring.search import Search
+from anaphora.experiment.scoring.translation_scores import TranslationScores
 from anaphora.pipeline import Candidates, Translator, load
 from anaphora.run import Run
 

@@ -11,8 +11,8 @@ from anaphora.data.sources import translation_parts
 from anaphora.data.store import PairStore, pair_store
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.experiment.conduct import train
-from anaphora.experiment.guidance import GivenLinks, learnt_links
 from anaphora.experiment.schema import Experiment, read_experiment
+from anaphora.experiment.tasks.guidance import GivenLinks, learnt_links
 from anaphora.formats.lines import write_lines
 from anaphora.formats.pharaoh import read_links
 from anaphora.models.guide import GivenGuide, LearntGuide

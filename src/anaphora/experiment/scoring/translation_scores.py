@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from anaphora.evaluation.bleu import Condition, Score, bleu, chrf, sentence_scores
 from anaphora.evaluation.breakdown import Groups
-from anaphora.experiment.search import Search
+from anaphora.experiment.scoring.search import Search
 from anaphora.formats.figures import figures_as_json
 from anaphora.pipeline import Translation
 from anaphora.text.coder import is_unknown

@@ -9,7 +9,7 @@ from anaphora.data.store import TextStore
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.experiment.schema import LanguageModelExperiment
-from anaphora.experiment.work import Work, data_paths
+from anaphora.experiment.tasks.work import Work, data_paths
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
 

@@ -13,7 +13,7 @@ from anaphora.events import Event, Note, silent
 from anaphora.experiment.check import check
 from anaphora.experiment.conduct import train
 from anaphora.experiment.schema import Experiment, read_experiment
-from anaphora.experiment.translation import TranslationWork
+from anaphora.experiment.tasks.translation import TranslationWork
 from anaphora.formats.lines import write_lines
 from anaphora.pipeline import Translator
 from anaphora.run import Run
@@ -131,7 +131,7 @@ def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks
 ) -> None:
     stored = []
     for block in 1000, 7:
-        monkeypatch.setattr("anaphora.experiment.rare.BLOCK", block)
+        monkeypatch.setattr("anaphora.experiment.tasks.rare.BLOCK", block)
         work = TranslationWork(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
         work.batches(work.learn_vocabulary(silent), tmp_path / f"{block}", 400, silent)
         stored.append((tmp_path / f"{block}" / "target.ids").read_bytes())
@@ -141,7 +141,7 @@ def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks
 def test_rare_words_are_linked_by_a_sample_where_there_are_very_many_pairs(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anaphora.experiment.rare._PAIRS", 50)
+    monkeypatch.setattr("anaphora.experiment.tasks.rare._PAIRS", 50)
     events: list[Event] = []
     TranslationWork(experiment(folder, "posunk"), silent).learn_vocabulary(events.append)  # type: ignore[arg-type]
     [said] = [event.text for event in events if isinstance(event, Note) and "linked" in event.text]

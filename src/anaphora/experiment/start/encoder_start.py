@@ -11,9 +11,9 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
-from anaphora.experiment.pretrained import Pretrained
 from anaphora.experiment.schema import Experiment, TranslationExperiment
 from anaphora.experiment.settings import as_toml
+from anaphora.experiment.start.pretrained import Pretrained
 from anaphora.models.translator import Translator
 from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
 from anaphora.text.coder import MARKS, TextCoder

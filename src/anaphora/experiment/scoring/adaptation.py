@@ -6,8 +6,8 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static, is_fitted
 from anaphora.events import Note, Report
 from anaphora.experiment.conduct import experiment_of
-from anaphora.experiment.running_text import language_model_parts
 from anaphora.experiment.schema import LanguageModelExperiment
+from anaphora.experiment.tasks.running_text import language_model_parts
 from anaphora.pipeline import LanguageModel
 
 

@@ -7,8 +7,8 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
-from anaphora.experiment.pretrained import Pretrained
 from anaphora.experiment.schema import Experiment, TranslationExperiment
+from anaphora.experiment.start.pretrained import Pretrained
 from anaphora.models.translator import Translator
 from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.stack import RecurrentConfig

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from anaphora.kernels.naive_units import softmax
+from anaphora.kernels.naive.units import softmax
 
 
 def summed(loss: Callable[[Tensor, int], Tensor], hidden_NH: Tensor, targets_N: Tensor, weights_N: Tensor) -> Tensor:

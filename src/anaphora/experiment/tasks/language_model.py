@@ -10,9 +10,9 @@ from anaphora.data.sentences import TextSentences
 from anaphora.data.store import text_store
 from anaphora.data.windows import TextWindows
 from anaphora.events import Report, Skipped
-from anaphora.experiment.running_text import TextWork, figures_of
 from anaphora.experiment.schema import RecurrentExperiment
-from anaphora.experiment.work import UpdatingWork, mean_loss
+from anaphora.experiment.tasks.running_text import TextWork, figures_of
+from anaphora.experiment.tasks.work import UpdatingWork, mean_loss
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder

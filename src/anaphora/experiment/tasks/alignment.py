@@ -8,8 +8,8 @@ import torch
 from anaphora.data.store import pair_store
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
-from anaphora.experiment.fitting import FittingWork
-from anaphora.experiment.pairs import PairWork
+from anaphora.experiment.tasks.fitting import FittingWork
+from anaphora.experiment.tasks.pairs import PairWork
 from anaphora.models.alignment.aligner import Aligner
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder

@@ -1,6 +1,6 @@
 """The second reading of attention: the equations of each paper for one step, differentiated by autograd.
 
-``naive.py`` walks these steps over time, with what is carried from one to the next among its state.
+``walk.py`` walks these steps over time, with what is carried from one to the next among its state.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.naive_units import sigmoid, softmax
+from anaphora.kernels.naive.units import sigmoid, softmax
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Score
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median, Span
 from anaphora.kernels.weighing import Softmax, Weighing

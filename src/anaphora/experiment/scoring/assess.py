@@ -13,18 +13,18 @@ from anaphora.evaluation.bleu import METRICS, Condition, metric_of
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
-from anaphora.experiment.adaptation import adapted_to_data, refuse_adaptation
 from anaphora.experiment.conduct import experiment_of
-from anaphora.experiment.pairs import pair_parts
-from anaphora.experiment.running_text import language_model_parts
 from anaphora.experiment.schema import (
     AlignerExperiment,
     Experiment,
     LanguageModelExperiment,
     TranslationExperiment,
 )
-from anaphora.experiment.search import Search
-from anaphora.experiment.translation_scores import TranslationScores
+from anaphora.experiment.scoring.adaptation import adapted_to_data, refuse_adaptation
+from anaphora.experiment.scoring.search import Search
+from anaphora.experiment.scoring.translation_scores import TranslationScores
+from anaphora.experiment.tasks.pairs import pair_parts
+from anaphora.experiment.tasks.running_text import language_model_parts
 from anaphora.formats.lines import read_lines
 from anaphora.pipeline import LanguageModel, Translator, load, load_together
 from anaphora.pipeline.arpa import is_arpa, load_arpa

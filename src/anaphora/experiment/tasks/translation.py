@@ -13,11 +13,11 @@ from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
-from anaphora.experiment.guidance import GivenLinks, learnt_links
-from anaphora.experiment.pairs import PairWork
-from anaphora.experiment.rare import RareWords
 from anaphora.experiment.schema import TranslationExperiment
-from anaphora.experiment.work import TRAIN, UpdatingWork, mean_loss, not_skipping
+from anaphora.experiment.tasks.guidance import GivenLinks, learnt_links
+from anaphora.experiment.tasks.pairs import PairWork
+from anaphora.experiment.tasks.rare import RareWords
+from anaphora.experiment.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.nn.lengths import Lengths
 from anaphora.pipeline import Translator

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from anaphora.events import Report, Saved, Validated
-from anaphora.experiment.work import Work
+from anaphora.experiment.tasks.work import Work
 from anaphora.run import Run
 from anaphora.run.weights import tensors_of
 from anaphora.text.coder import TextCoder

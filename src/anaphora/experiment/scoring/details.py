@@ -6,11 +6,11 @@ from pathlib import Path
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.evaluation.breakdown import Groups, by_length, by_unknown_words, words_of_text
 from anaphora.events import Note, Report, silent
-from anaphora.experiment.assess import Results
 from anaphora.experiment.conduct import experiment_of
-from anaphora.experiment.pairs import pair_parts
 from anaphora.experiment.schema import TranslationExperiment
-from anaphora.experiment.translation_scores import TranslationScores
+from anaphora.experiment.scoring.assess import Results
+from anaphora.experiment.scoring.translation_scores import TranslationScores
+from anaphora.experiment.tasks.pairs import pair_parts
 from anaphora.run import Run
 
 

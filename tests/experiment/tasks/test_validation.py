@@ -10,7 +10,7 @@ from anaphora.evaluation.bleu import bleu
 from anaphora.events import silent
 from anaphora.experiment.conduct import train
 from anaphora.experiment.schema import Experiment, parse, read_experiment
-from anaphora.experiment.translation import TranslationWork
+from anaphora.experiment.tasks.translation import TranslationWork
 from anaphora.pipeline import Translator
 from anaphora.pipeline.translation import Translation
 from anaphora.run import Run

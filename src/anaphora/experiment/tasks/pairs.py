@@ -6,7 +6,7 @@ from anaphora.data.corpora import PairCorpus, Parts
 from anaphora.data.sources import translation_parts
 from anaphora.events import Report
 from anaphora.experiment.schema import PairExperiment
-from anaphora.experiment.work import Work, data_paths
+from anaphora.experiment.tasks.work import Work, data_paths
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
 

@@ -11,8 +11,6 @@ from anaphora.data.store import text_store
 from anaphora.errors import ConfigError
 from anaphora.evaluation.stream import stream_sources
 from anaphora.events import Note, Report
-from anaphora.experiment.fitting import FittingWork
-from anaphora.experiment.running_text import TextWork, figures_of
 from anaphora.experiment.schema import (
     Experiment,
     LanguageModelExperiment,
@@ -20,6 +18,8 @@ from anaphora.experiment.schema import (
     begun_with,
     read_experiment,
 )
+from anaphora.experiment.tasks.fitting import FittingWork
+from anaphora.experiment.tasks.running_text import TextWork, figures_of
 from anaphora.models import registry
 from anaphora.models.cache import ComponentPredictions
 from anaphora.models.interpolation import fitted, mixed

@@ -1,7 +1,4 @@
-"""The second reading of everything in this folder: the equations of the papers, one step after another.
-
-Slow, plain, and differentiated by autograd. It shares no mathematics with the fast reading, only its options and the
-names of its weights, so that the two can be held against each other: what ``scan`` computes must be what stands here.
+"""The second reading of ``scan.py``: a stack and a decoder walked over time, one step after another.
 
 Layout as in ``scan``: time first (T x B x width); weights named ``part.matrix`` and shaped output x input, so that
 ``W x`` of the papers is ``x @ W.T`` on rows. Parts: ``input0``, ``layer0``, ``input1``, .. from the bottom up; ``feed``
@@ -15,9 +12,9 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell
-from anaphora.kernels.naive_attention import CARRIED, Scored, attention
-from anaphora.kernels.naive_normalised import NORMALISED_UNITS, normalised
-from anaphora.kernels.naive_units import softmax, unit_step
+from anaphora.kernels.naive.attention import CARRIED, Scored, attention
+from anaphora.kernels.naive.normalised import NORMALISED_UNITS, normalised
+from anaphora.kernels.naive.units import unit_step
 
 Tensors = Mapping[str, Tensor]
 Readout = Literal["tanh", "maxout", "none"]
@@ -117,35 +114,6 @@ def decoder(
         return outputs, new | carried | ({"o": o_BR} if "o" in state else {})
 
     return _walk(step, lengths_B, first, len(x_TBD))
-
-
-def cross_entropy(
-    hidden_NH: Tensor, weight_VH: Tensor, bias_V: Tensor | None, targets_N: Tensor, smoothing: float = 0.0
-) -> Tensor:
-    """sum_n -sum_v q_nv log softmax(W h_n + b)_v, where q gives 1 - e to the target and spreads e over all V."""
-    s_NV = hidden_NH @ weight_VH.T
-    if bias_V is not None:
-        s_NV = s_NV + bias_V
-    q_NV = torch.full_like(s_NV, smoothing / s_NV.shape[1])
-    q_NV[torch.arange(len(targets_N)), targets_N] += 1 - smoothing
-    return -(q_NV * torch.log(softmax(s_NV))).sum()
-
-
-def guidance(weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
-    """- sum_ts A_ts ln a_ts over what is linked (Chen et al. 2016, equation 4)."""
-    linked = links_TBS > 0
-    return -(links_TBS[linked] * torch.log(weights_TBS[linked])).sum()
-
-
-def size_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Tensor:
-    """sum_b w_b sum_t |s_t|^2 / H (Merity et al. 2018, section 4.6)."""
-    rows = [states_TBH[: int(length), b] for b, length in enumerate(lengths_B)]
-    return torch.stack([w * (s_TH**2).mean(1).sum() for w, s_TH in zip(weights_B, rows, strict=True)]).sum()
-
-
-def change_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Tensor:
-    """The same of s_t - s_{t-1}."""
-    return size_penalty(states_TBH[1:] - states_TBH[:-1], lengths_B - 1, weights_B)
 
 
 def _let_through(s_BL: Tensor, weights: Tensors) -> Tensor:

@@ -1,0 +1,10 @@
+"""The second reading of everything in ``kernels/``: the equations of the papers, a file for each part of them.
+
+Slow, plain, and differentiated by autograd. It shares no mathematics with the fast reading, only its options and the
+names of its weights, so that the two can be held against each other: what ``scan`` computes must be what stands here.
+"""
+
+from anaphora.kernels.naive.losses import change_penalty, cross_entropy, guidance, size_penalty
+from anaphora.kernels.naive.walk import decoder, stack
+
+__all__ = ["change_penalty", "cross_entropy", "decoder", "guidance", "size_penalty", "stack"]

@@ -1,0 +1,35 @@
+"""The second reading of losses over a whole vocabulary, of guided attention, and of what states cost."""
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.naive.units import softmax
+
+
+def cross_entropy(
+    hidden_NH: Tensor, weight_VH: Tensor, bias_V: Tensor | None, targets_N: Tensor, smoothing: float = 0.0
+) -> Tensor:
+    """sum_n -sum_v q_nv log softmax(W h_n + b)_v, where q gives 1 - e to the target and spreads e over all V."""
+    s_NV = hidden_NH @ weight_VH.T
+    if bias_V is not None:
+        s_NV = s_NV + bias_V
+    q_NV = torch.full_like(s_NV, smoothing / s_NV.shape[1])
+    q_NV[torch.arange(len(targets_N)), targets_N] += 1 - smoothing
+    return -(q_NV * torch.log(softmax(s_NV))).sum()
+
+
+def guidance(weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
+    """- sum_ts A_ts ln a_ts over what is linked (Chen et al. 2016, equation 4)."""
+    linked = links_TBS > 0
+    return -(links_TBS[linked] * torch.log(weights_TBS[linked])).sum()
+
+
+def size_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Tensor:
+    """sum_b w_b sum_t |s_t|^2 / H (Merity et al. 2018, section 4.6)."""
+    rows = [states_TBH[: int(length), b] for b, length in enumerate(lengths_B)]
+    return torch.stack([w * (s_TH**2).mean(1).sum() for w, s_TH in zip(weights_B, rows, strict=True)]).sum()
+
+
+def change_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Tensor:
+    """The same of s_t - s_{t-1}."""
+    return size_penalty(states_TBH[1:] - states_TBH[:-1], lengths_B - 1, weights_B)
