@@ -1,5 +1,6 @@
 """A run that starts from another: what is kept, what grows, and what does not fit."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -95,8 +96,11 @@ def test_a_child_that_is_begun_goes_on_to_the_same_bits_without_its_parent(
 
 
 def test_sizes_that_do_not_fit_are_listed_and_nothing_is_made(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"does not fit.*embedding.weight is \d+ x 8 there and \d+ x 12 here"):
+    with pytest.raises(
+        ConfigError, match=r"does not fit.*embedding.weight is \d+ x 8 there and \d+ x 12 here"
+    ) as fault:
         train(child(parent, [new_pairs], "keep", "embedding.size=12"), tmp_path / "child")
+    assert re.search(r" here; and \d+ more\. Give it", str(fault.value)) and str(fault.value).count(" there and ") == 4
     assert not (tmp_path / "child").exists()
 
 

@@ -18,6 +18,9 @@ from anaphora.text.units import Word
 
 Coders = Mapping[str, TextCoder]
 
+_SHOWN = 4
+"""Matrices that are named where more of them do not fit."""
+
 
 class Parent:
     """The run that an experiment starts from."""
@@ -105,11 +108,11 @@ class Parent:
         if unfit and self._mode == "extend":
             raise ConfigError(
                 f"The vocabulary of {self._path} cannot be extended, since the network is laid out by it: "
-                f"{'; '.join(unfit)}. Keep the vocabulary (--vocabulary keep)."
+                f"{_shortened(unfit)}. Keep the vocabulary (--vocabulary keep)."
             )
         if unfit:
             raise ConfigError(
-                f"The network does not fit the weights of {self._path}: {'; '.join(unfit)}. Give it the sizes of that "
+                f"The network does not fit the weights of {self._path}: {_shortened(unfit)}. Give it the sizes of that "
                 f"run (anaphora info {self._path}), or leave out the recipe to take them over."
             )
         if len(fresh) == len(own):
@@ -162,3 +165,9 @@ def _part(name: str) -> str:
 def _difference(name: str, old: torch.Tensor, new: torch.Tensor) -> str:
     then, now = (" x ".join(map(str, tensor.shape)) for tensor in (old, new))
     return f"{name} is {then} there and {now} here"
+
+
+def _shortened(differences: list[str]) -> str:
+    """The first of many, and how many more there are: sizes that differ, differ in most matrices."""
+    more = len(differences) - _SHOWN
+    return "; ".join([*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
