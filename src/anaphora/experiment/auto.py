@@ -29,15 +29,18 @@ class Tier(NamedTuple):
     decoder: int
     dropout: float
     epochs: int
+    rate: float
+    """Of the first update; it falls in a straight line over the epochs. The fewer updates, the higher."""
     batch: int
     """Tokens of a batch, small where a text gives few updates an epoch; 0 takes what fits into memory."""
 
 
 TIERS = (
-    Tier(5_000, units=1_000, embedding=96, encoder=96, decoder=128, dropout=0.3, epochs=40, batch=500),
-    Tier(100_000, units=5_000, embedding=256, encoder=256, decoder=384, dropout=0.3, epochs=20, batch=1_000),
-    Tier(1_000_000, units=10_000, embedding=256, encoder=384, decoder=512, dropout=0.2, epochs=8, batch=2_000),
-    Tier(1 << 62, units=16_000, embedding=384, encoder=512, decoder=768, dropout=0.1, epochs=3, batch=0),
+    # in the order of the fields: pairs, units, embedding, encoder, decoder, dropout, epochs, rate, batch
+    Tier(5_000, 1_000, 96, 96, 128, 0.3, 40, 0.005, 500),
+    Tier(100_000, 5_000, 256, 256, 384, 0.3, 20, 0.002, 1_000),
+    Tier(1_000_000, 10_000, 256, 384, 512, 0.2, 8, 0.0015, 2_000),
+    Tier(1 << 62, 16_000, 384, 512, 768, 0.1, 3, 0.001, 0),
 )
 """From the smallest to the largest."""
 
@@ -154,8 +157,8 @@ def _translator(tier: Tier) -> dict[str, object]:
         "attention": {"score": "concat", "size": tier.embedding},
         "output": {"tied": True, "label_smoothing": 0.1},
         "training": {
-            "optimizer": {"kind": "adam", "rate": 0.0012},
-            "schedule": {"kind": "decay", "half_life": tier.epochs / 5},
+            "optimizer": {"kind": "adam", "rate": tier.rate},
+            "schedule": "linear",
             "batch_tokens": tier.batch,
             "epochs": tier.epochs,
             "patience": 6,

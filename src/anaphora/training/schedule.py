@@ -46,8 +46,8 @@ class Constant(ScheduleConfig):
     kind: Literal["constant"] = "constant"
     """Which schedule this is."""
 
-    def build(self, rate: float) -> Schedule:
-        """The schedule that stays at ``rate``."""
+    def build(self, rate: float, epochs: int) -> Schedule:
+        """The schedule that stays at ``rate``, whatever the number of ``epochs``."""
         return Schedule(rate, self.warmup)
 
 
@@ -63,8 +63,8 @@ class Plateau(ScheduleConfig):
     minimum: float = Field(1e-6, ge=0)
     """The rate never falls below this."""
 
-    def build(self, rate: float) -> Schedule:
-        """The schedule that starts at ``rate``."""
+    def build(self, rate: float, epochs: int) -> Schedule:
+        """The schedule that starts at ``rate``, of a training of this many ``epochs``."""
         return _Plateau(rate, self)
 
 
@@ -76,8 +76,8 @@ class Decay(ScheduleConfig):
     half_life: float = Field(5.0, gt=0)
     """Epochs after which the rate is half of what it was."""
 
-    def build(self, rate: float) -> Schedule:
-        """The schedule that starts at ``rate``."""
+    def build(self, rate: float, epochs: int) -> Schedule:
+        """The schedule that starts at ``rate``, of a training of this many ``epochs``."""
         return _Decay(rate, self)
 
 
@@ -94,8 +94,8 @@ class Halving(ScheduleConfig):
     factor: float = Field(0.5, gt=0, lt=1)
     """What the rate is multiplied by at the start of every later epoch."""
 
-    def build(self, rate: float) -> Schedule:
-        """The schedule that starts at ``rate``."""
+    def build(self, rate: float, epochs: int) -> Schedule:
+        """The schedule that starts at ``rate``, of a training of this many ``epochs``."""
         return _Halving(rate, self)
 
 
@@ -104,14 +104,14 @@ class Linear(ScheduleConfig):
 
     kind: Literal["linear"] = "linear"
     """Which schedule this is."""
-    epochs: float = Field(10.0, gt=0)
-    """Epochs after which the rate falls no further."""
+    epochs: float = Field(0.0, ge=0)
+    """Epochs after which the rate falls no further; 0 takes ``training.epochs``."""
     final: float = Field(0.02, ge=0, lt=1)
     """Share of the rate that is left then."""
 
-    def build(self, rate: float) -> Schedule:
-        """The schedule that starts at ``rate``."""
-        return _Linear(rate, self)
+    def build(self, rate: float, epochs: int) -> Schedule:
+        """The schedule that starts at ``rate``, of a training of this many ``epochs``."""
+        return _Linear(rate, self, epochs)
 
 
 class InverseRoot(ScheduleConfig):
@@ -126,8 +126,8 @@ class InverseRoot(ScheduleConfig):
     warmup: int = Field(4000, ge=0)
     """Updates over which the rate rises to its highest, in equal steps."""
 
-    def build(self, rate: float) -> Schedule:
-        """The schedule whose highest rate is ``rate``."""
+    def build(self, rate: float, epochs: int) -> Schedule:
+        """The schedule whose highest rate is ``rate``, whatever the number of ``epochs``."""
         return _InverseRoot(rate, self.warmup)
 
 
@@ -159,13 +159,13 @@ class _Halving(Schedule):
 
 
 class _Linear(Schedule):
-    def __init__(self, rate: float, config: Linear) -> None:
+    def __init__(self, rate: float, config: Linear, epochs: int) -> None:
         super().__init__(rate, config.warmup)
-        self._config = config
+        self._final, self._epochs = config.final, config.epochs or epochs
 
     def _shape(self, epochs: float, update: int) -> float:
-        left = max(0.0, 1 - epochs / self._config.epochs)
-        return float(self._rate * (self._config.final + (1 - self._config.final) * left))
+        left = max(0.0, 1 - epochs / self._epochs)
+        return float(self._rate * (self._final + (1 - self._final) * left))
 
 
 class _InverseRoot(Schedule):

@@ -35,7 +35,7 @@ class TrainingState:
 
     def _reset(self) -> None:
         self.optimizer = NamedOptimizer(self._config.optimizer, self.model, self._config.moving_average)
-        self.schedule = self._config.schedule.build(self._config.optimizer.rate)
+        self.schedule = self._config.schedule.build(self._config.optimizer.rate, self._config.epochs)
         self.best = BestSoFar(self._config.metric, self._config.better)
         self.cursor = Cursor()
         self.carry: Carry = {}
