@@ -38,8 +38,8 @@ class Tier(NamedTuple):
 TIERS = (
     # in the order of the fields: pairs, units, embedding, encoder, decoder, dropout, epochs, rate, batch
     Tier(5_000, 1_000, 96, 96, 128, 0.3, 40, 0.005, 500),
-    Tier(100_000, 5_000, 256, 256, 384, 0.3, 20, 0.002, 1_000),
-    Tier(1_000_000, 10_000, 256, 384, 512, 0.2, 8, 0.0015, 2_000),
+    Tier(100_000, 5_000, 256, 256, 384, 0.3, 20, 0.003, 1_000),
+    Tier(1_000_000, 10_000, 256, 384, 512, 0.2, 8, 0.002, 2_000),
     Tier(1 << 62, 16_000, 384, 512, 768, 0.1, 3, 0.001, 0),
 )
 """From the smallest to the largest."""
