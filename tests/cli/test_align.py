@@ -11,21 +11,15 @@ from anaphora.data.grammar import corpus
 from anaphora.evaluation.bleu import bleu
 from anaphora.formats.lines import write_lines
 
-WORDS = """
+from ..conftest import NETWORK
+
+WORDS = f"""
 task = "translate"
 [text]
 units = "word"
 tokenise = "none"
 size = 30
-[embedding]
-size = 8
-[encoder]
-cell = "gru"
-size = 8
-[decoder]
-cell = "gru"
-size = 8
-[training]
+{NETWORK}[training]
 batch_tokens = 400
 epochs = 1
 """

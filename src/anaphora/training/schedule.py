@@ -39,6 +39,10 @@ class ScheduleConfig(Config):
     warmup: int = Field(0, ge=0)
     """Updates over which the rate rises to what it would be, in equal steps; 0 begins with it."""
 
+    def build(self, rate: float, epochs: int) -> Schedule:
+        """The schedule of a rate, for a training of this many epochs, which a straight line falls over."""
+        raise NotImplementedError
+
 
 class Constant(ScheduleConfig):
     """The same rate throughout."""
@@ -47,7 +51,7 @@ class Constant(ScheduleConfig):
     """Which schedule this is."""
 
     def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that stays at ``rate``, whatever the number of ``epochs``."""
+        """The schedule that stays at ``rate``."""
         return Schedule(rate, self.warmup)
 
 
@@ -64,7 +68,7 @@ class Plateau(ScheduleConfig):
     """The rate never falls below this."""
 
     def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that starts at ``rate``, of a training of this many ``epochs``."""
+        """The schedule that starts at ``rate``."""
         return _Plateau(rate, self)
 
 
@@ -77,7 +81,7 @@ class Decay(ScheduleConfig):
     """Epochs after which the rate is half of what it was."""
 
     def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that starts at ``rate``, of a training of this many ``epochs``."""
+        """The schedule that starts at ``rate``."""
         return _Decay(rate, self)
 
 
@@ -95,7 +99,7 @@ class Halving(ScheduleConfig):
     """What the rate is multiplied by at the start of every later epoch."""
 
     def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that starts at ``rate``, of a training of this many ``epochs``."""
+        """The schedule that starts at ``rate``."""
         return _Halving(rate, self)
 
 
@@ -105,12 +109,12 @@ class Linear(ScheduleConfig):
     kind: Literal["linear"] = "linear"
     """Which schedule this is."""
     epochs: float = Field(0.0, ge=0)
-    """Epochs after which the rate falls no further; 0 takes ``training.epochs``."""
+    """Epochs after which the rate falls no further; 0 takes ``training.epochs``, the later one where that is moved."""
     final: float = Field(0.02, ge=0, lt=1)
     """Share of the rate that is left then."""
 
     def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that starts at ``rate``, of a training of this many ``epochs``."""
+        """The schedule that starts at ``rate``."""
         return _Linear(rate, self, epochs)
 
 
@@ -127,7 +131,7 @@ class InverseRoot(ScheduleConfig):
     """Updates over which the rate rises to its highest, in equal steps."""
 
     def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule whose highest rate is ``rate``, whatever the number of ``epochs``."""
+        """The schedule whose highest rate is ``rate``."""
         return _InverseRoot(rate, self.warmup)
 
 

@@ -15,6 +15,8 @@ from anaphora.run import Run
 from anaphora.run.loading import load_coders
 from anaphora.text.coder import TextCoder
 
+from .resuming import assert_goes_on_without, weights
+
 ONCE = ["training.epochs=1", "training.optimizer.rate=1e-30"]
 """One epoch that moves no weight but from 0, and that by no more than this rate."""
 CLOSE = {"rtol": 0, "atol": 1e-20}
@@ -39,10 +41,6 @@ def text(tiny_translator: Path) -> str:
 
 def of(text: str, data: Path, *settings: str) -> Experiment:
     return read_experiment(text, "tiny.toml", [*ONCE, *settings], data=[data], source="en", target="fr")
-
-
-def weights(run: Path) -> dict[str, torch.Tensor]:
-    return dict(Run.open(run).load("best").model)
 
 
 def units(coder: TextCoder) -> list[str]:
@@ -99,12 +97,7 @@ def test_what_is_begun_goes_on_to_the_same_bits_without_the_language_model(
     english: Path, text: str, toy_pairs: Path, tmp_path: Path
 ) -> None:
     experiment = of(text, toy_pairs, f"start.encoder={english}", "training.optimizer.rate=0.01")
-    train(experiment, tmp_path / "whole")
-    train(experiment, tmp_path / "parts", stop=lambda: True)
-    shutil.rmtree(english)
-    assert train(experiment, tmp_path / "parts", resume=True).reason == "epochs"
-    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    assert_goes_on_without(experiment, tmp_path, lambda: shutil.rmtree(english))
 
 
 def test_an_encoder_unlike_the_language_model_is_refused_and_nothing_is_made(

@@ -14,6 +14,8 @@ from anaphora.experiment.conduct import experiment_of, train
 from anaphora.experiment.schema import Experiment, StartConfig, read_experiment
 from anaphora.run import Run
 
+from .resuming import assert_goes_on_without, weights
+
 EPOCHS = "training.epochs=1"
 
 
@@ -46,10 +48,6 @@ def language_model(parent: Path, tiny_language_model: Path, toy_pairs: Path, tmp
     return tmp_path / "language-model"
 
 
-def weights(run: Path) -> dict[str, torch.Tensor]:
-    return dict(Run.open(run).load("best").model)
-
-
 def test_a_fused_run_holds_both_needs_neither_and_trains_its_readout_alone(
     parent: Path, language_model: Path, toy_pairs: Path, tmp_path: Path
 ) -> None:
@@ -80,13 +78,7 @@ def test_a_fused_run_goes_on_to_the_same_bits_without_the_runs_it_came_from(
     parent: Path, language_model: Path, toy_pairs: Path, tmp_path: Path
 ) -> None:
     experiment = fused(parent, toy_pairs, language_model)
-    train(experiment, tmp_path / "whole")
-    train(experiment, tmp_path / "parts", stop=lambda: True)
-    shutil.rmtree(parent)
-    shutil.rmtree(language_model)
-    assert train(experiment, tmp_path / "parts", resume=True).reason == "epochs"
-    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    assert_goes_on_without(experiment, tmp_path, lambda: (shutil.rmtree(parent), shutil.rmtree(language_model)))
 
 
 def test_what_starts_from_a_fused_run_takes_its_language_model_from_there(

@@ -14,6 +14,8 @@ from anaphora.experiment.schema import Experiment, StartConfig, parse, read_expe
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
 
+from .resuming import assert_goes_on_without, weights
+
 EPOCHS = "training.epochs=1"
 STILL = "training.optimizer.rate=1e-30"
 """A rate that moves no weight."""
@@ -42,10 +44,6 @@ def child(parent: Path, data: list[Path], vocabulary: str, *settings: str) -> Ex
     start = StartConfig.parse({"run": str(parent), "vocabulary": vocabulary}, "test")
     text = (parent / "experiment.toml").read_text()
     return read_experiment(text, "child", settings, data=data, source="en", target="fr", start=start)
-
-
-def weights(run: Path) -> dict[str, torch.Tensor]:
-    return dict(Run.open(run).load("best").model)
 
 
 def test_a_kept_vocabulary_leaves_every_weight_as_it_was(parent: Path, new_pairs: Path, tmp_path: Path) -> None:
@@ -86,13 +84,7 @@ def test_a_child_that_is_begun_goes_on_to_the_same_bits_without_its_parent(
     parent: Path, new_pairs: Path, tmp_path: Path
 ) -> None:
     experiment = child(parent, [new_pairs], "extend", EPOCHS)
-    train(experiment, tmp_path / "whole")
-    train(experiment, tmp_path / "parts", stop=lambda: True)
-    assert Run.open(tmp_path / "parts").checkpoints() == [0]
-    shutil.rmtree(parent)
-    assert train(experiment, tmp_path / "parts", resume=True).reason == "epochs"
-    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
-    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    assert_goes_on_without(experiment, tmp_path, lambda: shutil.rmtree(parent))
 
 
 def test_sizes_that_do_not_fit_are_listed_and_nothing_is_made(parent: Path, new_pairs: Path, tmp_path: Path) -> None:

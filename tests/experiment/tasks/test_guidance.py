@@ -20,6 +20,8 @@ from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import TextCoder
 from anaphora.text.words import WordCoder
 
+from ...conftest import NETWORK
+
 SOURCES = ["the red house", "", "a house", "the car is red"]
 TARGETS = ["la maison rouge", "vide", "une maison", "la voiture est rouge"]
 WORDS = WordCoder(
@@ -107,19 +109,11 @@ def test_links_that_are_found_a_block_at_a_time_are_the_same(
 
 
 def experiment(pairs: Path, **guide: Any) -> Experiment:
-    text = """
+    text = f"""
 task = "translate"
 [text]
 units = "character"
-[embedding]
-size = 8
-[encoder]
-cell = "gru"
-size = 8
-[decoder]
-cell = "gru"
-size = 8
-[training]
+{NETWORK}[training]
 batch_tokens = 60
 epochs = 2
 """

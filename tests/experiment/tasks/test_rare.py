@@ -21,21 +21,15 @@ from anaphora.run.loading import load_coders
 from anaphora.text.coder import MARKS, UNK
 from anaphora.text.rare import AnnotatedCoder, Rare
 
-TEXT = """
+from ...conftest import NETWORK
+
+TEXT = f"""
 task = "translate"
 [text]
 units = "word"
 tokenise = "none"
 size = 50
-[embedding]
-size = 8
-[encoder]
-cell = "gru"
-size = 8
-[decoder]
-cell = "gru"
-size = 8
-[training]
+{NETWORK}[training]
 batch_tokens = 400
 epochs = 1
 """
