@@ -1,4 +1,5 @@
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,20 @@ def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(
     assert "translate, format 1" in shown and "all whole" in shown and "test, step-" in shown
     assert main(["info", str(translator), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["evaluations"][0]["figures"][0]["name"] == "BLEU"
+
+
+def test_info_says_what_a_run_was_begun_with_beyond_the_defaults_or_why_that_cannot_be_read(
+    translator: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = translator / "experiment.toml"
+    text = written.read_text()
+    size = tomllib.loads(text)["decoder"]["size"]
+    assert main(["info", str(translator)]) == 0
+    shown = capsys.readouterr().out
+    assert f"decoder.size={size}\n" in shown and "decoder.layers" not in shown and " data." not in shown
+    written.write_text(text.replace("[decoder]\n", '[decoder]\ncolour = "red"\n'))
+    assert main(["info", str(translator)]) == 0
+    assert f"{translator}: decoder.colour" in capsys.readouterr().out
 
 
 def test_what_is_measured_again_is_shown_once(translator: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from anaphora import recipes
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.experiment.schema import read_experiment
-from anaphora.experiment.settings import every_setting, settings_at
+from anaphora.experiment.settings import chosen, every_setting, settings_at
 
 LABELS = ("kind", "units", "model")
 """The options that tell tables apart, which are shown as the tables' names."""
@@ -55,6 +55,15 @@ def test_a_default_may_be_written_as_it_is_shown() -> None:
         if owned.setting.default and (not owned.of or "translators" in owned.of):
             written = f"{owned.setting.name} = {owned.setting.default}"
             assert read_experiment(f'task = "translate"\n{written}', "written") == usual
+
+
+@pytest.mark.parametrize("recipe", recipes.names())
+def test_what_an_experiment_chose_makes_it_out_of_the_defaults(recipe: str) -> None:
+    experiment = read_experiment(recipes.read(recipe), recipe)
+    settings = list(chosen(experiment))
+    [task] = (setting for setting in settings if setting.startswith("task="))
+    assert read_experiment(task, "defaults", [setting for setting in settings if setting != task]) == experiment
+    assert list(chosen(read_experiment(task, "defaults"))) == [task]
 
 
 def test_settings_are_shown_from_the_tables_down_to_one_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,6 +72,7 @@ def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
     assert isinstance(chosen, TranslationExperiment) and isinstance(recipe, TranslationExperiment)
     rate = {"rate": recipe.training.optimizer.rate}
     assert chosen.training.optimizer.model_copy(update=rate) == recipe.training.optimizer
+    assert chosen.training.schedule == recipe.training.schedule
     schedule = chosen.training.schedule.build(chosen.training.optimizer.rate, chosen.training.epochs)
     assert schedule.rate(0, 1) == TIERS[0].rate and schedule.rate(TIERS[0].epochs / 2, 1) > TIERS[0].rate / 2
     assert chosen.decoder.input_feeding == recipe.decoder.input_feeding

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from anaphora.cli.options import Json, RunFolder
+from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.run.about import CheckpointInfo, RunInfo
@@ -33,6 +34,7 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
     if found.mixed:
         _section("Mixed of", (f"{weight:.4f}  {name}" for name, weight in found.mixed.items()))
     _section("Vocabulary", (f"{side}: {size:,} units" for side, size in found.vocabularies.items()))
+    _section("Settings", _chosen(found))
     _section("Data", _data(found))
     _section("Validation", (f"{name} {value:.4f}" for name, value in found.validation.items()))
     _section("Evaluations", (line for evaluation in newest(found.evaluations) for line in _measured(evaluation)))
@@ -52,8 +54,22 @@ def _counted(parameters: Mapping[str, int], total: int) -> list[str]:
     return [f"{total:,}", *(f"  {part}: {count:,}" for part, count in parameters.items())] if parameters else []
 
 
+def _chosen(found: "RunInfo") -> Iterable[str]:
+    from anaphora.experiment.schema import parse
+    from anaphora.experiment.settings import chosen
+
+    try:
+        experiment = parse(found.experiment, found.path)
+    except ConfigError as error:
+        return [str(error)]
+    elsewhere = ("task=", "data.")
+    settings = (setting for setting in chosen(experiment) if not setting.startswith(elsewhere))
+    return [*settings, "all else by default; experiment.toml has it written out"]
+
+
 def _data(found: "RunInfo") -> Iterable[str]:
-    yield from (f"{key} = {value}" for key, value in found.data.items() if value not in ("none", [], ""))
+    data = found.experiment.get("data", {})
+    yield from (f"{key} = {value}" for key, value in data.items() if value not in ("none", [], ""))
     yield from (f"{part}: SHA-256 {digest}" for part, digest in found.fingerprints.items())
     yield f"licence: {found.licence or 'that of the files; it was not recorded'}"
 

@@ -5,7 +5,7 @@ kind can only hold pairs; a folder is running text where it holds ``train.txt``.
 with more numbers than its text can fill learns its text by heart, so little text gets small layers, much dropout and
 many epochs; and, for pairs, a rate that is high for as long as it can be. The settings not in them are those of the
 recipes ``multi30k-en-de`` and ``character-lm``, but for guided attention, averaged weights and left-out words, which
-were measured on 29,000 pairs alone, and for the straight line in which a translator's rate falls.
+were measured on 29,000 pairs alone.
 """
 
 from collections.abc import Sequence

@@ -169,6 +169,18 @@ def _bounds(metadata: list[Any]) -> Iterator[str]:
                 yield f"{words} {getattr(bound, name):g}"
 
 
+def chosen(config: Config, prefix: str = "") -> Iterator[str]:
+    """What an experiment says that is not the default, option by option, each as ``--set`` takes it."""
+    for name, field in type(config).model_fields.items():
+        value = getattr(config, name)
+        if value == field.default:
+            continue
+        if isinstance(value, Config) and not any(members(field.annotation)):
+            yield from chosen(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}={as_toml(value)}"
+
+
 def as_toml(value: Any) -> str:
     """A value as one writes it after ``--set KEY=``."""
     if isinstance(value, Config):

@@ -42,8 +42,8 @@ class RunInfo:
     """What every run and every order of the cache counts in a mixture; nothing for other models."""
     vocabularies: Mapping[str, int]
     """Units by side, marks included."""
-    data: Mapping[str, Any]
-    """The ``[data]`` table."""
+    experiment: Mapping[str, Any]
+    """All that it was begun with, as nested tables."""
     licence: str
     """Of the corpus, where the catalogue knows it."""
     fingerprints: Mapping[str, str]
@@ -76,7 +76,6 @@ def about(path: Path) -> RunInfo:
     run = Run.open(path)
     checkpoints, used = _checkpoints(run)
     vocabularies, vocabulary_fault = _vocabularies(run)
-    data = run.experiment.get("data", {})
     return RunInfo(
         path=str(path),
         task=str(run.experiment.get("task", "unknown")),
@@ -84,8 +83,8 @@ def about(path: Path) -> RunInfo:
         parameters=parameters(used.model) if used else {},
         mixed=_mixed(run, used) if used else {},
         vocabularies=vocabularies,
-        data=data,
-        licence=licence_of(data),
+        experiment=run.experiment,
+        licence=licence_of(run.experiment.get("data", {})),
         fingerprints=_data_of(used.fingerprints) if used else {},
         validation=run.validation(used.which) if used else {},
         evaluations=tuple(run.evaluations.lines()),

@@ -44,7 +44,8 @@ class Environment(_Record):
     def describe(self) -> str:
         """A few words for a message."""
         kernels = {True: ", kernels in C", False: ", no kernels in C", None: ""}[self.compiled]
-        return f"{self.threads} threads on {self.processor}, torch {self.torch}, {self.precision}{kernels}"
+        threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
+        return f"{threads} on {self.processor}, torch {self.torch}, {self.precision}{kernels}"
 
 
 class FileEntry(_Record):

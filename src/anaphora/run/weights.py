@@ -54,7 +54,7 @@ def parameters(tensors: Mapping[str, Tensor]) -> dict[str, int]:
     for name, tensor in tensors.items():
         if tensor.is_floating_point():
             sizes[name.partition(".")[0]] += tensor.numel()
-    return dict(sizes)
+    return dict(sorted(sizes.items()))
 
 
 def first_not_finite(tensors: Mapping[str, Tensor]) -> str:
