@@ -325,7 +325,7 @@ def test_resuming_elsewhere_says_that_the_last_bits_may_differ(session: Session)
     finally:
         torch.set_num_threads(1)
     (note,) = session.of(Note)
-    assert "1 threads" in note.text and "2 threads" in note.text and "may differ" in note.text
+    assert "with 1 thread on" in note.text and "2 threads" in note.text and "may differ" in note.text
 
 
 def test_resuming_with_another_network_is_refused_with_the_tensor_named(session: Session) -> None:
