@@ -25,7 +25,7 @@ def split_pairs(lines: list[str], file: str) -> tuple[list[str], list[str]]:
         if len(pair) != 2:
             raise DataError(
                 f"{'standard input' if file == '-' else file}:{number} should be a source and its translation with a "
-                f"tab between them, but has {len(pair)} column(s): put both into one file of two columns."
+                f"tab between them, but its columns are {len(pair)}: put both into one file of two columns."
             )
     return [source for source, _ in pairs], [target for _, target in pairs]
 

@@ -78,7 +78,7 @@ class Moses(NbestFormat):
         fields = _BORDER.split(line)
         if len(fields) < 3:
             raise DataError(
-                f"{where} should read NUMBER ||| HYPOTHESIS ||| FEATURES ||| TOTAL, but has {len(fields)} field(s): "
+                f"{where} should read NUMBER ||| HYPOTHESIS ||| FEATURES ||| TOTAL, but has {len(fields)} of these: "
                 f"is the list in another format?"
             )
         place = _place(fields)

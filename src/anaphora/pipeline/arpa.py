@@ -68,7 +68,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, TextCoder]:
         units, log_probs, log_gammas = _numbers(grams, order, ids, path)
         if not model.put(order, units, log_probs, log_gammas):
             raise DataError(
-                f"{path} has n-grams of order {order} whose first {order - 1} word(s) are none of order {order - 1}: "
+                f"{path} has n-grams of order {order} that go on from none of order {order - 1}: "
                 f"it is damaged, or was pruned by a program that does not mind its contexts."
             )
     return model, coder

@@ -69,7 +69,8 @@ def test_layers_and_the_vectors_of_common_units_are_taken_over_and_the_rest_is_d
         expected = known["embedding.weight"][theirs.index(unit)] if unit in theirs else drawn[place]
         assert_close(table[place], expected, **CLOSE)
     assert_close(started, {name: anew[name] for name in started}, **CLOSE)
-    told = f"of {english}: 2 layer(s) from left to right, and the vectors of {len(own) - 1} of {len(own)} source units."
+    vectors = f"the vectors of {len(own) - 1} of {len(own)} source units"
+    told = f"of {english}: its layers from left to right (2), and {vectors}."
     assert any(isinstance(event, Note) and event.text.endswith(told) for event in said)
 
 

@@ -76,8 +76,8 @@ class EncoderStart:
                     weight.copy_(checkpoint.model[f"recurrence.weights.{above}"])
         report(
             Note(
-                f"The encoder starts from {checkpoint.path.name} of {self._run.path}: {encoder.config.layers} layer(s) "
-                f"from left to right, and the vectors of {len(common):,} of {len(own):,} source units."
+                f"The encoder starts from {checkpoint.path.name} of {self._run.path}: its layers from left "
+                f"to right ({encoder.config.layers}), and the vectors of {len(common):,} of {len(own):,} source units."
             )
         )
 
