@@ -22,6 +22,7 @@ from anaphora.events import Event, Progress
 
 TEXT = b"".join(b"line %d\n" % number for number in range(30_000))
 PLAIN = b"a\nb\n"
+PACKED = gzip.compress(TEXT)  # once: an archive holds the second in which it was made
 BOMB = gzip.compress(bytes(50_000_000), compresslevel=1)
 
 
@@ -38,12 +39,11 @@ class Answers(BaseHTTPRequestHandler):
     archive = b""
 
     def do_GET(self) -> None:
-        packed = gzip.compress(TEXT)
         body = {
-            "/good.gz": packed,
+            "/good.gz": PACKED,
             "/plain": PLAIN,
-            "/cut": packed[:1000],
-            "/damaged": packed[:-9],
+            "/cut": PACKED[:1000],
+            "/damaged": PACKED[:-9],
             "/other": b"x" * len(TEXT),
             "/bomb": BOMB,
             "/flood": bytes(10_000_000),
@@ -53,7 +53,7 @@ class Answers(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         self.send_response(200)
-        self.send_header("Content-Length", str(len(packed) if self.path == "/cut" else len(body)))
+        self.send_header("Content-Length", str(len(PACKED) if self.path == "/cut" else len(body)))
         self.end_headers()
         try:
             self.wfile.write(body)
@@ -86,7 +86,7 @@ def test_a_packed_file_is_downloaded_unpacked_and_checked(home: Path, server: st
     assert (folder / "train.en").read_bytes() == TEXT
     assert [path.name for path in folder.iterdir()] == ["train.en"]
     told = [event for event in events if isinstance(event, Progress)]
-    assert told[-1].done == told[-1].total == len(gzip.compress(TEXT))
+    assert told[-1].done == told[-1].total == len(PACKED)
 
 
 def test_a_plain_file_is_downloaded_and_checked(home: Path, server: str) -> None:
@@ -127,7 +127,7 @@ def test_what_is_whole_is_left_alone_and_what_is_not_is_fetched_again(home: Path
 def test_a_folder_serves_instead_of_the_network(home: Path, tmp_path: Path, place: str) -> None:
     origin = tmp_path / "from" / place
     origin.parent.mkdir(parents=True)
-    origin.write_bytes(gzip.compress(TEXT) if place.endswith(".gz") else TEXT)
+    origin.write_bytes(PACKED if place.endswith(".gz") else TEXT)
     folder = fetch("toy", tmp_path / "from", corpora=table("http://127.0.0.1:1/x"))
     assert (folder / "train.en").read_bytes() == TEXT
     assert origin.exists()
@@ -162,9 +162,8 @@ def test_the_data_folder_is_the_persons_choice_or_the_cache(monkeypatch: pytest.
 
 def test_a_download_with_another_sum_is_refused_even_if_its_text_is_right(home: Path, server: str) -> None:
     file = table(f"{server}/good.gz")["toy"].files[0]
-    packed = gzip.compress(TEXT)
-    for digest, fits in ((hashlib.sha256(packed).hexdigest(), True), ("0" * 64, False)):
-        wanted = dataclasses.replace(file, packed_bytes=len(packed), packed_sha256=digest)
+    for digest, fits in ((hashlib.sha256(PACKED).hexdigest(), True), ("0" * 64, False)):
+        wanted = dataclasses.replace(file, packed_bytes=len(PACKED), packed_sha256=digest)
         corpora = {"toy": KnownCorpus("A toy.", "public domain", (wanted,))}
         with nullcontext() if fits else pytest.raises(DataError, match="should have sha256 000000000000"):
             fetch("toy", corpora=corpora)
