@@ -118,10 +118,8 @@ def _estimate_table(found: Estimate, experiment: Experiment) -> Table:
         ("parameters", f"{found.parameters:,}"),
         ("vocabulary", vocabulary),
         ("an epoch", f"{found.updates:,} updates, {found.tokens:,} tokens to predict"),
-        (
-            "an update",
-            f"{1000 * found.seconds_of_update:.0f} ms with {found.threads} thread{'s' * (found.threads != 1)}",
-        ),
+        ("threads", f"{found.threads}"),
+        ("an update", f"{1000 * found.seconds_of_update:.0f} ms"),
         ("time of an epoch", f"about {_time(found.seconds_of_epoch)}{without}"),
         ("time in all", f"about {_time(found.seconds)} for {found.epochs} epochs at most{bound}"),
         ("memory", f"{found.memory / 1e9:.1f} GB at most"),
