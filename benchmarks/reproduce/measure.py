@@ -18,7 +18,8 @@ from anaphora.events import Report
 from anaphora.experiment.conduct import train
 from anaphora.experiment.overrides import read_table
 from anaphora.experiment.schema import Experiment, TranslationExperiment, parse
-from anaphora.experiment.scoring.assess import Results, assess, assess_ensemble
+from anaphora.experiment.scoring.assess import assess, assess_ensemble
+from anaphora.experiment.scoring.keeping import Results
 from anaphora.experiment.scoring.search import Search
 from anaphora.experiment.scoring.translation_scores import TranslationScores
 from anaphora.formats.pharaoh import Links, words_between_spaces

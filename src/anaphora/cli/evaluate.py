@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from anaphora.evaluation.bleu import Score
     from anaphora.evaluation.breakdown import Groups
     from anaphora.evaluation.significance import Comparison
-    from anaphora.experiment.scoring.assess import Results
+    from anaphora.experiment.scoring.keeping import Results
     from anaphora.experiment.scoring.search import Search
 
 EXAMPLES = (

@@ -173,7 +173,7 @@ _RULES = (
     Rule(
         "unknown-units",
         "units are outside the vocabulary that the training part gives",
-        'Train on text with these characters, or use units = "bpe" with byte_fallback = true.',
+        'Train on text that has them or raise text.size; units = "bpe" with byte_fallback = true spell anything.',
         warn_from=0.01,
         silent_below=0.001,
     ),

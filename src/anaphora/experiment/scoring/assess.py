@@ -1,18 +1,16 @@
 """How good a run is, under the conditions that its experiment names: on given text, or on its own test parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import anaphora
 from anaphora.data.corpora import AlignedFiles, Pair
-from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.bleu import METRICS, Condition, metric_of
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.evaluation.significance import Comparison, paired_bootstrap
-from anaphora.events import Note, Report, silent
+from anaphora.events import Report, silent
 from anaphora.experiment.conduct import experiment_of
 from anaphora.experiment.schema import (
     AlignerExperiment,
@@ -21,6 +19,7 @@ from anaphora.experiment.schema import (
     TranslationExperiment,
 )
 from anaphora.experiment.scoring.adaptation import adapted_to_data, refuse_adaptation
+from anaphora.experiment.scoring.keeping import Results, keep_results
 from anaphora.experiment.scoring.search import Search
 from anaphora.experiment.scoring.translation_scores import TranslationScores
 from anaphora.experiment.tasks.pairs import pair_parts
@@ -29,17 +28,11 @@ from anaphora.formats.lines import read_lines
 from anaphora.pipeline import LanguageModel, Translator, load, load_together
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.run import Run
-from anaphora.run.checkpoint import CheckpointName, name_of
-from anaphora.run.evaluations import Evaluation, Figure
 from anaphora.search.ensemble import Mean
-
-Results = dict[str, TranslationScores | Prediction]
 
 _AnyData = TypeVar("_AnyData", TranslationExperiment, LanguageModelExperiment)
 
 _STATIC = Static()
-
-
 _USUAL = Search()
 
 
@@ -203,7 +196,7 @@ def _assess(
         adaptation = adapted_to_data(predictor, path, adaptation, report)
         results = {part: predictor.evaluate(text, adaptation, report=report) for part, text in texts.items()}
     if keep:
-        _keep(run, which, results, report)
+        keep_results(run, which, results, report)
     return results
 
 
@@ -252,41 +245,3 @@ def _compare(first: TranslationScores | Prediction, second: TranslationScores | 
         for condition in first.scores
         for name in METRICS
     ]
-
-
-def _keep(run: Run, which: CheckpointName, results: Results, report: Report) -> None:
-    """Add the figures to the run folder; a folder that takes nothing is no reason to lose them."""
-    date = datetime.now(UTC).isoformat(timespec="seconds")
-    try:
-        for part, result in results.items():
-            run.evaluations.append(Evaluation(date, part, name_of(which), anaphora.__version__, _figures(result)))
-        run.write_card(run.validation(which))
-    except RunError as error:
-        report(Note(str(error), warning=True))
-
-
-def _figures(result: TranslationScores | Prediction) -> tuple[Figure, ...]:
-    if isinstance(result, TranslationScores):
-        how = result.searched()
-        return tuple(
-            Figure(score.name, score.value, f"{score.condition}; {score.signature}; {how}")
-            for both in result.scores.values()
-            for score in both
-        )
-    reading = "one pass" if result.carried else "line by line"
-    adapted = f", {result.adaptation}" if result.adaptation else ""
-    counted = f"{reading}, {result.tokens:,} predictions, {result.unknown:,} unknown"
-    how = f"{counted}{adapted}"
-    how_known = f"{reading}, {result.tokens - result.unknown:,} predictions{adapted}"
-    how_words = f"{counted}, {result.size.words:,} words and line ends{adapted}"
-    of_words = () if result.units_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
-    return (
-        Figure("bits per character", result.bits_per_character, how),
-        Figure("bits per byte", result.bits_per_byte, how),
-        Figure("bits per character without unknown", result.known_bits_per_character, how_known),
-        Figure("bits per byte without unknown", result.known_bits_per_byte, how_known),
-        Figure("perplexity", result.perplexity, how),
-        Figure("perplexity without unknown", result.known_perplexity, how_known),
-        Figure("perplexity line by line", result.sentence_perplexity, f"line by line, {result.tokens:,} predictions"),
-        *of_words,
-    )

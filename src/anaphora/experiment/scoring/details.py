@@ -8,7 +8,7 @@ from anaphora.evaluation.breakdown import Groups, by_length, by_unknown_words, w
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.conduct import experiment_of
 from anaphora.experiment.schema import TranslationExperiment
-from anaphora.experiment.scoring.assess import Results
+from anaphora.experiment.scoring.keeping import Results
 from anaphora.experiment.scoring.translation_scores import TranslationScores
 from anaphora.experiment.tasks.pairs import pair_parts
 from anaphora.run import Run
