@@ -41,7 +41,8 @@ class Machine:
         return re.sub(r"[^a-z0-9]+", "-", f"{words} {self.extension} {self.cores} cores").strip("-")
 
     def __str__(self) -> str:
-        return f"{self.processor}, {self.cores} cores ({self.extension}), {self.memory_gib:.0f} GiB; {self.versions}"
+        cores = f"{self.cores} core{'s' if self.cores != 1 else ''} ({self.extension})"
+        return f"{self.processor}, {cores}, {self.memory_gib:.0f} GiB; {self.versions}"
 
 
 def this_machine() -> Machine:

@@ -27,7 +27,7 @@ def main() -> int:
             wanted = [results[job.key] for job in tables.jobs(table) if job.key in results]
             missing, path = len(left(table, results)), RESULTS / f"{name}.md"
             if wanted:
-                path.write_text(page(table, wanted), encoding="utf-8")
+                path.write_text(page(name, table, wanted), encoding="utf-8")
             _say(f"{_near(path)}: {len(wanted)} results" + (f", {missing} still missing" if missing else ""))
             if missing and not options.pages:
                 return 130

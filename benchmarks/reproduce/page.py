@@ -1,6 +1,6 @@
 """A table as people read it: a row a system, mean and spread over the seeds, and of each finding whether it holds."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean, stdev
 
 from benchmarks.reproduce.queue import Result
@@ -27,16 +27,28 @@ COLUMNS = (
 """A figure, what its column is called, and how it is written."""
 
 
-def page(table: Table, results: Iterable[Result]) -> str:
-    """The table in Markdown; figures that no system has get no column."""
+def page(name: str, table: Table, results: Sequence[Result]) -> str:
+    """The table of a name in Markdown; figures that no system has get no column."""
     by_system: dict[str, list[Result]] = {}
     for result in results:
         by_system.setdefault(result.system, []).append(result)
-    lines = [f"# {table.title}", "", *_rows(table, by_system), "", *_by_length(table, by_system)]
+    lines = [f"# {table.title}", "", _origin(name, results), ""]
+    lines += [*_rows(table, by_system), "", *_by_length(table, by_system)]
     if table.findings:
         lines += ["", "| finding | by | difference, seed by seed | holds |", "| --- | --- | --- | --- |"]
         lines += [_finding(finding, by_system) for finding in table.findings]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _origin(name: str, results: Sequence[Result]) -> str:
+    """How, where and when the figures were made."""
+    dates = sorted({result.date for result in results})
+    when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    where = " and on ".join(sorted({result.machine.partition(";")[0] for result in results}))
+    return (
+        f"`make reproduce TABLES={name}`, by [these settings](../tables/{name}.toml), {when}, on {where}; "
+        f"[every result]({name}.jsonl) with its versions."
+    )
 
 
 def _rows(table: Table, by_system: Mapping[str, Sequence[Result]]) -> Iterator[str]:

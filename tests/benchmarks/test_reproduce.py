@@ -76,7 +76,7 @@ def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path:
     found = queue.work_off("x", one, "", said.append, silent, results=tmp_path / "results", runs=tmp_path / "runs")
     assert [result.figures.get("diverged") for result in found.values()] == [1, None]
     assert any("diverged at update" in text for text in said) and not list((tmp_path / "runs").iterdir())
-    assert "| gru | 1 | - |" in page.page(one, found.values())
+    assert "| gru | 1 | - |" in page.page("x", one, list(found.values()))
 
 
 WORDS = (
@@ -193,9 +193,16 @@ def test_a_finding_holds_if_every_seed_says_so_or_if_seeds_differ_as_much(
     finding = Finding(claim="gates help", system="gru", beside="elman", wanted=wanted)
     results = [result("gru", 1, 31.0), result("gru", 2, 32.0)]
     results += [result("elman", seed, bleu) for seed, bleu in enumerate(others, 1)]
-    written = page.page(small(tmp_path, findings=(finding,)), results)
+    written = page.page("units", small(tmp_path, findings=(finding,)), results)
     assert written.splitlines()[-1].endswith(f"| {verdict} |")
     assert "| gru | 2 | 31.5 ± 0.7 |" in written and "| source 1-10 words |" in written
+
+
+def test_a_page_says_how_where_and_when_its_figures_were_made(tmp_path: Path) -> None:
+    later = Result("x", "elman", 1, {"bleu": 1.0}, "another; with versions", "2020-03-01")
+    written = page.page("units", small(tmp_path), [result("gru", 1, 31.0), later])
+    assert "TABLES=units`" in written and "2020-02-02 to 2020-03-01, on a machine and on another; " in written
+    assert "2020-02-02, on a machine; " in page.page("units", small(tmp_path), [result("gru", 1, 31.0)])
 
 
 @pytest.mark.parametrize(("ahead", "verdict"), [((0.4,), "yes"), ((-0.1,), "no"), ((0.4, -0.1), "by some seeds only")])
@@ -207,7 +214,7 @@ def test_a_bound_of_a_difference_is_a_finding_by_itself_even_of_one_seed(
         Result(f"{seed}", "gru", seed, {"bleu ahead, at least": bound}, "a machine", "2020-02-02")
         for seed, bound in enumerate(ahead, 1)
     ]
-    written = page.page(small(tmp_path, findings=(finding,)), results)
+    written = page.page("units", small(tmp_path, findings=(finding,)), results)
     assert written.splitlines()[-1].endswith(f"| {verdict} |")
 
 
