@@ -82,7 +82,7 @@ def _spread(values: Sequence[float], form: str) -> str:
         return "-"
     if len(values) == 1 or max(values) == min(values):
         return f"{values[0]:{form}}"
-    return f"{mean(values):{form}} ± {stdev(values):{form}}"
+    return f"{mean(values):{form}} ± {stdev(values):{form.removeprefix('+')}}"
 
 
 def _finding(finding: Finding, by_system: Mapping[str, Sequence[Result]]) -> str:

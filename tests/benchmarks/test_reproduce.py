@@ -214,8 +214,9 @@ def test_a_bound_of_a_difference_is_a_finding_by_itself_even_of_one_seed(
         Result(f"{seed}", "gru", seed, {"bleu ahead, at least": bound}, "a machine", "2020-02-02")
         for seed, bound in enumerate(ahead, 1)
     ]
+    shown = {(0.4,): "+0.4", (-0.1,): "-0.1", (0.4, -0.1): "+0.2 ± 0.4"}[ahead]
     written = page.page("units", small(tmp_path, findings=(finding,)), results)
-    assert written.splitlines()[-1].endswith(f"| {verdict} |")
+    assert written.splitlines()[-1].endswith(f"| {verdict} |") and f"| gru | {len(ahead)} | {shown} |" in written
 
 
 def test_a_finding_about_a_system_that_is_not_there_is_refused(tmp_path: Path) -> None:
