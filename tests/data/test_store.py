@@ -1,6 +1,7 @@
 """A corpus is encoded once, in constant memory, and read from a map of its files."""
 
 import json
+import os
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
@@ -130,6 +131,15 @@ def test_a_failing_corpus_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has 1 and .* has 2"):
         pair_store(corpus, CODER, CODER, tmp_path / "store")
     assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs"}
+
+
+@pytest.mark.parametrize("process", [os.getpid(), 1])
+def test_what_a_killed_process_left_half_encoded_is_removed(tmp_path: Path, process: int) -> None:
+    left = tmp_path / f".store[1].{process}.part"
+    left.mkdir()
+    (left / "text.ids").write_bytes(b"half")
+    text_store(text_corpus(tmp_path, "a"), CODER, tmp_path / "store[1]")
+    assert {path.name for path in tmp_path.iterdir()} == {"book.txt", "store[1]"}
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_lines_are_in_order() -> None:
     assert to_pharaoh({(10, 0), (2, 3), (2, 1)}) == "2-1 2-3 10-0"
 
 
-@pytest.mark.parametrize("line", ["1", "1-", "-1", "a-b", "0-0 1_2", "1-2-3", "²-1"])
+@pytest.mark.parametrize("line", ["1", "1-", "-1", "a-b", "0-0 1_2", "1-2-3", "²-1", f"0-{'1' * 5000}"])
 def test_anything_else_than_a_link_is_refused(line: str) -> None:
     with pytest.raises(DataError, match=r"gold\.txt:7: a word link should read i-j"):
         from_pharaoh(line, "gold.txt:7")

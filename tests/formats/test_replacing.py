@@ -53,3 +53,17 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
 def test_a_missing_folder_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written"), replacing(tmp_path / "nowhere" / "out"):
         pass
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "\N{GEORGIAN LETTER AN}" * 85])
+def test_a_name_may_be_as_long_as_names_may(tmp_path: Path, name: str) -> None:
+    with replacing(tmp_path / name) as stream:
+        stream.write(b"new")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "file/out"])
+def test_a_name_that_cannot_be_is_said(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="cannot be written"), replacing(tmp_path / name):
+        pass

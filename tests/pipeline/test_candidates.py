@@ -25,6 +25,13 @@ def test_a_sentence_has_the_frequent_words_and_the_likeliest_translations_of_its
     assert rows(["sees"], 100, 0) == [[UNK, EOS, LE, LA, VOIT, CHAT, ANN]]
 
 
+def test_dictionary_and_vocabularies_may_write_words_in_cases_of_their_own() -> None:
+    target = WordCoder(["Hund", "der", "Der"], lowercase=False, tokenise="none", language="de")
+    hund, der, _ = target.encode("Hund der Der")
+    found = Candidates({"DOG": ["hund"], "the": ["der"]}, 0, 1).of(["The dog"], SOURCE, target)
+    assert found.ids_BT.tolist() == [[UNK, EOS, hund, der]]
+
+
 def test_the_candidates_of_a_sentence_do_not_depend_on_its_neighbours() -> None:
     texts = ["the Cat sees", "Ann", "the"]
     assert rows(texts, 1, 3) == [row for text in texts for row in rows([text], 1, 3)]

@@ -94,6 +94,12 @@ def test_a_score_is_the_sum_of_the_scores_of_words_and_of_chained_states(
         assert model.score(sentence, eos=False) == pytest.approx(total - every[-1].log_prob, abs=1e-9)
 
 
+@pytest.mark.parametrize("sentence", ["the man walks .", 'the " big " man', "the man walks.", "a , b", "«the man»", ""])
+def test_words_of_moses_tokens_are_those_between_white_space(sentence: str) -> None:
+    coder = WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="moses", language="en")
+    assert len(list(counted(coder).full_scores(sentence))) == len(sentence.split()) + 1
+
+
 @EVERY_MODEL
 @EVERY_CODER
 def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: Callable[[], TextCoder]) -> None:

@@ -13,6 +13,7 @@ from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.evaluation.alignment import words_of
 from anaphora.evaluation.perplexity import TextSize, size_of_line
 from anaphora.events import Event, Progress
+from anaphora.formats.pharaoh import words_between_spaces
 from anaphora.models import registry
 from anaphora.pipeline import LanguageModel, Translation, Translator, load, longest
 from anaphora.protocols import Batch, Sequence
@@ -354,6 +355,14 @@ def test_sentences_that_touch_share_their_word(translator: Translator) -> None:
     joined = Translation.joined(one.text + two.text, [one, two], [("", "")])
     assert len(set(words_of(joined.source_pieces[:-1]))) == 3  # a | manthe | dog
     assert "".join(joined.source_pieces[:-1]) == "▁a▁manthe▁dog"
+
+
+@pytest.mark.parametrize("space", [" ", " \n", "\t", "\u00a0", "\u3000"])
+def test_words_of_running_text_are_those_between_its_spaces(translator: Translator, space: str) -> None:
+    one, two = translator.translate(["a man", "the dog"])
+    joined = Translation.joined(f"{one.text}{space}{two.text}", [one, two], [(space, space)])
+    words = words_of(joined.source_pieces[:-1])
+    assert len(set(words)) == len(words_between_spaces(f"a man{space}the dog"))
 
 
 def test_alternatives_of_running_text_change_one_sentence_each(translator: Translator) -> None:

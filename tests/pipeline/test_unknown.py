@@ -25,8 +25,10 @@ def test_an_unknown_word_becomes_the_source_word_that_was_looked_at_most_and_nev
     assert UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", IDS, hypothesis(LE, UNK, VOIT))[0] == "le Cat voit"
 
 
-@pytest.mark.parametrize("dictionary", [{"Cat": "chat"}, {"cat": "chat"}, {"Cat": "chat", "cat": "chatte"}])
-def test_the_dictionary_translates_it_as_it_is_or_in_lower_case(dictionary: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "dictionary", [{"Cat": "chat"}, {"cat": "chat"}, {"CAT": "chat"}, {"cat": "chatte", "Cat": "chat"}]
+)
+def test_the_dictionary_translates_it_as_it_is_or_in_another_case(dictionary: dict[str, str]) -> None:
     assert (
         UnknownWords(SOURCE, TARGET, dictionary).filled("the Cat sees", IDS, hypothesis(LE, UNK, VOIT))[0]
         == "le chat voit"

@@ -31,6 +31,7 @@ SPLIT = [
     ("hi", "वह गया।| वह आई।"),
     ("ar", "هل جئت؟| نعم."),
     ("el", "Τι κάνεις;| Καλά."),
+    ("ka", "ის წავიდა.| ის დარჩა!| „რა მოხდა?“| არაფერი."),
     ("th", "สวัสดีครับ ผมชื่อสมชาย"),
     ("xx", "Unknown words.| Still a script with capitals."),
 ]  # fmt: skip
@@ -81,6 +82,12 @@ def test_sentences_are_spaced_as_the_language_they_are_put_into() -> None:
     chinese, english = Splitter("zh", "en"), Splitter("en-GB", "zh_Hans")
     assert chinese.gaps(chinese.split(" 你好。再见。\n好 ")) == (" ", " ", "\n", " ")
     assert english.gaps(english.split(" Hello. Bye.\nGood. ")) == (" ", "", "\n", " ")
+
+
+@pytest.mark.parametrize("language", ["bo", "km", "lo", "my", "th"])
+def test_languages_without_spaces_between_words_keep_those_between_sentences(language: str) -> None:
+    passage = Splitter("en", language).split("Hello. Bye.")
+    assert Splitter("en", language).gaps(passage) == passage.gaps
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError, RunError
-from anaphora.text.coder import EOS, UNK
-from anaphora.text.words import Tokenise, WordCoder
+from anaphora.text.coder import EOS, MARKS, UNK
+from anaphora.text.words import Tokenise, WordCoder, written
 
 LINES = ['Hello, world! It\'s "fine".', "The world (all of it) costs 3.5 %.", "Hello, you."]
 
@@ -133,3 +133,8 @@ def test_a_text_without_words_is_refused() -> None:
 def test_a_size_without_places_for_words_is_refused() -> None:
     with pytest.raises(DataError, match=r"text\.size = 4 leaves none: raise it"):
         learn(["a b"], size=4)
+
+
+def test_a_unit_is_written_by_itself_whatever_its_neighbours() -> None:
+    words = [",", "$", "'s", "a", "\u2581a"]
+    assert written(WordCoder(words, lowercase=False, tokenise="moses", language="en")) == (*MARKS, *words)

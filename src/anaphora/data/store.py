@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 
@@ -172,6 +173,8 @@ def _open_or_encode(
     if opened is None:
         part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
         try:
+            for left in folder.parent.glob(f".{escape(folder.name)}.*.part"):  # by processes that were killed here
+                shutil.rmtree(left)
             part.mkdir(parents=True)
             with ExitStack() as open_files:
                 into = _Writer(part, columns, open_files, f"encoding {corpus.name}", corpus.count, report)

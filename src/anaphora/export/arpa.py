@@ -7,8 +7,8 @@ from anaphora.errors import DataError
 from anaphora.formats.arpa import NEVER, ArpaGram, write_arpa
 from anaphora.formats.figures import LN_10
 from anaphora.models.ngram import NgramModel
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder
-from anaphora.text.words import WordCoder
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, TextCoder
+from anaphora.text.words import written
 
 _BEGIN, _END, _UNKNOWN = MARKS[BOS], MARKS[EOS], MARKS[UNK]
 
@@ -20,9 +20,7 @@ def save_arpa(model: NgramModel, coder: TextCoder, path: Path) -> None:
 
     Running text has one mark between lines, a file two: ``</s>`` as it is predicted, ``<s>`` as a context.
     """
-    names = [coder.pieces([unit])[0] for unit in range(model.symbols.size)]
-    if isinstance(coder, WordCoder):  # whole words need no mark where they begin
-        names = [name.removeprefix(SPACE) for name in names]
+    names = list(written(coder))
     names[PAD] = names[BOS] = ""
     names[EOS], names[UNK] = _END, _UNKNOWN
     _check(name for unit, name in enumerate(names) if unit not in (PAD, BOS))

@@ -1,10 +1,13 @@
 """Word links in Pharaoh format: a line a pair of sentences, ``0-0 1-2``, source word and target word counted from 0."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+
+_LINK = re.compile("([0-9]{1,15})-([0-9]{1,15})")
 
 Links = frozenset[tuple[int, int]]
 """Links (i, j): word i of the source and word j of the target translate each other."""
@@ -24,10 +27,12 @@ def from_pharaoh(line: str, where: str) -> Links:
     """The links of one line; for anything else than ``i-j`` with spaces between, DataError naming ``where`` it is."""
     links = []
     for field in line.split():
-        i, dash, j = field.partition("-")
-        if not (dash and i.isdecimal() and j.isdecimal()):
-            raise DataError(f"{where}: a word link should read i-j with two numbers, but reads {field!r}: mend it.")
-        links.append((int(i), int(j)))
+        link = _LINK.fullmatch(field)
+        if link is None:
+            raise DataError(
+                f"{where}: a word link should read i-j with two numbers, but reads {field[:60]!r}: mend it."
+            )
+        links.append((int(link[1]), int(link[2])))
     return frozenset(links)
 
 

@@ -1,8 +1,9 @@
 """Files that are written whole or not at all."""
 
 import os
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +17,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     What is no regular file (a pipe, ``/dev/stdout``) is written straight. Raises DataError when writing fails.
     """
     final = path.resolve()
-    part = final.with_name(f".{final.name}.{os.getpid()}.part")
+    part = final.with_name(f".{zlib.crc32(os.fsencode(final.name)):08x}.{os.getpid()}.part")  # the name may be long
     try:
         if final.exists() and not final.is_file():
             with final.open("wb") as stream:
@@ -30,4 +31,5 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise DataError(f"The file {path} cannot be written: {error.strerror or error}.") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()

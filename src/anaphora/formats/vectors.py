@@ -5,12 +5,15 @@ is not looked at, so that a file may be cut short after any line. A word may hol
 """
 
 import math
+import re
 from collections.abc import Container, Iterator
 from itertools import islice
 from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+
+_COUNT = re.compile("[0-9]{1,15}")
 
 
 def check_vectors(path: Path, size: int) -> None:
@@ -53,7 +56,7 @@ def _fields(line: str) -> tuple[str, str, int]:
 def _is_header(line: str, size: int, path: Path) -> bool:
     """Whether the first line is one; DataError where it speaks of another size."""
     word, rest, numbers = _fields(line)
-    is_header = numbers == 1 and word.isdecimal() and rest.isdecimal()
+    is_header = numbers == 1 and _COUNT.fullmatch(word) is not None and _COUNT.fullmatch(rest) is not None
     came = int(rest) if is_header else numbers
     if numbers and came != size:
         raise DataError(

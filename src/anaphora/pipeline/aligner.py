@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from anaphora.data.ragged import Ragged
+from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import merge, words_of
 from anaphora.events import Progress, Report, Skipped, silent
 from anaphora.formats.dictionary import Entry
@@ -15,7 +16,8 @@ from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
 from anaphora.pipeline.arguments import demand_pairs, pieces_of
-from anaphora.text.coder import MARKS, SPACE, TextCoder
+from anaphora.text.coder import MARKS, TextCoder
+from anaphora.text.words import WordCoder, written
 
 _PAIRS = 2000
 """Pairs between two Progress events."""
@@ -70,15 +72,20 @@ class Aligner:
         return found
 
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
-        """Every source word with its translations of at least the probability ``least``, the likeliest first."""
+        """Every source word with its translations of at least the probability ``least``, the likeliest first.
+
+        Raises ConfigError where units are not words.
+        """
+        if not isinstance(self._source, WordCoder) or not isinstance(self._target, WordCoder):
+            raise ConfigError(
+                "A dictionary is of whole words, but this aligner cuts text otherwise: learn one with "
+                '--set text.units="word".'
+            )
+        ours, theirs = written(self._source), written(self._target)
         lexicon = self._model.to_target.lexicon
         sources, targets = lexicon.keys // lexicon.size, lexicon.keys % lexicon.size
         kept = np.flatnonzero((lexicon.probs >= least) & (sources != EMPTY))
         for place in kept[np.lexsort((targets[kept], -lexicon.probs[kept], sources[kept]))].tolist():
             source, target = int(sources[place]), int(targets[place])
             if min(source, target) >= len(MARKS):
-                yield Entry(_bare(self._source, source), _bare(self._target, target), float(lexicon.probs[place]))
-
-
-def _bare(coder: TextCoder, unit: int) -> str:
-    return coder.pieces([unit])[0].replace(SPACE, " ").strip()
+                yield Entry(ours[source], theirs[target], float(lexicon.probs[place]))

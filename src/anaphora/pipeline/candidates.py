@@ -6,11 +6,13 @@ translations that a dictionary has. Search then scores some thousand words inste
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
 from anaphora import protocols
 from anaphora.errors import ConfigError
+from anaphora.pipeline.lookup import Lookup
 from anaphora.text.coder import EOS, MARKS, UNK, TextCoder
 from anaphora.text.rare import AnnotatedCoder
 from anaphora.text.words import WordCoder
@@ -44,7 +46,7 @@ class Candidates:
         size = target.symbols.size
         first = len(MARKS) + (target.annotations if isinstance(target, AnnotatedCoder) else 0)
         always = {UNK, EOS, *range(len(MARKS), min(size, first + self.frequent))}
-        known = {word: len(MARKS) + place for place, word in enumerate(target.vocabulary)}
+        known = Lookup({word: len(MARKS) + place for place, word in enumerate(target.vocabulary)})
         rows = [sorted(always.union(*(self._likely(word, known) for word in source.words(text)))) for text in texts]
         lengths_B = torch.tensor([len(row) for row in rows])
         ids_BC = torch.zeros(len(rows), max(map(len, rows), default=0), dtype=torch.int64)
@@ -52,7 +54,12 @@ class Candidates:
             ids_BC[place, : len(row)] = torch.tensor(row)
         return protocols.Sequence(ids_BC, lengths_B)
 
-    def _likely(self, word: str, known: Mapping[str, int]) -> list[int]:
-        """The ids of the translations of a word as it is written, or in lower case, and of the word itself."""
-        translations = self.translations.get(word) or self.translations.get(word.lower()) or ()
-        return [known[one] for one in (*translations[: self.each], word) if one in known]
+    def _likely(self, word: str, known: Lookup[int]) -> list[int]:
+        """The ids of the translations of a word, and of the word itself."""
+        translations = self._translations.find(word) or ()
+        ids = (known.find(one) for one in (*translations[: self.each], word))
+        return [unit for unit in ids if unit is not None]
+
+    @cached_property
+    def _translations(self) -> Lookup[Sequence[str]]:
+        return Lookup(self.translations)

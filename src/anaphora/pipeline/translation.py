@@ -39,9 +39,10 @@ class Translation:
     """The translations of its sentences, where the text was split into them; ``weights`` is None then."""
 
     def links(self) -> Links:
-        """Links between the space-separated words of the source and the translation, by where it looked most.
+        """Links between the words of the source and the translation, by where it looked most.
 
-        Raises ConfigError for a translation by a model without attention.
+        Words are what stands between spaces or line ends. Raises ConfigError for a translation by a model without
+        attention.
         """
         links: set[tuple[int, int]] = set()
         sources = targets = 0
@@ -69,7 +70,7 @@ class Translation:
         pieces: tuple[list[str], list[str]] = ([], [])
         for part, spaces in zip(parts, (("", ""), *gaps), strict=True):
             for side, units, space in zip(pieces, part._units(), spaces, strict=True):
-                side += spaced(units, bool(space)) if side else units
+                side += spaced(units, _parts_words(space)) if side else units
         finished = all(part.finished for part in parts)
         return cls(
             text=text,
@@ -80,3 +81,8 @@ class Translation:
             weights=None,
             sentences=tuple(parts),
         )
+
+
+def _parts_words(space: str) -> bool:
+    """Whether there are two words around some white space: a tab or a no-break space is a part of one."""
+    return " " in space or len(f"{space}.".splitlines()) > 1

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from anaphora.errors import ConfigError
+from anaphora.pipeline.lookup import Lookup
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.text.coder import MARKS, UNK, TextCoder
 from anaphora.text.rare import AnnotatedCoder
@@ -54,7 +55,7 @@ class UnknownWords:
             )
         self._source = source
         self._target = target
-        self._dictionary = dictionary
+        self._dictionary = Lookup(dictionary)
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
         """See ``Filler``; ConfigError for a translator without attention."""
@@ -82,20 +83,18 @@ class AnnotatedWords:
         """The coders of a translator."""
         self._source = source
         self._target = target
+        self._dictionary = Lookup(target.dictionary)
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
         """See ``Filler``."""
         resolved, words = self._target.resolved(hypothesis.ids, ids), self._source.words(text)
-        given = [
-            translated(words[place], self._target.dictionary) if place >= 0 else MARKS[UNK]
-            for place in resolved.sources
-        ]
+        given = [translated(words[place], self._dictionary) if place >= 0 else MARKS[UNK] for place in resolved.sources]
         end = [len(hypothesis.ids)] if hypothesis.finished else []
         weights = None if hypothesis.weights is None else hypothesis.weights[[*resolved.steps, *end]]
         bare = replace(hypothesis, ids=tuple(resolved.ids), weights=weights)
         return self._target.filled(resolved.ids, given), bare
 
 
-def translated(word: str, dictionary: Mapping[str, str]) -> str:
-    """The translation of a word as it is written, or in lower case; or the word itself."""
-    return dictionary.get(word) or dictionary.get(word.lower()) or word
+def translated(word: str, dictionary: Lookup[str]) -> str:
+    """The translation of a word, or the word itself."""
+    return dictionary.find(word) or word

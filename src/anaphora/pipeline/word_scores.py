@@ -9,12 +9,14 @@ import torch
 
 from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.formats.figures import LN_10
-from anaphora.pipeline.arguments import demand_one
+from anaphora.pipeline.arguments import demand_one, pieces_of
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
 from anaphora.pipeline.lines import one_row
 from anaphora.protocols import TextModel, TextStepper
 from anaphora.text.coder import EOS, MARKS, SPACE, TextCoder
+
+_SPACES = str.maketrans(string.whitespace, " " * len(string.whitespace))
 
 
 class FullScore(NamedTuple):
@@ -121,7 +123,8 @@ class WordScores:
         """The units of every word of a sentence, the space before it with it; TypeError for what is no text."""
         demand_one(sentence)
         units, words = self._coder.encode(sentence), list[list[int]]()
-        for unit, piece in zip(units, self._coder.pieces(units), strict=True):
+        pieces = pieces_of(self._coder, sentence.translate(_SPACES), units)
+        for unit, piece in zip(units, pieces, strict=True):
             if not words or piece.startswith(SPACE):
                 words.append([])
             words[-1].append(unit)

@@ -10,11 +10,18 @@ from collections.abc import Sequence
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
-_KEPT_WHOLE = ["<unk>"]
-"""What a text may hold that is one token whatever its signs; a pattern each."""
+from anaphora.text.signs import OTHER_ENDS, PAUSES, UNSPACED_ENDS
 
-_BEFORE_ENDS = re.compile(" +(?=[؟،؛۔।॥։።。、，：；？！])")
+_HEBREW = "[\u0591-\u05f2]"
+_KEPT_WHOLE = ["<unk>", f'{_HEBREW}+(?:[\u05f3\u05f4]{_HEBREW}+|"{_HEBREW}(?!{_HEBREW}))']
+"""What a text may hold that is one token whatever its signs, a pattern each: the unknown word, and Hebrew words with
+a geresh or gershayim inside, the latter also written as a quote before the last letter."""
+
+_BEFORE_ENDS = re.compile(f" +(?=[{OTHER_ENDS}{UNSPACED_ENDS}{PAUSES}])")
 """Spaces before signs that end a part of a sentence, which Moses knows in few languages."""
+
+_AFTER_PAUSES = re.compile("(?<=[。、，：；]) +")
+"""Spaces after full-width signs, which are as wide as a sign and a space."""
 
 
 class MosesText:
@@ -46,7 +53,7 @@ class MosesTokens:
     def join(self, tokens: Sequence[str]) -> str:
         """The line, with spaces where people write them; what directly followed its word does so again."""
         line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
-        return _BEFORE_ENDS.sub("", line)
+        return _AFTER_PAUSES.sub("", _BEFORE_ENDS.sub("", line))
 
 
 def _mended(tokens: Sequence[str], line: str | None = None) -> list[str]:

@@ -15,14 +15,18 @@ from dataclasses import dataclass
 from typing import Self
 
 from anaphora.text.abbreviations import BEFORE_NAMES, BEFORE_NUMBERS, ORDINALS
-from anaphora.text.language import bare, is_unspaced
+from anaphora.text.language import bare, is_run_on
+from anaphora.text.signs import LATIN_ENDS, OTHER_ENDS, UNSPACED_ENDS
 
 _CLOSING = "\"'”’“‘»›«‹)\\]}」』）"
 _CLOSED = rf"(?P<closing>[ \u00a0\u202f]»|[{_CLOSING}]*+)(?P<space>\s++)(?=\S)"
 # marks are taken as whole runs, from their first on, so that a long run costs no more than its length
-_END = re.compile(rf"(?<![.!?…‽؟۔।॥։።])(?P<mark>[.!?…‽؟۔।॥։።]++){_CLOSED}")
+_ENDS = f"[{LATIN_ENDS}{OTHER_ENDS}]"
+_END = re.compile(rf"(?<!{_ENDS})(?P<mark>{_ENDS}++){_CLOSED}")
 _GREEK_END = re.compile(rf"(?<![.!;\u037e…])(?P<mark>[.!;\u037e…]++){_CLOSED}")
-_WIDE_END = re.compile(r"(?<![。！？｡။។])(?P<mark>[。！？｡။។]++)(?P<closing>[」』）”’】》〉]*+)(?P<space>\s*+)(?=\S)")
+_WIDE_END = re.compile(
+    rf"(?<![{UNSPACED_ENDS}])(?P<mark>[{UNSPACED_ENDS}]++)(?P<closing>[」』）”’】》〉]*+)(?P<space>\s*+)(?=\S)"
+)
 _BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）|「[^「」]*」|『[^『』]*』|“[^“”]*”|【[^【】]*】")
 _WIDE_SIGNS = frozenset("。！？")
 _OPENING = "\"'“„‘‚«‹»([{¿¡「『（—–-*"
@@ -81,7 +85,7 @@ class Splitter:
 
     def gaps(self, passage: Passage) -> tuple[str, ...]:
         """The white space around the translated sentences: the passage's own, spaces as the target has them."""
-        spaced = [not is_unspaced(language) for language in (self.source, self.target)]
+        spaced = [not is_run_on(language) for language in (self.source, self.target)]
         first, *inner, last = passage.gaps if passage.sentences else ("", *passage.gaps)
         if not spaced[0] and spaced[1]:
             inner = [gap or " " for gap in inner]
@@ -139,10 +143,15 @@ def _inside(match: re.Match[str], starts: Sequence[int], ends: Sequence[int]) ->
 
 def _is_end(line: str, match: re.Match[str], language: str) -> bool:
     following = line[match.end() : match.end() + _NEAR]
-    if not (following[0].isalnum() or following[0] in _OPENING) or following.lstrip(_OPENING)[:1].islower():
+    if not (following[0].isalnum() or following[0] in _OPENING) or _is_small(following.lstrip(_OPENING)[:1]):
         return False
     before = line[max(0, match.start() - _NEAR) : match.start()]
     return match["mark"] != "." or bool(match["closing"]) or _is_full_stop(before, following, language)
+
+
+def _is_small(letter: str) -> bool:
+    """Whether a sentence would begin with its capital; Georgian letters have some, which begin none."""
+    return letter.islower() and letter.title() != letter
 
 
 def _is_full_stop(before: str, following: str, language: str) -> bool:

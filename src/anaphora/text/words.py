@@ -13,7 +13,7 @@ from typing import Literal, Protocol, Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import Symbols
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, one_line, symbols_of
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder, one_line, symbols_of
 from anaphora.text.normalise import normalise
 
 Tokenise = Literal["moses", "none"]
@@ -170,7 +170,7 @@ class WordCoder:
     def pieces_of(self, text: str) -> list[str]:
         """The words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
         line, place, shown = normalise(text, lowercase=self._lowercase), 0, []
-        for word in self._tokens.split(line):
+        for word in self.words(text):
             start = line.find(word, place)
             spaced = start < 0 or not line[:start].strip() or " " in line[place:start]
             shown.append((SPACE if spaced else "") + self._written[self._ids.get(word, UNK)])
@@ -187,3 +187,8 @@ class WordCoder:
 
     def _visible(self, ids: Sequence[int]) -> list[str]:
         return [self._written[number] for number in ids if number not in (PAD, BOS, EOS)]
+
+
+def written(coder: TextCoder) -> Sequence[str]:
+    """How every unit of a vocabulary is written by itself, by id, marks first: words without the space before them."""
+    return (*MARKS, *coder.vocabulary) if isinstance(coder, WordCoder) else coder.pieces(range(coder.symbols.size))

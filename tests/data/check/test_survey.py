@@ -194,6 +194,18 @@ def test_rows_without_two_columns_and_pairs_without_a_side_are_named_once(tmp_pa
     assert sum(side.lines for side in survey.sides if side.side == "en") == 59
 
 
+def test_sides_of_one_language_are_told_apart_and_each_has_a_script_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "spelling.tsv"
+    rows = sentences("ru", "en", 1)
+    file.write_text("".join(f"{spelling}\t{sound}\n" for spelling, sound in rows), encoding="utf-8")
+    survey = survey_pairs(translation_parts([file], "ru", "ru"), ("ru", "ru"))
+    source, target = "ru (source)", "ru (target)"
+    assert survey.findings == []
+    assert [side.side for side in survey.sides] == 2 * [source, target]
+    assert [side.scripts.usual() for side in survey.sides[:2]] == [{"Cyrillic"}, {"Latin"}]
+    assert [side for _, side in survey.unknown] == [source, target]
+
+
 def test_running_text_is_looked_at_too(tmp_path: Path) -> None:
     lines = [source for source, _ in sentences("ru", "en", 1)]
     folder = tmp_path / "text"

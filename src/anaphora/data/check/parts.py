@@ -52,7 +52,7 @@ class PairPart:
     unit = "pairs"
 
     def __init__(self, name: str, corpus: PairCorpus, sides: Sequence[str], *, training: bool) -> None:
-        """``sides`` are the languages."""
+        """``sides`` are what they are called: their languages, or more where these are the same."""
         self.sides = [SideSurvey(name, side) for side in sides]
         self.count = corpus.count
         self._name, self._corpus = name, corpus

@@ -69,9 +69,11 @@ def survey_pairs(
 ) -> Survey:
     """Look at a translation corpus whose sides are the languages ``sides``.
 
-    Raises DataError for files that changed or vanished since the parts were found.
+    Sides of one language, such as spelling and sound, are told apart as its source and its target, and may be in any
+    script. Raises DataError for files that changed or vanished since the parts were found.
     """
-    looked = {name: PairPart(name, corpus, sides, training=corpus is parts.train) for name, corpus in _named(parts)}
+    called = sides if sides[0] != sides[1] else (f"{sides[0]} (source)", f"{sides[1]} (target)")
+    looked = {name: PairPart(name, corpus, called, training=corpus is parts.train) for name, corpus in _named(parts)}
     return _survey(looked, lowercase, report)
 
 

@@ -17,6 +17,7 @@ from anaphora.experiment.start.pretrained import Pretrained
 from anaphora.models.translator import Translator
 from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
 from anaphora.text.coder import MARKS, TextCoder
+from anaphora.text.words import written
 
 _ALIKE = ("cell", "layers", "size", "residual", "layer_norm", "bias")
 """Options of a recurrence that decide what its weights are and what they do."""
@@ -84,7 +85,7 @@ class EncoderStart:
     @staticmethod
     def _units(coder: TextCoder) -> dict[str, int]:
         """The ids of all units, marks among them."""
-        return {unit: place for place, unit in enumerate(coder.pieces(range(coder.symbols.size)))}
+        return {unit: place for place, unit in enumerate(written(coder))}
 
 
 def encoder_start(experiment: Experiment) -> EncoderStart | None:

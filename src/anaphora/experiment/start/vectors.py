@@ -11,7 +11,7 @@ from anaphora.experiment.schema import Experiment
 from anaphora.formats.vectors import check_vectors, read_vectors
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.text.coder import MARKS, TextCoder
-from anaphora.text.words import WordCoder
+from anaphora.text.words import written
 
 _TABLES = {"source": "source_embedding", "target": "target_embedding", "text": "embedding"}
 """Where a model looks up the units of a side."""
@@ -72,5 +72,4 @@ def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVecto
 
 def _rows(coder: TextCoder) -> dict[str, int]:
     """The row of every unit that is no mark, by the way it is written."""
-    ids = range(len(MARKS), coder.symbols.size)
-    return dict(zip(coder.vocabulary if isinstance(coder, WordCoder) else coder.pieces(ids), ids, strict=True))
+    return {unit: row for row, unit in enumerate(written(coder)) if row >= len(MARKS)}
