@@ -94,6 +94,20 @@ def test_one_step_less_than_the_text_leaves_out_the_first_state_alone(layers: Ca
         assert torch.allclose(short[name], whole[name], rtol=0, atol=1e-12) != name.startswith("first "), name
 
 
+def test_gradients_have_the_same_bits_every_time_on_two_threads(layers: Callable) -> None:
+    """A position is in many windows: threads that add up its gradient must not race each other."""
+    network = layers(Lstm(), 96, lengths=(24,) * 40).to(torch.float32)
+    output, x = network.program.returns[0], network.leaves["x"].requires_grad_()
+    assert x.numel() > 1 << 15  # what fewer threads than two take
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        found = [torch.autograd.grad(windows(network, 8, x=x)[output].sin().sum(), x)[0] for _ in range(5)]
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(found[0], other) for other in found)
+
+
 def test_padding_full_of_nan_changes_nothing(layers: Callable) -> None:
     network = layers(Lstm(), 5, lengths=(2, STEPS, 1))
     behind_TB1 = (torch.arange(STEPS).unsqueeze(1) >= network.lengths_B).unsqueeze(-1)

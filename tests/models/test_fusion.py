@@ -1,6 +1,7 @@
 """A translator fused with a language model: one model whether trained, stepped or read naively, and only its readout
 learns."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -154,6 +155,19 @@ def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
     )
     assert_close(gradients, naive_gradients, rtol=0, atol=1e-9)
     assert all(bool(gradient.any()) for gradient in gradients[:2])
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"embedding": {"source_vectors": "file", "frozen": True}},
+        {"model": {"embedding": {"vectors": "file", "frozen": True}}},
+    ],
+    ids=["translator", "language model"],
+)
+def test_a_copy_is_the_same_even_where_tables_hold_rows(tables: dict[str, Any]) -> None:
+    made = make(tables)
+    assert_close(dict(deepcopy(made).state_dict()), dict(made.state_dict()), rtol=0, atol=0)
 
 
 def test_a_gate_starts_from_its_bias() -> None:

@@ -21,6 +21,7 @@ KINDS: list[dict[str, Any]] = [
     {"kind": "feedforward", "words": 1, "size": 8},
     {"kind": "log-bilinear", "words": 3},
     {"kind": "log-bilinear", "words": 4, "diagonal": True},
+    {"kind": "log-bilinear", "words": 5, "diagonal": True},
     {"kind": "convolution", "layers": 3, "words": 2, "size": 24},
     {"kind": "feedforward", "words": 2, "size": 8, "bias": False},
     {"kind": "convolution", "layers": 2, "words": 2, "size": 24, "bias": False},
@@ -32,8 +33,8 @@ EVERY_KIND = pytest.mark.parametrize("window", KINDS, ids=lambda window: "-".joi
 TEXT = [END, 5, 6, 7, END, 8, 9, 5, 5, END, 10, 6]
 
 
-def make(window: dict[str, Any]) -> WindowModel:
-    tables = {"model": "window", "embedding": {"size": 8}, "window": window}
+def make(window: dict[str, Any], embedding: int = 8) -> WindowModel:
+    tables = {"model": "window", "embedding": {"size": embedding}, "window": window}
     model = build("language-model", tables, {"text": SYMBOLS}, "test.toml")
     assert isinstance(model, WindowModel)
     model.initialise(seed=4)
@@ -136,6 +137,17 @@ def test_search_steps_through_what_a_window_computes_in_any_batch(window: dict[s
             torch.zeros(1) > 0,
         )
         assert score(model.stepper(), alone)[0].score == found[number]
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("rows", [1, 3, 5, 7, 29])
+def test_a_row_has_the_same_bits_whatever_stands_beside_it(window: dict[str, Any], rows: int) -> None:
+    stepper = make(window, embedding=60).stepper()
+    source = torch.Generator().manual_seed(3)
+    ids_NL = torch.randint(4, SYMBOLS.size, (30, stepper.order), generator=source)
+    whole_NV = stepper.advance(None, ids_NL[:, :-1], ids_NL[:, -1]).log_probs_NV
+    part_NV = stepper.advance(None, ids_NL[:rows, :-1], ids_NL[:rows, -1]).log_probs_NV
+    assert torch.equal(part_NV, whole_NV[:rows])
 
 
 @EVERY_KIND

@@ -6,7 +6,7 @@ all stop at its border.)
 
 A gradient that is cut at another place for every loss cannot be one walk back. But each loss with its window is a
 sequence of k + 1 steps by itself, whose first state is known. So the windows become rows of one wide batch: a walk
-without gradients gives the states before them, and one ``scan`` of k + 1 steps over all of them does the rest.
+by itself gives the states before them, and one ``scan`` of k + 1 steps over all of them does the rest.
 "Truncation" in ``kernels/README.md`` has the derivation and the cost.
 """
 
@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import Scanned, Tensors, scan
@@ -34,8 +35,8 @@ def scan_windows(
     if not torch.is_grad_enabled() or back >= steps:
         return scan(program, inputs, first, weights, memory, lengths_B)
     every = replace(program, returns=(*dict.fromkeys((*program.returns, *program.carried)),))
-    with torch.no_grad():
-        states = scan(every, inputs, first, weights, memory, lengths_B).outputs
+    walked = scan(every, inputs, first, weights, memory, lengths_B)  # in the arithmetic of the windows
+    states = {name: block_TBH.detach() for name, block_TBH in walked.outputs.items()}
 
     open_TB = torch.arange(steps).unsqueeze(1) < lengths_B
     steps_N, sentences_N = open_TB.nonzero(as_tuple=True)  # the window of each loss is a row
@@ -44,10 +45,13 @@ def scan_windows(
     positions_XN = (starts_N + torch.arange(back + 1).unsqueeze(1)).minimum(steps_N)
     windows = scan(
         program,
-        {name: block_TBD[positions_XN, sentences_N] for name, block_TBD in inputs.items()},
+        {
+            name: _rows(block_TBD.flatten(0, 1), positions_XN * block_TBD.shape[1] + sentences_N)
+            for name, block_TBD in inputs.items()
+        },
         {name: _before(states[name], value_BD, steps_N - back, sentences_N) for name, value_BD in first.items()},
         weights,
-        {name: tensor[sentences_N] for name, tensor in memory.items()},
+        {name: _rows(tensor, sentences_N) for name, tensor in memory.items()},
         spans_N,
     )
     rows_N = torch.arange(len(spans_N))
@@ -64,4 +68,10 @@ def _before(states_TBH: Tensor, first_BH: Tensor, cuts_N: Tensor, sentences_N: T
     """The state before each window: a constant where step ``cuts_N`` is cut off, the first state where nothing is."""
     known_TBH = torch.cat([first_BH.detach().unsqueeze(0), states_TBH[:-1]])
     constant_NH = known_TBH[cuts_N.clamp(min=0), sentences_N]
-    return torch.where((cuts_N < 0).unsqueeze(1), first_BH[sentences_N], constant_NH)
+    return torch.where((cuts_N < 0).unsqueeze(1), _rows(first_BH, sentences_N), constant_NH)
+
+
+def _rows(table_RX: Tensor, rows: Tensor) -> Tensor:
+    """The rows of a table, some of them many times; their gradients are added up in one order on any threads."""
+    picked = functional.embedding(rows.to(table_RX.device), table_RX.flatten(1))
+    return picked.view(*rows.shape, *table_RX.shape[1:])

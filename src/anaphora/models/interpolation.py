@@ -30,10 +30,10 @@ def mixed(log_probs_KX: Tensor, known_KX: Tensor, weights_K: Tensor) -> Tensor:
     return _log_of_sum(shares_KX + log_probs_KX.double())
 
 
-def fitted(log_probs_KN: Tensor, known_KN: Tensor, start_K: Tensor | None = None) -> Tensor:
-    """The weights under which N predictions are likeliest, from equal ones or from ``start_K``; float64, sum 1."""
+def fitted(log_probs_KN: Tensor, known_KN: Tensor) -> Tensor:
+    """The weights under which N predictions are likeliest, from equal ones on; float64, sum 1."""
     sources = len(log_probs_KN)
-    weights_K = torch.full((sources,), 1 / sources, dtype=torch.float64) if start_K is None else start_K.double()
+    weights_K = torch.full((sources,), 1 / sources, dtype=torch.float64)
     before = -torch.inf
     for _ in range(STEPS):
         weights_K, found = step(log_probs_KN, known_KN, weights_K)

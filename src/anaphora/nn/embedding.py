@@ -85,7 +85,7 @@ class Embedding(nn.Embedding):
         self._hold()
 
     def _hold(self) -> None:
-        if self._frozen:
+        if self._frozen and self.weight.requires_grad:
             self.weight.register_hook(self._without_held)  # type: ignore[no-untyped-call]
 
     def _without_held(self, dweight_VE: Tensor) -> Tensor:

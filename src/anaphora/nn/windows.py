@@ -119,7 +119,12 @@ class LogBilinear(WindowConfig):
     def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
         """sum_i C_i x_{t-i}."""
         if self.diagonal:
-            return (x_BLD.unfold(1, self.words, 1).transpose(2, 3) * weights["predict.weight"]).sum(2)
+            places = x_BLD.shape[1] - self.words + 1
+            first_D, *others = weights["predict.weight"].unbind()
+            y_BTD = x_BLD[:, :places] * first_D
+            for place, c_D in enumerate(others, 1):  # one by one, in the same order in any batch
+                y_BTD = torch.addcmul(y_BTD, x_BLD[:, place : place + places], c_D)
+            return y_BTD
         return linear(side_by_side(x_BLD, self.words), weights["predict.weight"])
 
 
