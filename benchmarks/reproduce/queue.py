@@ -76,7 +76,7 @@ def work_off(
         _append(path, done[job.key])
         still_needed = {run for other in wanted if other.key not in done for run in _runs(other)}
         for run in _runs(job) - still_needed:
-            shutil.rmtree(run)
+            shutil.rmtree(run, ignore_errors=True)  # of one that diverged there may be none
     return {job.key: done[job.key] for job in wanted if job.key in done}
 
 

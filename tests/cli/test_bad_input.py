@@ -80,21 +80,32 @@ def test_a_text_that_is_read_is_never_written_over(
     text, other = toy_pairs / "test.en", tmp_path / "other name"
     before = text.read_bytes()
     other.symlink_to(text)
-    for verb in "score", "translate", "align":
+    for verb in "score", "translate", "align", "rescore":
         for name in text, other:
             said = refused(capsys, verb, tmp_path / "none", text, "--output", name)
-            assert "it is the text that is read, and would be lost; name another" in said
+            assert "it is a file that is read, and would be lost; name another" in said
     dictionary = toy_pairs / "test.fr"
     options = ["--replace-unknown", "--dictionary", dictionary, "--output", dictionary]
     assert "would be lost" in refused(capsys, "translate", tmp_path / "none", text, *options)
     assert text.read_bytes() == before
+    counts = tmp_path / "counts.arpa"
+    counts.write_text("a model")
+    assert "would be lost" in refused(capsys, "score", counts, text, "--output", counts)
 
 
-def test_files_of_a_run_are_written_by_the_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    kept = tmp_path / "experiment.toml"
-    kept.write_text('task = "align"')
-    said = refused(capsys, "export", tmp_path, "--to", "dictionary", "--output", kept)
-    assert "it belongs to the run there; name another" in said and kept.read_text() == 'task = "align"'
+@pytest.mark.parametrize("name", ["experiment.toml", "card.md", "vocabulary/joint", "checkpoints/step-1/model"])
+def test_files_of_a_run_are_written_by_the_run_alone(
+    name: str, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    (run / name).parent.mkdir(parents=True)
+    (run / "experiment.toml").write_text('task = "align"')
+    (run / name).write_text("kept")
+    (tmp_path / "link").symlink_to(run / name)
+    for output in run / name, tmp_path / "link":
+        for verb in ["export", run, "--to", "dictionary"], ["translate", run, toy_pairs / "test.en"]:
+            assert "it belongs to the run there; name another" in refused(capsys, *verb, "--output", output)
+    assert (run / name).read_text() == "kept"
 
 
 def test_what_memory_cannot_hold_is_one_sentence(

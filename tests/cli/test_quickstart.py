@@ -1,11 +1,39 @@
 """The quickstart, whole: a corpus, a translator, a score and a picture from one command."""
 
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+
+def quickstart(folder: Path, *options: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "anaphora", "quickstart", "--folder", str(folder), "--sentences", "1000", *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_what_cannot_be_trained_leaves_nothing_behind(tmp_path: Path) -> None:
+    with quickstart(tmp_path / "demo", "--set", "text.size=50") as process:
+        _, said = process.communicate(timeout=100)
+    assert process.returncode == 2 and "text.size" in said.splitlines()[-1]
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.slow
+def test_told_to_stop_it_saves_itself_and_says_how_to_go_on(tmp_path: Path) -> None:
+    run = tmp_path / "demo" / "run"
+    with quickstart(tmp_path / "demo", "--set", "training.epochs=500") as process:
+        deadline = time.monotonic() + 60
+        while not (run / "metrics.jsonl").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 143
+    update = int((run / "latest").read_text().strip().removeprefix("step-"))
+    assert f"Stopped after update {update:,}; go on with: anaphora train --resume --run {run}" in said.splitlines()
 
 
 @pytest.mark.slow

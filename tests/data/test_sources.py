@@ -135,6 +135,10 @@ class TestTranslation:
             (("train.en",), r"train\.cs should lie beside .*train\.en"),
             (("train.cs.gz",), r"train\.en should lie beside .*train\.cs\.gz"),
             (("train.en", "train.cs", "valid.cs"), r"valid\.en should lie beside .*valid\.cs"),
+            (
+                ("train.ka", "train.ar"),
+                r"holds train\.ar, train\.ka\. Name the languages of its sides with --source and --target\.$",
+            ),
             (("trian.en", "trian.cs"), r"but holds trian\.cs, trian\.en\. Did you mean 'trian\.en'\?"),
             (("train.en", "train.en.gz", "train.cs"), r"train\.en\.gz are the same part"),
             (

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import anaphora
 from anaphora.data.check.findings import Finding
 from anaphora.experiment.check import Checked, check
@@ -35,6 +37,17 @@ def test_a_trainable_corpus_has_tables_and_no_error(tiny_translator: Path, toy_p
 def test_what_training_would_refuse_is_an_error_with_the_same_sentence(tiny_translator: Path, toy_pairs: Path) -> None:
     (toy_pairs / "train.en").write_bytes(b"a\nb\xff\n")
     assert f"{toy_pairs / 'train.en'}:2 should be UTF-8" in str(only_error(checked(tiny_translator, toy_pairs)))
+
+
+@pytest.mark.parametrize("links", [None, "0-0\n", "0-0\n" * 11 + "0-9\n"], ids=["none", "too few", "no such word"])
+def test_a_guide_that_training_would_refuse_is_an_error(
+    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, links: str | None
+) -> None:
+    file = tmp_path / "guide.links"
+    if links is not None:
+        file.write_text(links)
+    settings = ["guide.kind=file", f"guide.file={file}"]
+    assert str(file) in only_error(checked(tiny_translator, toy_pairs, *settings, trial=0.1)).what
 
 
 def test_an_experiment_that_does_not_suit_the_data_is_an_error(tiny_translator: Path, toy_pairs: Path) -> None:

@@ -23,6 +23,26 @@ def test_an_option_without_effect_is_refused(table: str, options: dict[str, obje
         read_experiment('task = "translate"\n', "mine.toml", settings)
 
 
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ('{units="word"}', "words have one for each, so set"),
+        ('{units="bpe",joint=false}', "set text.joint = true, or set"),
+        ('{units="character"}', "set text.joint = true, or set"),
+    ],
+)
+def test_two_vocabularies_have_no_table_in_common_even_if_they_are_of_one_size(text: str, remedy: str) -> None:
+    settings = [f"text={text}", "embedding.shared=true"]
+    with pytest.raises(ConfigError, match=f"needs one vocabulary for both sides: {remedy} embedding.shared = false"):
+        read_experiment('task = "translate"\n', "mine.toml", settings)
+
+
+@pytest.mark.parametrize("text", ['{units="bpe"}', '{units="byte"}', '{units="character",joint=true}'])
+def test_one_vocabulary_may_have_one_table(text: str) -> None:
+    settings = [f"text={text}", "embedding.shared=true"]
+    assert read_experiment('task = "translate"\n', "mine.toml", settings).text.units in text
+
+
 FITTED = {
     "ngram": 'task = "language-model"\nmodel = "ngram"\n',
     "mixture": 'task = "language-model"\nmodel = "mixture"\n[mixture]\nruns = ["a", "b"]\n',

@@ -99,6 +99,11 @@ def test_the_task_decides_which_tables_there_are() -> None:
             "mine.toml: data.train and data.valid are both 'train': name the files of two parts.",
         ),
         (
+            TRANSLATE + '[data]\ntest = "tr"',
+            "mine.toml: data.test = 'tr' stands for every name that begins so, data.train = 'train' among them: name "
+            "other files.",
+        ),
+        (
             TRANSLATE + '[data]\ntest = ""',
             "mine.toml: data.test is empty, and so is the name of any file: name the part.",
         ),

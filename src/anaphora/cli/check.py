@@ -74,7 +74,8 @@ def run(
     else:
         _print(checked)
     if output is not None:
-        _write(checked, output, f"{recipe or AUTO}: {', '.join(map(str, data or [Path(experiment.data.corpus)]))}")
+        looked_at = [str(path) for path in data or experiment.data.files] or [experiment.data.corpus]
+        _write(checked, output, f"{recipe or AUTO}: {', '.join(looked_at)}")
     failing = ("error", "warning") if strict else ("error",)
     if any(finding.severity in failing for finding in checked.findings):
         raise typer.Exit(AnaphoraError.exit_code)

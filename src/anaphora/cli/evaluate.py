@@ -93,7 +93,7 @@ def run(
     pairs = _pairs(source, reference, text)
     fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic), fusion is not None)
-    check_writable(output, read=[source, reference, text, dictionary, candidates])
+    check_writable(output, read=[*runs, language_model, source, reference, text, dictionary, candidates])
     use_threads(threads)
 
     from anaphora.experiment.scoring.search import Search

@@ -36,7 +36,7 @@ def run(
 
     if to not in _WRITERS:
         raise ConfigError(unknown("--to", to, _WRITERS))
-    check_writable(output)
+    check_writable(output, read=[run_folder])
     with listening() as report:
         _WRITERS[to](run_folder, output, report)
     typer.echo(output)

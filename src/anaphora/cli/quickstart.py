@@ -1,15 +1,18 @@
 """``anaphora quickstart``: from nothing to a translator, a score and a picture, in about two minutes."""
 
+import shutil
 from itertools import count, islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anaphora.cli.options import Threads, use_threads
 from anaphora.cli.progress import clock, listening
+from anaphora.cli.signals import handling_signals, leave
 from anaphora.cli.talk import say
-from anaphora.errors import MissingExtraError, RunError
+from anaphora.errors import AnaphoraError, MissingExtraError, RunError
 
 if TYPE_CHECKING:
     from anaphora.pipeline import Translator
@@ -47,8 +50,15 @@ def run(
     experiment = read_experiment(recipes.read("quickstart"), "quickstart.toml", settings or [], data=[corpus])
     say(f"Making a corpus of {sentences:,} English-French pairs in {corpus} ...")
     write(corpus, train=sentences)
-    with listening() as report:
-        outcome = train(experiment, run_folder, report)
+    try:
+        with listening() as report, handling_signals() as signals:
+            outcome = train(experiment, run_folder, report, stop=signals.stop)
+    except AnaphoraError:
+        if not (run_folder / "latest").exists():  # so that the command can be given again
+            shutil.rmtree(place)
+        raise
+    if outcome.reason == "stopped":
+        leave(outcome, run_folder, signals)
     say(f"Trained in {clock(outcome.seconds)}. Translating sentences that training never showed ...")
     _show(run_folder, place / "alignment.png")
 
@@ -83,7 +93,7 @@ def _show(run_folder: Path, picture: Path) -> None:
     _draw(translator, pairs[0][0], picture)
     typer.echo(
         f"\nThe run      {run_folder}\n"
-        f"Yours next   echo 'The old man sees a cat.' | anaphora translate {run_folder}\n"
+        f"Yours next   echo 'The old man sees a cat.' | anaphora translate {quote(str(run_folder))}\n"
         f"             anaphora train quickstart --data FOLDER --source en --target fr --run runs/mine"
     )
 

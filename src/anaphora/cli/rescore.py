@@ -44,7 +44,7 @@ def run(
         raise ConfigError(f"--name calls the new feature of a moses list, but the scores of {kind} have no names.")
     feature = _NAME if name is None else name
     check_name(feature)
-    check_writable(output)
+    check_writable(output, read=[file, run_folder])
     use_threads(threads)
     shown = "standard input" if file == "-" else file
     entries = parse_list(given_lines(file), written, shown)

@@ -45,7 +45,7 @@ def run(
 ) -> None:
     """Print log10 p of every line, its end included, each by itself; or in their order where the model adapts."""
     adaptation = adaptation_of(neural_cache, dynamic)
-    check_writable(output, read=[file])
+    check_writable(output, read=[file, run_folder])
     use_threads(threads)
 
     from anaphora.evaluation.perplexity import perplexity_of_log10

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while training: the first lets it save itself, the second leaves at once."""
+"""Ctrl-C and SIGTERM while training: the first lets it save itself and says how to go on, the second leaves at once."""
 
 import os
 import signal
@@ -6,9 +6,17 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
 from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
+
+from anaphora.cli.talk import say
+
+if TYPE_CHECKING:
+    from anaphora.training.loop import Outcome
 
 _HANDLED = (signal.SIGINT, signal.SIGTERM)
 
@@ -61,3 +69,15 @@ def handling_signals() -> Iterator[Signals]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def leave(outcome: "Outcome", folder: Path, signals: Signals) -> NoReturn:
+    """Say how to go on with a training that was told to stop, and leave with the exit code of what told it."""
+    if (folder / "latest").exists():
+        say(f"Stopped after update {outcome.update:,}; {how_to_go_on(folder)}")
+    raise typer.Exit(signals.exit_code)
+
+
+def how_to_go_on(folder: Path) -> str:
+    """The command that goes on with a training."""
+    return f"go on with: anaphora train --resume --run {quote(str(folder))}"

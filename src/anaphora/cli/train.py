@@ -9,7 +9,7 @@ import typer
 from anaphora.cli.experiments import AUTO, experiment_text, say_columns
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
-from anaphora.cli.signals import Signals, handling_signals
+from anaphora.cli.signals import handling_signals, how_to_go_on, leave
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
@@ -83,10 +83,10 @@ def run(
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
     except (KeyboardInterrupt, typer.Exit):
         if (folder / "latest").exists():
-            say(f"The last checkpoint is kept; {_how_to_go_on(folder)}")
+            say(f"The last checkpoint is kept; {how_to_go_on(folder)}")
         raise
     if outcome.reason == "stopped":
-        _leave(outcome, folder, signals)
+        leave(outcome, folder, signals)
     say(_ending(outcome, folder, experiment))
     typer.echo(folder)
 
@@ -105,7 +105,10 @@ def _toml(
     if not recipe and run is not None:
         from anaphora.experiment.conduct import experiment_of
 
-        return experiment_of(run).to_toml(), str(run / "experiment.toml")
+        parent = experiment_of(run)
+        # how long one command may take, and on how many threads, is no part of what is trained
+        training = parent.training.model_copy(update={"minutes": 0.0, "threads": 0})
+        return parent.model_copy(update={"training": training}).to_toml(), str(run / "experiment.toml")
     return experiment_text(recipe, data, source, target, report)
 
 
@@ -118,17 +121,6 @@ def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":
     from anaphora.experiment.schema import StartConfig
 
     return StartConfig.parse({"run": str(parent.absolute()), "vocabulary": vocabulary}, "--from")
-
-
-def _leave(outcome: "Outcome", folder: Path, signals: Signals) -> None:
-    """Say how to go on with a training that was told to stop, and leave with the exit code of what told it."""
-    if (folder / "latest").exists():
-        say(f"Stopped after update {outcome.update:,}; {_how_to_go_on(folder)}")
-    raise typer.Exit(signals.exit_code)
-
-
-def _how_to_go_on(folder: Path) -> str:
-    return f"go on with: anaphora train --resume --run {quote(str(folder))}"
 
 
 def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:

@@ -69,7 +69,7 @@ def run(
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
-    check_writable(output, alignments, read=[file, dictionary, candidates])
+    check_writable(output, alignments, read=[*runs, language_model, file, dictionary, candidates])
     if output is not None and alignments is not None and output.absolute() == alignments.absolute():
         raise ConfigError(f"--output and --alignments should be two files, but both are {output}: name another.")
     use_threads(threads)

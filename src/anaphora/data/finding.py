@@ -65,7 +65,9 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
         train = _pairs(listing, names.train, sides)
         if train is None:
             first, second = (f"{names.train}.{side}" for side in sides)
-            raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing))
+            others = [name for name in listing if name.startswith(f"{names.train}.")]
+            named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
+            raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
         found.train.append(train)
         for name in names.validation():
             valid = _pairs(listing, name, sides)
@@ -168,10 +170,11 @@ def _beginning(listing: dict[str, Path], start: str, ends: tuple[str, ...], *, a
     return sorted(name for name in names if name.startswith(start) or (anywhere and f".{start}" in name))
 
 
-def _lacks(path: Path, wanted: str, name: str, listing: dict[str, Path]) -> str:
+def _lacks(path: Path, wanted: str, name: str, listing: dict[str, Path], remedy: str = "") -> str:
+    """What to say of a folder without what is wanted; without a ``remedy``, the file whose name is near to ``name``."""
     entries = [*listing, *sorted(f"{entry.name}/" for entry in path.iterdir() if entry.is_dir())]
     there = ", ".join(entries[:8]) or "nothing"
     more = ", ..." if len(entries) > 8 else ""
     part = name.partition(".")[0]  # valid.txt is near to train.txt, but valid is not to train
     alike = [entry for entry in listing if nearest(part, [entry.partition(".")[0]])]
-    return f"{path} should hold {wanted}, but holds {there}{more}.{nearest(name, alike)}"
+    return f"{path} should hold {wanted}, but holds {there}{more}.{remedy or nearest(name, alike)}"

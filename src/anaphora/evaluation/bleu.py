@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.bleu import BLEU, BLEUScore
+from sacrebleu.metrics.chrf import CHRF, CHRFScore
 
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.text.language import bare
@@ -68,7 +68,7 @@ def sentence_scores(
     hypotheses, references = prepared(hypotheses, references, language, condition)
     metrics = {name: metric_of(name, language, condition, single=True) for name in METRICS}
     return [
-        {name: float(metric.sentence_score(hypothesis, [reference]).score) for name, metric in metrics.items()}
+        {name: _of_100(metric.sentence_score(hypothesis, [reference])) for name, metric in metrics.items()}
         for hypothesis, reference in zip(hypotheses, references, strict=True)
     ]
 
@@ -114,4 +114,9 @@ def _score(
     hypotheses, references = prepared(hypotheses, references, language, condition)
     metric = metric_of(name, language, condition)
     result = metric.corpus_score(hypotheses, [references])
-    return Score(result.name, float(result.score), str(metric.get_signature()), condition)
+    return Score(result.name, _of_100(result), str(metric.get_signature()), condition)
+
+
+def _of_100(result: BLEUScore | CHRFScore) -> float:
+    """The figure, which sums of logarithms may leave an ulp above what it can be."""
+    return min(100.0, float(result.score))

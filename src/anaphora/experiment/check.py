@@ -14,9 +14,11 @@ from anaphora.events import Report, silent
 from anaphora.experiment.conduct import work_of
 from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.experiment.schema import AlignerExperiment, Experiment, FittedExperiment, TranslationExperiment
+from anaphora.experiment.tasks.guidance import GivenLinks
 from anaphora.experiment.tasks.pairs import pair_parts
 from anaphora.experiment.tasks.running_text import language_model_parts
 from anaphora.experiment.tasks.work import not_skipping
+from anaphora.models.guide import GivenGuide
 from anaphora.text.coder import TextCoder
 
 _ORDER = ("error", "warning", "note")
@@ -72,6 +74,8 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
             pairs = pair_parts(experiment, heard)
             sides = (experiment.data.source, experiment.data.target)
             checked.survey = survey_pairs(pairs, sides, lowercase=experiment.text.lowercase, report=heard)
+            if isinstance(experiment, TranslationExperiment) and isinstance(experiment.guide, GivenGuide):
+                GivenLinks(experiment.guide, pairs.train)  # which the trial's sample has no links of
             _try_out(checked, pairs, {"source": sides[0], "target": sides[1]}, trial, heard)
         else:
             texts = language_model_parts(experiment, heard)

@@ -58,6 +58,11 @@ def refuse_parts(data: DataConfig, where: str) -> None:
             raise ConfigError(f"{where}: data.{name} is empty, and so is the name of any file: name the part.")
     if data.train == data.valid:
         raise ConfigError(f"{where}: data.train and data.valid are both '{data.train}': name the files of two parts.")
+    if data.train.startswith(data.test):
+        raise ConfigError(
+            f"{where}: data.test = '{data.test}' stands for every name that begins so, data.train = '{data.train}' "
+            f"among them: name other files."
+        )
 
 
 def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:

@@ -78,8 +78,7 @@ class Aligner:
         """
         if not isinstance(self._source, WordCoder) or not isinstance(self._target, WordCoder):
             raise ConfigError(
-                "A dictionary is of whole words, but this aligner cuts text otherwise: learn one with "
-                '--set text.units="word".'
+                'A dictionary is of whole words, but this aligner cuts text otherwise: set text.units = "word".'
             )
         ours, theirs = written(self._source), written(self._target)
         lexicon = self._model.to_target.lexicon

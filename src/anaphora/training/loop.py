@@ -237,10 +237,15 @@ class _Training:
         diverged = self._state.cursor.update
         if self._fallbacks >= self._config.fallbacks:
             tried = f", as after each of {self._fallbacks} times it went back and on with half the rate"
-            good = f"the last good checkpoint is {last}" if saved else "no checkpoint was saved before"
+            good = (
+                f"the last good checkpoint is {last}: begin another run from it (--from) or anew"
+                if saved
+                else "no checkpoint was saved before: begin another run"
+            )
+            clip = "lower" if self._config.clip_norm else "set"
             raise DivergedError(
-                f"Training diverged at update {diverged}: {what}{tried if self._fallbacks else ''}; {good}. "
-                f"Lower training.optimizer.rate or training.clip_norm."
+                f"Training diverged at update {diverged}: {what}{tried if self._fallbacks else ''}; {good}, and lower "
+                f"training.optimizer.rate or {clip} training.clip_norm."
             )
         self._fallbacks += 1
         factor = self._state.cursor.rate_factor / 2

@@ -58,22 +58,22 @@ class Search(NamedTuple):
             report=report,
         )
 
-    def json(self, unknown: int) -> dict[str, Any]:
-        """Every figure of a settled search that wrote so many ``unknown`` words, for ``json.dumps``."""
+    def json(self, unknown: int, left: int) -> dict[str, Any]:
+        """Every figure of a settled search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
         return {
             "beam": self.beam,
             "length_penalty": self.length_penalty,
             "unknown_words": unknown,
-            "unknown_replaced": self.replace_unknown is not None,
+            "unknown_replaced": self.replace_unknown is not None or left < unknown,
             "candidates": self.candidates and {"frequent": self.candidates.frequent, "each": self.candidates.each},
             "known_words_only": self.known,
         }
 
-    def describe(self, sentences: int, unknown: int) -> str:
-        """How so many sentences were translated by a settled search that wrote so many ``unknown`` words."""
+    def describe(self, sentences: int, unknown: int, left: int) -> str:
+        """How so many sentences were translated by a settled search that wrote ``unknown`` words and left some."""
         only = " of known words only" if self.known else ""
         penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
         among = f", among {self.candidates}" if self.candidates else ""
-        what = "left" if self.replace_unknown is None else "replaced"
+        what = "left" if left == unknown else "replaced" if not left else f"of which {left:,} left"
         words = f", {unknown:,} unknown words {what}" if unknown else ""
         return f"{sentences:,} sentences{only}, beam {self.beam}{penalty}{among}{words}"

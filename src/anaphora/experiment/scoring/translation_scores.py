@@ -9,7 +9,7 @@ from anaphora.evaluation.breakdown import Groups
 from anaphora.experiment.scoring.search import Search
 from anaphora.formats.figures import figures_as_json
 from anaphora.pipeline import Translation
-from anaphora.text.coder import is_unknown
+from anaphora.text.coder import MARKS, UNK, is_unknown
 
 Scores = Mapping[Condition, tuple[Score, Score]]
 
@@ -49,6 +49,11 @@ class TranslationScores:
         """Words of the outputs that the vocabulary lacks, whether they were replaced or not."""
         return sum(is_unknown(piece) for output in self.outputs for piece in output.target_pieces)
 
+    @property
+    def left(self) -> int:
+        """Those of them that the texts still have: neither replaced nor filled in by annotations."""
+        return sum(output.text.count(MARKS[UNK]) for output in self.outputs)
+
     def of_groups(self, groups: Groups) -> dict[str, tuple[int, tuple[Score, Score]]]:
         """Sentences, BLEU and chrF of each group, under the first condition: that which the experiment names."""
         condition, found = next(iter(self.scores)), {}
@@ -74,11 +79,11 @@ class TranslationScores:
         conditions: dict[str, Any] = {
             condition: {"bleu": bleu.json(), "chrf": chrf.json()} for condition, (bleu, chrf) in self.scores.items()
         }
-        return {"sentences": len(self.outputs), **self.search.json(self.unknown), **conditions}
+        return {"sentences": len(self.outputs), **self.search.json(self.unknown, self.left), **conditions}
 
     def searched(self) -> str:
         """How the translations were searched, in words."""
-        return self.search.describe(len(self.outputs), self.unknown)
+        return self.search.describe(len(self.outputs), self.unknown, self.left)
 
     def __str__(self) -> str:
         return "\n".join([str(score) for both in self.scores.values() for score in both] + [self.searched()])
