@@ -81,6 +81,15 @@ def test_settings_are_shown_from_the_tables_down_to_one_option(capsys: pytest.Ca
     assert (found["table"], found["setting"]["name"], found["setting"]["default"]) == ("training", "epochs", "10")
 
 
+@pytest.mark.parametrize("key", ["text.units", "guide.kind", "attention.kind", "decoder.cell.kind", "output.kind"])
+def test_what_names_a_kind_shows_the_kinds(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for one in key, key.rpartition(".")[0]:
+        assert main(["settings", one]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+
+
 def test_a_setting_that_is_none_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ConfigError, match=r"Did you mean 'training\.epochs'"):
         settings_at("training.epoch")

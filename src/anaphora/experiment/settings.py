@@ -35,6 +35,8 @@ class Setting:
     """Its sentence."""
     kinds: tuple["TableKind", ...] = ()
     """What a table holds: one kind without a name, or several of which it is one."""
+    label: str = ""
+    """The option that says which of several kinds it is."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,11 @@ def settings_at(key: str) -> list[tuple[str, Owned]]:
 
 @cache
 def _by_path() -> Mapping[str, list[tuple[str, Owned]]]:
-    """Every setting by its dotted key, with that of its table."""
+    """Every setting by its dotted key, with that of its table; what names a table's kind shows the table."""
     found: dict[str, list[tuple[str, Owned]]] = {}
     for path, prefix, one in _walk():
-        found.setdefault(path, []).append((prefix, one))
+        for key in (path, f"{path}.{one.setting.label}") if one.setting.label else (path,):
+            found.setdefault(key, []).append((prefix, one))
     return found
 
 
@@ -113,7 +116,8 @@ def _setting(name: str, field: FieldInfo) -> Setting:
     kinds = tuple(_kind(table, alone=len(tables) == 1) for table in tables)
     given = field.default is not PydanticUndefined and len(tables) != 1
     takes = _one_of(tables) if tables else _takes(annotation, field.metadata)
-    return Setting(name, as_toml(field.default) if given else "", takes, _line(field.description or ""), kinds)
+    label = _label(tables[0])[0] if len(tables) > 1 else ""
+    return Setting(name, as_toml(field.default) if given else "", takes, _line(field.description or ""), kinds, label)
 
 
 def _one_of(tables: list[type[Config]]) -> str:
