@@ -56,7 +56,10 @@ def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], capsys: p
     alone = json.loads(capsys.readouterr().out)
     assert main(["evaluate", runs[0], runs[0], runs[0], "--ensemble", "--json", "--details"]) == 0
     together = json.loads(capsys.readouterr().out)
-    assert together["run"] == " + ".join([runs[0]] * 3)
+    three = " + ".join([runs[0]] * 3)
+    assert together["run"] == f"arithmetic mean of {three}"
+    assert main(["evaluate", runs[0], runs[0], runs[0], "--ensemble", "--mean", "geometric"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"geometric mean of {three}"
     assert alone["parts"]["test"].items() <= together["parts"]["test"].items()
     assert not (Path(runs[0]) / "evaluations.jsonl").exists()
 
@@ -133,7 +136,7 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     fused = ["evaluate", runs[0], "--language-model", models[0], "--json"]
     assert main([*fused, "--fusion-weight", "1e-30"]) == main(["evaluate", runs[0], "--json", "--no-keep"]) == 0
     with_model, alone = map(json.loads, capsys.readouterr().out.splitlines())
-    assert with_model["parts"] == alone["parts"] and with_model["run"] == f"{runs[0]} + {models[0]}"
+    assert with_model["parts"] == alone["parts"] and with_model["run"] == f"{runs[0]} + 1e-30 x {models[0]}"
     for more, said in (([runs[1]], "add --ensemble"), (["--text", text], "are for a language model, and")):
         assert main([*fused, *more]) == 2
         assert said in capsys.readouterr().err

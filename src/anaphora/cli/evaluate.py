@@ -85,7 +85,9 @@ def run(
     output: Annotated[
         Path | None, typer.Option(help="Write every sentence with its figures here, a JSON object a line.")
     ] = None,
-    keep: Annotated[bool, typer.Option(help="Add the figures to the run folder and its card.")] = True,
+    keep: Annotated[
+        bool, typer.Option(help="Add the figures of runs by themselves to their folders and cards.")
+    ] = True,
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
@@ -105,7 +107,10 @@ def run(
     asked = _Asked(pairs, text, search, adapted, fusion, ensemble or fusion is not None, mean, keep, details)
     scored, compared = _scored(runs, asked)
     _write(output, scored)
-    (_print_json if as_json else _print)(scored, compared)
+    if as_json:
+        _print_json(scored, compared)
+    else:
+        _print(scored, compared, named=asked.together or len(runs) > 1)
 
 
 def _pairs(source: Path | None, reference: Path | None, text: Path | None) -> tuple[Path, Path] | None:
@@ -203,13 +208,19 @@ def _scored(runs: list[Path], asked: _Asked) -> "tuple[list[_Scored], dict[str, 
         if together:
             how = known_mean(mean, len(runs))
             found = [assess_ensemble(runs, mean=how, fusion=fusion, pairs=pairs, search=search, report=report)]
-            names = [" + ".join([*names, *(str(path) for path in (fusion or ())[:1])])]
+            names = [_together(names, how, fusion)]
         elif len(runs) == 1:
             found = [assess(first, pairs=pairs, text=text, search=search, adaptation=adapted, keep=keep, report=report)]
         else:
             *found, compared = assess_both(first, runs[1], pairs=pairs, search=search, keep=keep, report=report)
         groups = [groups_of(path, result, report) if details else {} for path, result in zip(runs, found, strict=False)]
     return [_Scored(*one) for one in zip(names, found, groups, strict=True)], compared
+
+
+def _together(names: list[str], mean: str, fusion: tuple[Path, float] | None) -> str:
+    """What runs that translate as one are called: with all that changes what they write."""
+    translators = f"{mean} mean of {' + '.join(names)}" if len(names) > 1 else names[0]
+    return translators if fusion is None else f"{translators} + {fusion[1]:g} x {fusion[0]}"
 
 
 def _print_json(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") -> None:
@@ -222,9 +233,9 @@ def _print_json(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]
     typer.echo(figures_as_json(answer))
 
 
-def _print(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]") -> None:
+def _print(scored: list[_Scored], compared: "Mapping[str, list[Comparison]]", *, named: bool) -> None:
     for one in scored:
-        if len(scored) > 1:
+        if named:
             typer.secho(one.name, bold=True)
         for part, result in one.results.items():
             typer.echo(f"{part}\n{result}")
