@@ -228,7 +228,7 @@ class TestText:
             text_parts([tmp_path])
         (tmp_path / "train.txt").rmdir()
         put(tmp_path / "train.txt", "", "")
-        with pytest.raises(DataError, match=r"part 'train' should hold text, but .*train\.txt is empty"):
+        with pytest.raises(DataError, match=r"part 'train' should hold text, but .*train\.txt has none"):
             text_parts([tmp_path])
         put(tmp_path / "ptb.train.txt", "a")
         with pytest.raises(DataError, match=r"one train part, but holds ptb\.train\.txt and train\.txt"):

@@ -99,6 +99,10 @@ def test_the_task_decides_which_tables_there_are() -> None:
             "mine.toml: data.train and data.valid are both 'train': name the files of two parts.",
         ),
         (
+            TRANSLATE + '[start]\nvocabulary = "extend"',
+            "mine.toml: start has vocabulary = 'extend' of no run: name one in start.run, or leave it out.",
+        ),
+        (
             TRANSLATE + '[data]\ntest = "tr"',
             "mine.toml: data.test = 'tr' stands for every name that begins so, data.train = 'train' among them: name "
             "other files.",

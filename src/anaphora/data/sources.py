@@ -172,7 +172,7 @@ def _whole_text(name: str, files: Sequence[Path]) -> TextCorpus:
             letters += len(line)
     if not letters:
         raise DataError(
-            f"The part '{name}' should hold text, but {_paths(files)} is empty: put text there, or take the file away."
+            f"The part '{name}' should hold text, but {_paths(files)} has none: put text there, or take the file away."
         )
     return TextCorpus(name, tuple(files), fingerprint(files, 0, count), count)
 

@@ -42,6 +42,12 @@ class StartConfig(Config):
     """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
     "none" draws them at random."""
 
+    @model_validator(mode="after")
+    def _of_a_run(self) -> Self:
+        if self.run == "none" and self.vocabulary != "keep":
+            raise ValueError(f"has vocabulary = '{self.vocabulary}' of no run: name one in start.run, or leave it out.")
+        return self
+
 
 class ExperimentBase(Config):
     """What every experiment has."""
