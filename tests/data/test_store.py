@@ -133,7 +133,7 @@ def test_a_failing_corpus_leaves_nothing_behind(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs"}
 
 
-@pytest.mark.parametrize("process", [os.getpid(), 1])
+@pytest.mark.parametrize("process", [os.getpid(), 1], ids=["this", "another"])
 def test_what_a_killed_process_left_half_encoded_is_removed(tmp_path: Path, process: int) -> None:
     left = tmp_path / f".store[1].{process}.part"
     left.mkdir()
