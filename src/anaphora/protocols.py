@@ -107,6 +107,9 @@ class TextModel(Model, Protocol):
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
         """ln p of every target, B x T in float64, 0 beyond a row's length; and what the next batch may go on from."""
 
+    def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
+        """What the next batch may go on from, alone; for networks much cheaper, as they predict nothing for it."""
+
 
 class StateModel(TextModel, Protocol):
     """A TextModel that is a network, which predicts each symbol from a state that can be looked at."""

@@ -37,6 +37,11 @@ class Counted:
         answer: tuple[Tensor, Carry] = self.model.target_log_probs(batch, carry)
         return answer
 
+    def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
+        self.steps += batch.inputs.ids_BT.shape[1]
+        answer: Carry = self.model.carry_after(batch, carry)
+        return answer
+
     def stepper(self) -> Any:
         return self.model.stepper()
 
@@ -51,7 +56,7 @@ class Counted:
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments that short texts are cut into."""
-    for name, value in {"ROWS": 4, "SEGMENT": 60, "WARM_UP": 50, "WINDOW": 16}.items():
+    for name, value in {"ROWS": 4, "SEGMENT": 60, "WARM_UP": 50, "GUESSES": 2, "WINDOW": 16}.items():
         monkeypatch.setattr(stream, name, value)
 
 
@@ -73,15 +78,25 @@ def test_a_network_that_forgets_is_read_side_by_side_and_one_that_does_not_is_re
     forgetful, remembering = Counted(-1.0), Counted(40.0)
     for model in (forgetful, remembering):
         stream_loss(model, text(480), 3)
-    assert forgetful.steps == 2 * (60 + 50)
-    assert remembering.steps == 2 * (60 + 50 + 240)
+    assert forgetful.steps == 2 * (50 + 60 + 60)
+    assert remembering.steps == 2 * (50 + 2 * 60 + 240)
 
 
-def test_a_guess_beyond_rounding_is_never_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guess_beyond_rounding_is_never_taken_but_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "WARM_UP", 1)
     model, ids = Counted(-1.0), text(240)
     nats, _ = stream_loss(model, ids, 3)
-    assert model.steps == 1 + 60 + 240
+    assert model.steps == 1 + 2 * 60 + 60
+    assert nats == pytest.approx(model.one_by_one(ids, 3), rel=1e-6)
+
+
+def test_as_many_guesses_as_segments_are_enough_for_a_network_that_forgets_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream, "GUESSES", 4)
+    model, ids = Counted(40.0), text(240)
+    nats, _ = stream_loss(model, ids, 3)
+    assert model.steps == 50 + 4 * 60 + 60
     assert nats == pytest.approx(model.one_by_one(ids, 3), rel=1e-6)
 
 

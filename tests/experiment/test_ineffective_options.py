@@ -102,3 +102,23 @@ def test_connections_around_a_lone_layer_of_a_language_model_are_refused() -> No
     with pytest.raises(ConfigError, match=r"recurrence\.residual .* or set recurrence\.layers = 2"):
         read_experiment(text, "mine.toml", ["recurrence.layers=1", "recurrence.residual=true"])
     read_experiment(text, "mine.toml", ["recurrence.layers=2", "recurrence.residual=true"])
+
+
+@pytest.mark.parametrize("kind", ["ngram", "mixture"])
+@pytest.mark.parametrize("setting", ["steps=35", "windows=random"])
+def test_where_gradients_are_cut_is_refused_where_there_are_none(kind: str, setting: str) -> None:
+    with pytest.raises(ConfigError, match=rf"data\.{setting.partition('=')[0]} says where gradients .* leave it out"):
+        read_experiment(FITTED[kind], "mine.toml", [f"data.{setting}"])
+
+
+def test_an_aligner_counts_sentences_that_are_cut_one_way() -> None:
+    with pytest.raises(ConfigError, match=r"text\.dropout cuts .* differently every epoch, but this is an aligner"):
+        read_experiment(FITTED["aligner"], "mine.toml", ['text={units="bpe",dropout=0.1}'])
+
+
+def test_a_beam_of_validation_is_for_validation_that_searches() -> None:
+    beam = "evaluation.validation_beam=3"
+    with pytest.raises(ConfigError, match=r"validation_beam .* takes no search: leave it out, or set training.metric"):
+        read_experiment('task = "translate"\n', "mine.toml", [beam])
+    by_bleu = ["training.metric=bleu", "training.better=higher"]
+    assert read_experiment('task = "translate"\n', "mine.toml", [beam, *by_bleu]).training.metric == "bleu"

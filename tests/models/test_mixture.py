@@ -89,6 +89,21 @@ def test_carried_windows_equal_one_long_pass(mixture: Mixture, ids: list[int], c
     assert loss.count == len(ids) - 1 and float(loss.sum) == pytest.approx(-float(whole.sum()), rel=1e-6)
 
 
+@settings(max_examples=10)
+@given(ids=UNITS, continues=st.booleans())
+def test_every_kind_of_model_carries_the_same_on_where_it_predicts_nothing(
+    mixture: Mixture, ids: list[int], continues: bool
+) -> None:
+    read = window([[END, *ids]], continues=continues)
+    with torch.no_grad():
+        before = mixture.carry_after(window([[END, *reversed(ids)]]))
+        _, expected = mixture.target_log_probs(read, before)
+        found = mixture.carry_after(read, before)
+    assert found.keys() == expected.keys()
+    for name, rows in expected.items():
+        torch.testing.assert_close(found[name], rows, rtol=0, atol=0)
+
+
 def test_padding_and_neighbours_change_nothing(mixture: Mixture) -> None:
     rows = [[3, 4, 5, 6, 7, 3], [3, 8, 3, -7, 99, -1]]
     with torch.no_grad():

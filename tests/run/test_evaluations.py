@@ -77,6 +77,22 @@ def test_lines_of_older_versions_with_figures_that_are_not_finite_are_read(tmp_p
     assert [figure.shown for figure in line.figures] == ["not finite"] and log.damaged() == []
 
 
+def test_two_texts_of_one_name_are_two_texts() -> None:
+    one, other = (
+        replace(evaluation("test.en", value), digest=digest) for value, digest in ((1.0, "ab" * 32), (2.0, "cd" * 32))
+    )
+    assert newest([one, other, replace(one, date="2026-11-22")]) == [other, replace(one, date="2026-11-22")]
+    card = render("run", {}, {}, {}, [one, other])
+    assert "| test.en (abababab) | BLEU | 1.0000 |" in card and "| test.en (cdcdcdcd) | BLEU | 2.0000 |" in card
+
+
+def test_lines_of_older_versions_know_no_digest(tmp_path: Path) -> None:
+    log = EvaluationLog(tmp_path / "evaluations.jsonl")
+    log.append(evaluation("test"))
+    log.path.write_text(log.path.read_text().replace(',"digest":""', "").replace(', "digest": ""', ""))
+    assert "digest" not in log.path.read_text() and log.lines() == [evaluation("test")]
+
+
 def test_the_newest_of_equal_measurements_is_what_counts() -> None:
     both = Evaluation(
         "2026-11-21", "test", "step-40", "0.1.0", (Figure("BLEU", 1.0, "raw"), Figure("chrF2", 2.0, "raw"))

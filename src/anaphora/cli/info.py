@@ -75,7 +75,7 @@ def _data(found: "RunInfo") -> Iterable[str]:
 
 
 def _measured(evaluation: "Evaluation") -> Iterable[str]:
-    where = f"{evaluation.date[:10]}, {evaluation.part}, {evaluation.checkpoint}"
+    where = f"{evaluation.date[:10]}, {evaluation.text}, {evaluation.checkpoint}"
     yield from (f"{where}: {figure.name} {figure.shown} ({figure.conditions})" for figure in evaluation.figures)
 
 

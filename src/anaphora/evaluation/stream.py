@@ -2,10 +2,11 @@
 
 Unit by unit, every product has one row, and what takes time is fetching the matrices. So a block of text is cut into
 segments that are read side by side. Each must start from the state that the one before it ends in, and that is guessed
-first, from what stands in front of it: a trained network forgets where it began. Then all segments are read, and every
-guess is compared with the state that was really reached. Where all agree to the rounding of single precision, the
-probabilities are those of one pass. Where one does not, because the network remembers for longer, the block is read
-unit by unit. Of a mixture, each member reads a block in its own way.
+first, from what stands in front of it: a trained network forgets where it began. Then all segments are run through, and
+every guess is compared with the state that was really reached. Where one differs, because the network remembers for
+longer, the states that were reached are the next guess: they know of a whole segment more. Where all agree to the
+rounding of single precision, the segments are read, and the probabilities are those of one pass. A block whose guesses
+do not come to agree is read unit by unit. Of a mixture, each member reads a block in its own way.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ from torch import Tensor
 from anaphora.evaluation.windows import blocks, rows_of_text
 from anaphora.models.cache import ComponentPredictions
 from anaphora.models.mixture import Mixture
-from anaphora.protocols import Carry, TextModel
+from anaphora.protocols import Batch, Carry, TextModel
 
 ROWS = 32
 """Segments side by side, at most."""
@@ -27,6 +28,9 @@ SEGMENT = 2048
 
 WARM_UP = 512
 """Predictions in front of a segment that its first state is guessed from."""
+
+GUESSES = 6
+"""How often the first states of segments are guessed, at most."""
 
 WINDOW = 128
 """Predictions of a segment between two calls of the model, which bounds memory."""
@@ -78,10 +82,10 @@ def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor
         return _alone(model, ids_N, first)
     length = (len(ids_N) - 1) // rows
     segments_RL = ids_N.unfold(0, length + 1, length)[:rows]
-    _, guessed = _read(model, segments_RL[:-1, -WARM_UP - 1 :], None)
-    log_probs_RT, reached = _read(model, segments_RL, _starts(guessed, carry, rows))
-    if not _agree(guessed, reached):
+    starts = _starts(model, segments_RL, carry)
+    if starts is None:
         return _alone(model, ids_N, first)
+    log_probs_RT, reached = _read(model, segments_RL, starts)
     end = {name: state_RH[-1:] for name, state_RH in reached.items()}
     log_probs_N, rest_N = log_probs_RT.flatten(), ids_N[rows * length :]
     if len(rest_N) > 1:
@@ -110,26 +114,46 @@ def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> tuple[Tensor, Carry]
     carry, goes_on_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
     after: Carry = carry or {}
     found = []
-    for place in range(0, ids_RL.shape[1] - 1, WINDOW):
-        window = rows_of_text(ids_RL[:, place : place + WINDOW + 1], goes_on_R)
+    for window in _windows(ids_RL, goes_on_R):
         log_probs_RT, after = model.target_log_probs(window, after or None)
         found.append(log_probs_RT)
-        goes_on_R = torch.ones_like(goes_on_R)
     return torch.cat(found, dim=1), after
 
 
-def _starts(guessed: Carry, carry: Carry | None, count: int) -> Rows:
-    """What ``count`` segments go on from: the first from ``carry``, if there is one, the others from a guess."""
-    first = carry or {name: torch.zeros_like(state_RH[:1]) for name, state_RH in guessed.items()}
-    rows = {name: torch.cat([first[name], state_RH]) for name, state_RH in guessed.items()}
-    goes_on_R = torch.ones(count, dtype=torch.bool)
+def _run_through(model: TextModel, ids_RL: Tensor, start: Rows) -> Carry:
+    """The states at the end of rows of one length."""
+    carry, goes_on_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
+    after: Carry = carry or {}
+    for window in _windows(ids_RL, goes_on_R):
+        after = model.carry_after(window, after or None)
+    return after
+
+
+def _windows(ids_RL: Tensor, goes_on_R: Tensor) -> Iterator[Batch]:
+    """Rows of one length a window at a time; those that do not go on start the first from nothing."""
+    for place in range(0, ids_RL.shape[1] - 1, WINDOW):
+        yield rows_of_text(ids_RL[:, place : place + WINDOW + 1], goes_on_R | (place > 0))
+
+
+def _starts(model: TextModel, segments_RL: Tensor, carry: Carry | None) -> Rows:
+    """What segments go on from, the first from ``carry``; None where guesses never agree with what they lead to."""
+    goes_on_R = torch.ones(len(segments_RL), dtype=torch.bool)
     goes_on_R[0] = carry is not None
-    return rows, goes_on_R
+    guessed = _run_through(model, segments_RL[:-1, -WARM_UP - 1 :], None)
+    first = carry or {name: torch.zeros_like(state_RH[:1]) for name, state_RH in guessed.items()}
+    for _ in range(GUESSES):
+        starts = {name: torch.cat([first[name], state_RH]) for name, state_RH in guessed.items()}
+        before = {name: state_RH[:-1] for name, state_RH in starts.items()}
+        reached = _run_through(model, segments_RL[:-1], (before, goes_on_R[:-1]))
+        if _agree(guessed, reached):
+            return starts, goes_on_R
+        guessed = reached
+    return None
 
 
 def _agree(guessed: Carry, reached: Carry) -> bool:
-    """Whether each segment but the last ended where the one after it was begun."""
+    """Whether each segment ended where the one after it was begun."""
     return all(
-        bool(((reached[name][:-1] - state_RH).abs() <= TOLERANCE * (1 + state_RH.abs())).all())
+        bool(((reached[name] - state_RH).abs() <= TOLERANCE * (1 + state_RH.abs())).all())
         for name, state_RH in guessed.items()
     )

@@ -51,6 +51,10 @@ class TextData(DataConfig):
     """Training sentences with more units than this are left out, and none of the validation part; 0 keeps them all."""
 
 
+CUTS = ("steps", "windows")
+"""The options that say where gradients are cut, which what is counted has none of."""
+
+
 def refuse_parts(data: DataConfig, where: str) -> None:
     """Raise ConfigError where two parts of an experiment from ``where`` would be the same files, or any."""
     for name in ("train", "valid", "test"):

@@ -4,6 +4,8 @@ Runs of versions that took them without a word still load: what lies in a run fo
 """
 
 from anaphora.errors import ConfigError
+from anaphora.evaluation.config import TranslationEvaluation
+from anaphora.experiment.data_table import CUTS, DataConfig, TextData
 from anaphora.kernels.scores.additive import Additive
 from anaphora.kernels.spans import LocalPredictive
 from anaphora.models.translator import TranslatorConfig
@@ -15,7 +17,7 @@ OF_FITTING = ("seed", "threads")
 """Options of ``[training]`` that fitting in one go has a use for."""
 
 
-def refuse_updates(training: TrainingConfig, where: str) -> None:
+def refuse_updates(training: TrainingConfig, data: DataConfig, where: str) -> None:
     """Raise ConfigError for the first option of updates in an experiment from ``where`` that makes none."""
     usual = TrainingConfig()
     for name in TrainingConfig.model_fields:
@@ -23,6 +25,23 @@ def refuse_updates(training: TrainingConfig, where: str) -> None:
             raise ConfigError(
                 f"{where}: training.{name} is about updates, but this model is fitted in one go: leave it out."
             )
+    if isinstance(data, TextData):
+        for name in CUTS:
+            if getattr(data, name) != TextData.model_fields[name].default:
+                raise ConfigError(
+                    f"{where}: data.{name} says where gradients are cut, but this model is fitted in one go: leave it "
+                    f"out."
+                )
+
+
+def refuse_search_in_training(evaluation: TranslationEvaluation, training: TrainingConfig, where: str) -> None:
+    """Raise ConfigError for a beam of validation in an experiment from ``where`` whose validation does not search."""
+    if evaluation.validation_beam > 1 and training.metric != "bleu":
+        raise ConfigError(
+            f"{where}: evaluation.validation_beam is the beam of BLEU in training, but training.metric is "
+            f'"{training.metric}", which takes no search: leave it out, or set training.metric = "bleu" and '
+            f'training.better = "higher".'
+        )
 
 
 def refuse_lone_residual(table: str, layers: RecurrentConfig, where: str) -> None:

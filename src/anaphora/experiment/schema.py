@@ -15,7 +15,12 @@ from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.experiment.data_table import PairData, TextData, own_files, refuse_parts, with_whole_paths
-from anaphora.experiment.ineffective_options import refuse_ineffective, refuse_lone_residual, refuse_updates
+from anaphora.experiment.ineffective_options import (
+    refuse_ineffective,
+    refuse_lone_residual,
+    refuse_search_in_training,
+    refuse_updates,
+)
 from anaphora.experiment.overrides import explaining_leftovers, override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.models.language_model import LanguageModelConfig
@@ -161,7 +166,7 @@ class AlignerExperiment(AlignerModelConfig, ExperimentBase):
 
     @model_validator(mode="after")
     def _words_as_they_are(self) -> Self:
-        return _without_annotations(self, "an aligner")
+        return _cut_as_it_is(self, "an aligner")
 
     @model_validator(mode="after")
     def _counted_anew(self) -> Self:
@@ -204,17 +209,7 @@ class LanguageModelExperiment(ExperimentBase):
 
     @model_validator(mode="after")
     def _words_as_they_are(self) -> Self:
-        return _without_annotations(self, "a language model")
-
-    @model_validator(mode="after")
-    def _one_way_to_cut(self) -> Self:
-        if self.text.sampling_option:
-            # running text is carried from window to window, and another cut would move every window
-            raise ValueError(
-                f"text.{self.text.sampling_option} cuts the sentences of translators differently every epoch, but this "
-                f"is a language model."
-            )
-        return self
+        return _cut_as_it_is(self, "a language model")
 
 
 class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
@@ -333,10 +328,11 @@ def read_experiment(
     if isinstance(experiment, TranslationExperiment):
         _refuse_two_vocabularies(experiment, where)
         refuse_ineffective(experiment, experiment.data.longest, where)
+        refuse_search_in_training(experiment.evaluation, experiment.training, where)
     if isinstance(experiment, RecurrentExperiment):
         refuse_lone_residual("recurrence", experiment.recurrence, where)
     if isinstance(experiment, FittedExperiment):
-        refuse_updates(experiment.training, where)
+        refuse_updates(experiment.training, experiment.data, where)
     return experiment
 
 
@@ -371,10 +367,16 @@ def parse(table: Mapping[str, Any], where: str) -> Experiment:
     return experiment.parse(table, where)
 
 
-def _without_annotations(experiment: AnyExperiment, kind: str) -> AnyExperiment:
-    """The experiment, if its words are not annotated by those of a source; else ValueError."""
+def _cut_as_it_is(experiment: AnyExperiment, kind: str) -> AnyExperiment:
+    """The experiment, if its words are not annotated by those of a source and are always cut alike; else ValueError."""
     if getattr(experiment.text, "rare", "none") != "none":
         raise ValueError(f"text.rare says where the rare words of a translation come from, but this is {kind}.")
+    if experiment.text.sampling_option:
+        # what is counted is read once, and running text is carried from window to window, which another cut would move
+        raise ValueError(
+            f"text.{experiment.text.sampling_option} cuts the sentences of translators differently every epoch, but "
+            f"this is {kind}."
+        )
     return experiment
 
 

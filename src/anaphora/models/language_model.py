@@ -119,6 +119,10 @@ class LanguageModel(nn.Module):
         states_TBH = outputs["h"]
         return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, targets), after
 
+    def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
+        """The state at the end of a window: see ``protocols.TextModel``."""
+        return self._read(batch, carry)[2]
+
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Sequence, Carry]:
         """The states to predict from as "h", what is to be predicted, and the state for the next window."""
         if batch.targets is None:

@@ -112,6 +112,13 @@ class Mixture(nn.Module):
         sources, after = self.sources(read, batch, carry)
         return self.mix(sources, batch), after
 
+    def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
+        """What the members and the cache go on from: see ``protocols.TextModel``."""
+        members = cast("Sequence[TextModel]", self.members)
+        own = [member.carry_after(batch, before) for member, before in zip(members, self.apart(carry), strict=True)]
+        read = batch.inputs
+        return _together(own, self.cache.after(self._history(batch, carry), read.ids_BT, read.lengths_B))
+
     def apart(self, carry: Carry | None) -> list[Carry | None]:
         """What each member goes on from."""
         if not carry:
@@ -128,13 +135,10 @@ class Mixture(nn.Module):
         """What every source says of the targets of a window, given what the members say; and what is carried on."""
         assert batch.targets is not None
         own_KBT = torch.stack([log_probs_BT for log_probs_BT, _ in members])
-        history_BL, ids_BT = self.cache.empty_context(len(batch.numbers_B)), batch.inputs.ids_BT
-        if carry:
-            history_BL = torch.where(batch.continues_B.unsqueeze(1), carry["history"], history_BL)
+        history_BL, ids_BT = self._history(batch, carry), batch.inputs.ids_BT
         said = self.cache.along(history_BL, ids_BT, batch.targets.ids_BT)
-        after = {f"{place}.{name}": rows for place, (_, own) in enumerate(members) for name, rows in own.items()}
-        after["history"] = self.cache.after(history_BL, ids_BT, batch.inputs.lengths_B)
-        return _beside(own_KBT, said), after
+        history_after_BL = self.cache.after(history_BL, ids_BT, batch.inputs.lengths_B)
+        return _beside(own_KBT, said), _together([own for _, own in members], history_after_BL)
 
     def mix(self, sources: ComponentPredictions, batch: Batch) -> Tensor:
         """ln p of the targets of a window, B x T, by what the sources say of them."""
@@ -142,6 +146,11 @@ class Mixture(nn.Module):
         mixed_BT = mixed(sources.log_probs, sources.known, self.weights)
         open_BT = torch.arange(mixed_BT.shape[1]) < batch.targets.lengths_B.unsqueeze(1)
         return mixed_BT.where(open_BT, 0)
+
+    def _history(self, batch: Batch, carry: Carry | None) -> Tensor:
+        """What is remembered of the text before a window, a row for each of its rows."""
+        empty_BL = self.cache.empty_context(len(batch.numbers_B))
+        return torch.where(batch.continues_B.unsqueeze(1), carry["history"], empty_BL) if carry else empty_BL
 
     def stepper(self) -> "MixtureStepper":
         """The mixture one symbol at a time; puts its members into evaluation mode."""
@@ -210,6 +219,12 @@ def _beside(own: Tensor, said: ComponentPredictions) -> ComponentPredictions:
     """What members say, who always know something, and what a cache says."""
     always = torch.ones(len(own), *said.known.shape[1:], dtype=torch.bool)
     return ComponentPredictions(torch.cat([own, said.log_probs]), torch.cat([always, said.known]))
+
+
+def _together(members: Sequence[Carry], history_BL: Tensor) -> Carry:
+    """What members and the cache carry on, as one; ``Mixture.apart`` takes it apart."""
+    carried = {f"{place}.{name}": rows for place, own in enumerate(members) for name, rows in own.items()}
+    return carried | {"history": history_BL}
 
 
 def _make(config: AnyMember, text: Symbols, words: Sequence[str]) -> nn.Module:

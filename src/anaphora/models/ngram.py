@@ -115,15 +115,24 @@ class NgramModel(nn.Module):
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
         table, ids_BT = self.table, batch.inputs.ids_BT
+        contexts_BTC, after = self._contexts(table, batch, carry)
+        open_BT = torch.arange(ids_BT.shape[1], device=ids_BT.device) < batch.targets.lengths_B.unsqueeze(1)
+        log_probs_N = table.log_probs_of(contexts_BTC[open_BT], batch.targets.ids_BT[open_BT])
+        return log_probs_N.new_zeros(ids_BT.shape).masked_scatter(open_BT, log_probs_N), after
+
+    def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
+        """The contexts at the end of a window: see ``protocols.TextModel``."""
+        return self._contexts(self.table, batch, carry)[1]
+
+    def _contexts(self, table: BackoffTable, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
+        """The context of every target of a window, B x T x C, and those for the next window."""
+        ids_BT = batch.inputs.ids_BT
         context_BC = table.empty_context(len(ids_BT))
         if carry:
             context_BC = torch.where(batch.continues_B.unsqueeze(1), carry["contexts"], context_BC)
         contexts_BTC = table.contexts_along(context_BC, ids_BT)
-        open_BT = torch.arange(ids_BT.shape[1], device=ids_BT.device) < batch.targets.lengths_B.unsqueeze(1)
-        log_probs_N = table.log_probs_of(contexts_BTC[open_BT], batch.targets.ids_BT[open_BT])
-        log_probs_BT = log_probs_N.new_zeros(ids_BT.shape).masked_scatter(open_BT, log_probs_N)
         ends_B = batch.inputs.lengths_B - 1
-        return log_probs_BT, {"contexts": contexts_BTC[torch.arange(len(ids_BT)), ends_B]}
+        return contexts_BTC, {"contexts": contexts_BTC[torch.arange(len(ids_BT)), ends_B]}
 
     def stepper(self) -> "NgramStepper":
         """The model one symbol at a time."""

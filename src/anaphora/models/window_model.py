@@ -78,17 +78,26 @@ class WindowModel(nn.Module):
         states_TBH, targets, after = self._read(batch, carry)
         return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, targets), after
 
+    def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
+        """What is in sight at the end of a window of text: see ``protocols.TextModel``."""
+        return self._in_sight(batch, carry)[1]
+
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Sequence, Carry]:
         """The states to predict from, what is to be predicted, and what is in sight at the end."""
         if batch.targets is None:
             raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
+        ids_BL, after = self._in_sight(batch, carry)
+        return self.states(ids_BL).transpose(0, 1), batch.targets, after
+
+    def _in_sight(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
+        """The ids that predictions are made from, B x (earlier + T), and what is in sight at the end."""
         ids_BT, lengths_B = batch.inputs.ids_BT, batch.inputs.lengths_B
         before_BE = self.empty_context(len(ids_BT))
         if carry:
             before_BE = torch.where(batch.continues_B.unsqueeze(1), carry["ids"], before_BE)
         ids_BL = torch.cat([before_BE, ids_BT], dim=1)
         ends_BE = lengths_B.to(ids_BL.device).unsqueeze(1) + torch.arange(self.earlier, device=ids_BL.device)
-        return self.states(ids_BL).transpose(0, 1), batch.targets, {"ids": ids_BL.gather(1, ends_BE)}
+        return ids_BL, {"ids": ids_BL.gather(1, ends_BE)}
 
     def stepper(self) -> "WindowStepper":
         """The model one symbol at a time; puts it into evaluation mode."""

@@ -50,7 +50,7 @@ def render(
 def _measured(evaluations: Iterable[Evaluation]) -> list[str]:
     """A row of a table for every figure."""
     return [
-        f"| {of.part} | {figure.name} | {figure.shown} | {figure.conditions.replace('|', ', ')} | {of.checkpoint} | "
+        f"| {of.text} | {figure.name} | {figure.shown} | {figure.conditions.replace('|', ', ')} | {of.checkpoint} | "
         f"{of.date[:10]} |"
         for of in newest(evaluations)
         for figure in of.figures

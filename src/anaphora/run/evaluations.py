@@ -46,6 +46,13 @@ class Evaluation:
     anaphora: str
     """The version that measured."""
     figures: tuple[Figure, ...]
+    digest: str = ""
+    """SHA-256 of the text, by which two of one name are told apart; nothing in lines of older versions."""
+
+    @property
+    def text(self) -> str:
+        """What the text is called, and the begin of its digest."""
+        return f"{self.part} ({self.digest[:8]})" if self.digest else self.part
 
     def json(self) -> dict[str, Any]:
         """Everything, for ``figures_as_json``."""
@@ -57,7 +64,7 @@ def newest(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
     seen: set[tuple[str, ...]] = set()
     found: list[Evaluation] = []
     for one in reversed(list(evaluations)):
-        keys = [(one.part, one.checkpoint, figure.name, figure.conditions) for figure in one.figures]
+        keys = [(one.part, one.digest, one.checkpoint, figure.name, figure.conditions) for figure in one.figures]
         figures = tuple(figure for figure, key in zip(one.figures, keys, strict=True) if key not in seen)
         seen.update(keys)
         if figures:

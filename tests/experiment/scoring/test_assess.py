@@ -91,12 +91,19 @@ def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
     assert kept.part == "test" and kept.checkpoint == (run / "best").read_text().strip()
     assert kept.figures[0].name == "BLEU" and "nrefs:1" in kept.figures[0].conditions
     card = (run / "card.md").read_text()
-    assert "| test | BLEU |" in card and "| validation loss |" in card and "data/train" in card
+    row = f"| test ({kept.digest[:8]}) | BLEU |"
+    assert row in card and "| validation loss |" in card and "data/train" in card
     assess(run)
     assert len(Run.open(run).evaluations.lines()) == 1
     assess(run, keep=True)
     assert len(Run.open(run).evaluations.lines()) == 2
-    assert (run / "card.md").read_text().count("| test | BLEU |") == card.count("| test | BLEU |")  # not told twice
+    assert (run / "card.md").read_text().count(row) == card.count(row)  # not told twice
+    other = [tmp_path / name for name in ("test", "reference")]
+    for path in other:
+        path.write_text("another text\n")
+    assess(run, pairs=(other[0], other[1]), keep=True)
+    assert Run.open(run).evaluations.lines()[-1].part == "test"
+    assert (run / "card.md").read_text().count("| BLEU |") == 2 * card.count("| BLEU |")  # of two texts of one name
 
 
 def test_the_card_of_a_language_model_says_what_its_figures_are_of(

@@ -19,7 +19,7 @@ from anaphora.experiment.schema import (
     TranslationExperiment,
 )
 from anaphora.experiment.scoring.adaptation import adapted_to_data, refuse_adaptation
-from anaphora.experiment.scoring.keeping import Results, keep_results
+from anaphora.experiment.scoring.keeping import Digested, Results, keep_results
 from anaphora.experiment.scoring.search import Search
 from anaphora.experiment.scoring.translation_scores import TranslationScores
 from anaphora.experiment.tasks.pairs import pair_parts
@@ -185,18 +185,19 @@ def _assess(
     run = Run.open(path)
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
     model = load(path, which)
+    read = {part: Digested(text) for part, text in texts.items()}
     results: Results
     if isinstance(experiment, TranslationExperiment):
         translator = cast(Translator, model)
         results = {
-            part: score_translations(translator, text, experiment, search, report) for part, text in texts.items()
+            part: score_translations(translator, text, experiment, search, report) for part, text in read.items()
         }
     else:
         predictor = cast(LanguageModel, model)
         adaptation = adapted_to_data(predictor, path, adaptation, report)
-        results = {part: predictor.evaluate(text, adaptation, report=report) for part, text in texts.items()}
+        results = {part: predictor.evaluate(text, adaptation, report=report) for part, text in read.items()}
     if keep:
-        keep_results(run, which, results, report)
+        keep_results(run, which, results, {part: text.digest for part, text in read.items()}, report)
     return results
 
 

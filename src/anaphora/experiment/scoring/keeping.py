@@ -1,6 +1,10 @@
 """The figures of a run as its folder and its card keep them: each with how it came about."""
 
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Generic, TypeVar
 
 import anaphora
 from anaphora.errors import RunError
@@ -15,12 +19,38 @@ Results = dict[str, TranslationScores | Prediction]
 """What was found, by part."""
 
 
-def keep_results(run: Run, which: CheckpointName, results: Results, report: Report) -> None:
-    """Add the figures of checkpoint ``which`` to the folder; one that takes nothing is no reason to lose them."""
+_Item = TypeVar("_Item")
+
+
+class Digested(Generic[_Item]):
+    """The lines or pairs of a text, handed on once as they are read, and a digest of what was read."""
+
+    def __init__(self, text: Iterable[_Item]) -> None:
+        """``text`` may be a stream that can be read but once."""
+        self._text, self._digest = text, hashlib.sha256()
+
+    def __iter__(self) -> Iterator[_Item]:
+        """What the text holds."""
+        for item in self._text:
+            self._digest.update(json.dumps(item).encode() + b"\n")
+            yield item
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was read so far, whatever kind of file it came from."""
+        return self._digest.hexdigest()
+
+
+def keep_results(run: Run, which: CheckpointName, results: Results, digests: Mapping[str, str], report: Report) -> None:
+    """Add the figures of checkpoint ``which`` to the folder; one that takes nothing is no reason to lose them.
+
+    ``digests`` are those of the texts, by part.
+    """
     date = datetime.now(UTC).isoformat(timespec="seconds")
     try:
         for part, result in results.items():
-            run.evaluations.append(Evaluation(date, part, name_of(which), anaphora.__version__, _figures(result)))
+            figures, digest = _figures(result), digests[part]
+            run.evaluations.append(Evaluation(date, part, name_of(which), anaphora.__version__, figures, digest))
         run.write_card(run.validation(which))
     except RunError as error:
         report(Note(str(error), warning=True))

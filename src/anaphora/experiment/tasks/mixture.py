@@ -11,6 +11,7 @@ from anaphora.data.store import text_store
 from anaphora.errors import ConfigError
 from anaphora.evaluation.stream import stream_sources
 from anaphora.events import Note, Report
+from anaphora.experiment.data_table import CUTS
 from anaphora.experiment.schema import (
     Experiment,
     LanguageModelExperiment,
@@ -40,14 +41,19 @@ def mixture_of(
     of_cache = [setting for setting in settings if setting.startswith("mixture.cache.")]
     if of_cache and not cache:
         raise ConfigError(f"--set {of_cache[0]} is about a cache, but there is none: add --cache, or leave it out.")
-    first = _begun(str(runs[0]))
+    found = {name: value for name, value in _begun(str(runs[0])).data.model_dump().items() if name not in CUTS}
     mixture = {"runs": [str(run.absolute()) for run in runs], "cache": "counts" if cache else "none"}
-    table = {"task": "language-model", "model": "mixture", "data": first.data.model_dump(), "mixture": mixture}
+    table = {"task": "language-model", "model": "mixture", "data": found, "mixture": mixture}
     return read_experiment(tomli_w.dumps(table), "the mixture", settings, data=data)
 
 
 def with_members(experiment: MixtureExperiment) -> MixtureExperiment:
-    """The experiment with what its runs are, and with what they cut their text into; raises as ``mixture_of``."""
+    """The experiment with what its runs are, and with what they cut their text into.
+
+    Raises as ``mixture_of``, and ConfigError for an experiment that would cut its text itself.
+    """
+    if experiment.text != MixtureExperiment.model_fields["text"].default:
+        raise ConfigError("A mixture cuts its text as its runs were trained to: leave [text] out.")
     begun = [_begun(run) for run in experiment.mixture.runs]
     table = experiment.mixture.model_dump() | {"members": tuple(_member(one) for one in begun)}
     mixture = MixtureConfig.parse(table, "mixture")
