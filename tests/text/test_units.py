@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
@@ -89,6 +90,17 @@ def test_the_table_is_told_apart_by_its_units() -> None:
     assert adapter.validate_python({"units": "unigram", "alpha": 0.2}) == Unigram(alpha=0.2)
     assert adapter.validate_python({"units": "word", "tokenise": "none"}) == Word(tokenise="none")
     assert adapter.validate_python({"units": "character"}) == Character()
+
+
+@pytest.mark.parametrize("tokenise", ["moses", "none"])
+def test_words_of_text_without_spaces_are_said_to_be_none(tokenise: Any) -> None:
+    events: list[Event] = []
+    lines = {"target": lambda: iter(["今天天气很好我喜欢", "他每天骑自行车去学校", "图书馆里有很多旧书"])}
+    fit(Word(tokenise=tokenise), lines, events.append, languages={"target": "zh"})
+    [note] = events
+    assert isinstance(note, Note) and note.warning and "(target) are as long as sentences" in note.text
+    fit(Word(tokenise=tokenise), SIDES, events.append)
+    assert events == [note]
 
 
 def test_words_are_cut_by_the_rules_of_their_side(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from anaphora.text.coder import TextCoder
 from anaphora.text.language import bare
 from anaphora.text.rare import AnnotatedCoder, NumberingCoder, Rare, annotations
 from anaphora.text.sampling import sample
+from anaphora.text.scripts import are_run_together
 from anaphora.text.words import Tokenise, WordCoder
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def fit(
     if isinstance(config, Word):
         codes = languages or {}
         return {
-            side: _learn_words(config, side, lines, codes.get(side, "en"), dictionary or {})
+            side: _learn_words(config, side, lines, codes.get(side, "en"), dictionary or {}, report)
             for side, lines in sides.items()
         }
     if isinstance(config, Byte):
@@ -192,7 +193,9 @@ def load(config: AnyUnits, folder: Path) -> dict[str, TextCoder]:
     return coders
 
 
-def _learn_words(config: Word, side: str, lines: Lines, language: str, dictionary: Mapping[str, str]) -> TextCoder:
+def _learn_words(
+    config: Word, side: str, lines: Lines, language: str, dictionary: Mapping[str, str], report: Report
+) -> TextCoder:
     numbered, annotated = config.rare == "copyable" and side == "source", config.rare != "none" and side == "target"
     code = bare(language)
     coder = (NumberingCoder if numbered else WordCoder).learn(
@@ -204,6 +207,15 @@ def _learn_words(config: Word, side: str, lines: Lines, language: str, dictionar
         language=code,
         first=annotations(config.rare) if numbered or annotated else (),
     )
+    if are_run_together(coder.vocabulary):
+        report(
+            Note(
+                f"The words of the training text ({side}) are as long as sentences, in a script that sets no space "
+                f"between words, so other sentences will be unknown: set spaces between words with a segmenter, or set "
+                f"text.units to bpe, unigram, character or byte.",
+                warning=True,
+            )
+        )
     if not annotated:
         return coder
     return AnnotatedCoder(

@@ -8,9 +8,9 @@ import pytest
 
 from anaphora.data.check.findings import Finding
 from anaphora.data.check.languages import scripts_of
-from anaphora.data.check.scripts import script_of
 from anaphora.data.check.survey import survey_pairs, survey_text
 from anaphora.data.sources import text_parts, translation_parts
+from anaphora.text.scripts import script_of
 
 from .corpora import write
 

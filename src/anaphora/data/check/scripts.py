@@ -1,45 +1,16 @@
-"""Scripts of letters, from their Unicode names: enough to tell a Russian line from an English one."""
+"""The scripts that a side of a text is written in, and the lines in others."""
 
-import unicodedata
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 from anaphora.data.check.findings import Place, Tally
-
-_TOGETHER = {
-    "HIRAGANA": "Han and kana",
-    "KATAKANA": "Han and kana",
-    "KATAKANA-HIRAGANA": "Han and kana",
-    "HALFWIDTH": "Han and kana",
-    "IDEOGRAPHIC": "Han and kana",
-    "CJK": "Han and kana",
-    "FULLWIDTH": "Latin",
-}
-"""Scripts that one language writes side by side, and letters named after their width."""
-
-_NO_SCRIPT = frozenset(
-    ("MODIFIER", "FEMININE", "MASCULINE", "MICRO", "KELVIN", "OHM", "ANGSTROM", "SUPERSCRIPT", "SUBSCRIPT")
-) | frozenset(("MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "BLACK-LETTER", "INFORMATION", "EULER", "VERTICAL"))
-"""First words of the names of letters that every script uses."""
-
-UNSPACED = frozenset(("Han and kana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"))
-"""Scripts that put no space between words."""
+from anaphora.text.scripts import script_of
 
 USUAL = 0.1
 """A side's usual scripts are those that this many of its lines have letters of."""
 
 LEAST_LETTERS = 4
 """A line with fewer letters (OK, km, USB) may be in any script."""
-
-
-@cache
-def script_of(character: str) -> str:
-    """The script of a letter, such as "Latin"; nothing for what is no letter or belongs to all scripts."""
-    if not unicodedata.category(character).startswith("L"):
-        return ""
-    first = unicodedata.name(character, "").partition(" ")[0]
-    return "" if first in _NO_SCRIPT else _TOGETHER.get(first, first.capitalize())
 
 
 class Scripts:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anaphora.data.check.findings import SHOWN, Place
-from anaphora.data.check.scripts import UNSPACED, script_of
+from anaphora.text.scripts import UNSPACED, script_of
 
 LARGEST = 100_000
 """Lines of a held-out part whose words are looked up; the rest of a larger part is taken to be alike."""

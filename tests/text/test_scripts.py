@@ -1,0 +1,31 @@
+"""Text without spaces between words is told from text that somebody has cut into words."""
+
+import pytest
+
+from anaphora.text.scripts import are_run_together
+
+CUT = {
+    "Chinese": "今天 天气 很 好 我 喜欢 吃 苹果 他 每天 骑 自行车 去 学校 图书馆 里 有 很多 旧 书",
+    "Japanese": "私 は 毎朝 コーヒー を 飲み ます 新しい コンピューター が 静か な 部屋 に あり ます",
+    "Thai": "วันนี้ อากาศ ดี มาก ฉัน ชอบ กิน ข้าว ที่ ตลาด เขา ไป โรงเรียน ทุก เช้า",
+    "Khmer": "ខ្ញុំ ចូលចិត្ត ញ៉ាំ បាយ ថ្ងៃនេះ មេឃ ស្រឡះ",
+    "Finnish": "epäjärjestelmällisyys lentokonesuihkuturbiinimoottori kirjastonhoitajakoulutus",
+}
+
+
+@pytest.mark.parametrize("language", CUT)
+def test_words_are_words_where_there_are_spaces_between_them(language: str) -> None:
+    assert not are_run_together(CUT[language].split())
+
+
+@pytest.mark.parametrize("language", ["Chinese", "Japanese", "Thai", "Khmer"])
+def test_lines_without_a_space_are_not_words(language: str) -> None:
+    words = CUT[language].split()
+    lines = ["".join(words[start : start + 6]) for start in range(len(words) - 5)]
+    assert are_run_together(lines)
+    assert are_run_together([*lines, "2026"])
+    assert not are_run_together([*lines, *(f"word{number}" for number in range(len(lines) + 1))])
+
+
+def test_nothing_is_not_run_together() -> None:
+    assert not are_run_together([])
