@@ -88,7 +88,7 @@ class UnitProducts(PartProducts):
 
     With ``masked``, what goes into every product is multiplied by the memory tensor ``mask`` (B x H): dropout of the
     recurrent state with one mask for all steps of a sentence (Gal and Ghahramani 2016, section 4.1). With
-    ``normalised``, what comes out of product ``h`` is normalised and scaled by the vector ``h_gain``. With
+    ``normalised``, what comes out of each product is normalised and scaled by a vector, ``h_gain`` for ``h``. With
     ``conditioned``, the memory tensor ``condition`` (B x N) is added to what comes out of product ``h`` alone (Cho et
     al. 2014, appendix A.1.2). The unit itself knows of none of them, so they work for every unit.
     """

@@ -24,14 +24,14 @@ from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
 
 
-class Chunk(Config):
+class ChunkTruncation(Config):
     """Gradients go back to the start of their chunk of the text, ``data.steps`` predictions long."""
 
     kind: Literal["chunk"] = "chunk"
     """The kind's name."""
 
 
-class Window(Config):
+class WindowTruncation(Config):
     """Every prediction's gradient goes back over as many steps, within its chunk; costs ``steps`` times as much."""
 
     kind: Literal["window"] = "window"
@@ -43,7 +43,7 @@ class Window(Config):
 class RecurrenceConfig(RecurrentConfig):
     """The recurrent layers of a language model."""
 
-    truncation: Annotated[Chunk | Window, Field(discriminator="kind"), by_kind] = Chunk()
+    truncation: Annotated[ChunkTruncation | WindowTruncation, Field(discriminator="kind"), by_kind] = ChunkTruncation()
     """Where backpropagation through time stops."""
     size_penalty: float = Field(0.0, ge=0)
     """alpha: what the mean square of the top layer's outputs costs in training, what dropout left of them (Merity et
@@ -133,7 +133,7 @@ class LanguageModel(nn.Module):
             first = {name: state_BH.where(goes_on_B1, 0) for name, state_BH in carry.items()}
         x_TBD = self.embedding.vectors(batch.inputs.ids_BT.T)
         truncation = self.config.recurrence.truncation
-        back = truncation.steps if isinstance(truncation, Window) else None
+        back = truncation.steps if isinstance(truncation, WindowTruncation) else None
         scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first, back)
         if self.config.reads == "sentences":
             return scanned.outputs, batch.targets, {}
@@ -146,7 +146,7 @@ class LanguageModel(nn.Module):
 
 
 class LanguageModelStepper:
-    """A language model for search: see ``protocols.Stepper``. Its memory is nothing but the number of sentences."""
+    """A language model for search: see ``protocols.Stepper``. It needs no memory."""
 
     order = 0
 

@@ -145,7 +145,7 @@ class NgramModel(nn.Module):
 
 
 class NgramStepper:
-    """A count model for search: see ``protocols.Stepper``. Its memory is nothing but the number of sentences."""
+    """A count model for search: see ``protocols.Stepper``. It needs no memory."""
 
     def __init__(self, model: NgramModel) -> None:
         """The model is read, never changed."""

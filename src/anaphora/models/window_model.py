@@ -12,7 +12,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import AnyStart, Orthogonal
-from anaphora.nn.windows import AnyWindow, Feedforward, Window
+from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
 from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
 
 
@@ -41,7 +41,7 @@ class WindowModel(nn.Module):
         super().__init__()
         self.config, self.symbols = config, text
         self.embedding = Embedding(config.embedding, text.size, "text")
-        self.window = Window(config.window, config.embedding.size)
+        self.window = WindowBody(config.window, config.embedding.size)
         self.output = config.output.build(self.embedding, self.window.width, text.size)
 
     def initialise(self, seed: int) -> None:

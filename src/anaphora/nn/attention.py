@@ -24,7 +24,7 @@ from anaphora.kernels.spans import AnySpan, Global
 from anaphora.kernels.weighing import AnyWeighing, Softmax
 from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.nn.encoders.encoder import EncoderSpec
-from anaphora.nn.weights import Matrix
+from anaphora.nn.weights import Matrix, projection_matrices
 
 
 class NoAttention(Config):
@@ -200,9 +200,7 @@ class SoftWindow(Attention):
 
     def matrices(self) -> dict[str, Matrix]:
         """The projection of the query, in the blocks alpha, beta, kappa."""
-        rows = 3 * self._components
-        weight = {"window.weight": Matrix(rows, self._query, 3)}
-        return weight | ({"window.bias": Matrix(rows)} if self._bias else {})
+        return projection_matrices("window", 3 * self._components, self._query, self._bias, 3)
 
     def parts(self, query: str) -> tuple[Part, ...]:
         """The projection, and the window moved and looked through."""

@@ -22,8 +22,7 @@ from anaphora.kernels.cells import Cell, Gru
 from anaphora.kernels.linear import linear
 from anaphora.kernels.products import Products
 from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
-from anaphora.nn.stack import projection_matrices
-from anaphora.nn.weights import Matrix
+from anaphora.nn.weights import Matrix, projection_matrices
 
 
 class BridgeConfig(Config):

@@ -36,8 +36,8 @@ from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
 from anaphora.nn.fusion import AnyFusion
 from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
-from anaphora.nn.stack import BetweenTransitions, Layers, RecurrentConfig, projection_matrices
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.stack import BetweenTransitions, Layers, RecurrentConfig
+from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
 
 class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):

@@ -76,7 +76,7 @@ class IndependentDropout(Dropout):
 
 
 class VariationalDropout(Dropout):
-    """One mask for all steps of a sentence, on the recurrent state as well (Gal and Ghahramani 2016, section 4)."""
+    """One mask for all steps of a sentence, and if wanted one on the recurrent state (Gal and Ghahramani 2016)."""
 
     kind: Literal["variational"] = "variational"
     """The kind's name."""

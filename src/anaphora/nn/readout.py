@@ -21,8 +21,7 @@ from anaphora.kernels.gate import Gated
 from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.parts import Activate, Add, Part, Project, previous
 from anaphora.nn.fusion import AnyFusion, DeepFusion
-from anaphora.nn.stack import projection_matrices
-from anaphora.nn.weights import Matrix, Weights
+from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
 Context = Literal["step", "sentence", "column", "none"]
 """Whether there is a context that every step makes, one for a whole sentence, one that it has ready for each step, or

@@ -19,7 +19,7 @@ from anaphora.errors import ConfigError
 from anaphora.kernels.spelling import Shape, spelt
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 from anaphora.protocols import Symbols
 
 _CLOSED = -2.0
@@ -60,12 +60,10 @@ class CharactersConfig(Config):
         """The weights, for an alphabet of this many characters."""
         found = {"characters.weight": Matrix(characters, self.character)}
         for width, filters in enumerate(self.sizes, 1):
-            found[f"width{width}.weight"] = Matrix(filters, width * self.character)
-            found[f"width{width}.bias"] = Matrix(filters)
+            found |= projection_matrices(f"width{width}", filters, width * self.character, True)
         for layer in range(self.highways):
             for part in f"transform{layer}", f"hidden{layer}":
-                found[f"{part}.weight"] = Matrix(self.size, self.size)
-                found[f"{part}.bias"] = Matrix(self.size)
+                found |= projection_matrices(part, self.size, self.size, True)
         return found
 
 

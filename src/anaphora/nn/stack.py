@@ -16,7 +16,7 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import Scanned, advance
 from anaphora.kernels.truncation import scan_windows
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
 
 class RecurrentConfig(Config):
@@ -61,12 +61,6 @@ def unit_matrices(name: str, cell: Cell, size: int) -> dict[str, Matrix]:
     """The recurrent matrices and the vectors of a unit."""
     matrices = {f"{name}.{short}": Matrix(blocks * size, size, blocks, True) for short, blocks in cell.products}
     return matrices | {f"{name}.{short}": Matrix(size) for short in cell.vectors}
-
-
-def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: int = 1) -> dict[str, Matrix]:
-    """The matrix of a projection, and its bias."""
-    matrices = {f"{name}.weight": Matrix(rows, columns, blocks)}
-    return matrices | ({f"{name}.bias": Matrix(rows)} if bias else {})
 
 
 class BetweenTransitions(NamedTuple):

@@ -25,6 +25,12 @@ class Matrix(NamedTuple):
     """Whether it is a vector that scales, and so starts from 1 whatever the others start from."""
 
 
+def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: int = 1) -> dict[str, Matrix]:
+    """The matrix of a projection, and its bias."""
+    matrices = {f"{name}.weight": Matrix(rows, columns, blocks)}
+    return matrices | ({f"{name}.bias": Matrix(rows)} if bias else {})
+
+
 class Xavier(Config):
     """Uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010), block by block; biases and vectors 0."""
 

@@ -198,7 +198,7 @@ def _layer(name: str, x_BTX: Tensor, weights: dict[str, Tensor]) -> Tensor:
     return torch.tanh(a_BTH)
 
 
-class Window(nn.Module):
+class WindowBody(nn.Module):
     """A body with its weights."""
 
     def __init__(self, config: WindowConfig, embedding: int) -> None:

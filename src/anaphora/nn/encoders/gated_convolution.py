@@ -10,8 +10,7 @@ from anaphora.config import Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
 from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
-from anaphora.nn.stack import projection_matrices
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
 
 class GatedConvolutionConfig(Config):

@@ -22,8 +22,7 @@ from anaphora.kernels.convolution import ngrams, unfolded
 from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
 from anaphora.nn.lengths import Lengths
-from anaphora.nn.stack import projection_matrices
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
 
 class NgramConvolutionConfig(Config):

@@ -12,7 +12,7 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
 from anaphora.nn.counts import Counts, ranks
 from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
 
 class Adaptive(OutputConfig):
@@ -46,11 +46,11 @@ class AdaptiveOutput(Output):
         """``cutoffs`` end with the size of the vocabulary; ``width`` of the states."""
         super().__init__()
         self._cutoffs, self._tails = cutoffs, len(cutoffs) - 1
-        matrices = _with_bias("head", cutoffs[0] + self._tails, width, config.bias)
+        matrices = projection_matrices("head", cutoffs[0] + self._tails, width, config.bias)
         for tail, (low, high) in enumerate(pairwise(cutoffs)):
             narrow = max(1, int(width / config.factor ** (tail + 1)))
             matrices[f"tail{tail}.project"] = Matrix(narrow, width)
-            matrices |= _with_bias(f"tail{tail}", high - low, narrow, config.bias)
+            matrices |= projection_matrices(f"tail{tail}", high - low, narrow, config.bias)
         self.weights = Weights(matrices)
         self.counts = Counts(cutoffs[-1])
 
@@ -85,7 +85,3 @@ class AdaptiveOutput(Output):
             (weights[f"tail{n}.project"], weights[f"tail{n}.weight"], weights.get(f"tail{n}.bias", none))
             for n in range(self._tails)
         )
-
-
-def _with_bias(name: str, rows: int, columns: int, bias: bool) -> dict[str, Matrix]:
-    return {f"{name}.weight": Matrix(rows, columns)} | ({f"{name}.bias": Matrix(rows)} if bias else {})
