@@ -4,9 +4,11 @@ import sys
 import unicodedata
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from anaphora.errors import DataError, MissingExtraError
-from anaphora.evaluation.bleu import Condition, bleu, chrf
+from anaphora.evaluation.bleu import Condition, bleu, chrf, sentence_scores
 
 OUTPUT = ["A man is walking.", "Two dogs, one cat.", "It's the \u201cbig\u201d house."]
 REFERENCE = ["A man is walking.", "Two dogs and one cat.", "It's a \u201cbig\u201d house."]
@@ -35,6 +37,15 @@ def test_the_reference_itself_scores_100(condition: str) -> None:
     for metric in (bleu, chrf):
         score = metric(REFERENCE, REFERENCE, language="en", condition=condition)  # type: ignore[arg-type]
         assert score.value == pytest.approx(100)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.text("abc .", min_size=1, max_size=60), min_size=1, max_size=4))
+def test_nothing_scores_more_than_100(texts: list[str]) -> None:
+    for metric in (bleu, chrf):
+        assert 0 <= metric(texts, texts, language="en").value <= 100
+    for figures in sentence_scores(texts, texts, language="en", condition="raw"):
+        assert all(0 <= value <= 100 for value in figures.values())
 
 
 def test_raw_counts_case_and_moses_lowercase_does_not() -> None:
