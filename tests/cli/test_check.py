@@ -43,6 +43,16 @@ def test_data_that_cannot_be_trained_on_gives_code_2(
     assert json.loads(out)["trainable"] is False
 
 
+def test_columns_of_one_language_are_tried_as_they_are_trained_on(
+    tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"{number % 7}{number % 11}a\t{number % 11}{number % 7}b\n" for number in range(77)))
+    languages = ("--source", "en", "--target", "en")
+    code, out, _ = run(capsys, tiny_translator, "--data", pairs, *languages, "--trial", "0.1")
+    assert code == 0 and "What training takes" in out
+
+
 def test_a_report_is_written_whole(
     toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

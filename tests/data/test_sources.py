@@ -43,6 +43,18 @@ class TestTranslation:
         parts = translation_parts([tmp_path], "en", "cs", train="train-sample", valid="valid", test="test_2")
         assert (parts.train.count, parts.valid.count, list(parts.tests)) == (5, 4, ["test_2"])
 
+    def test_no_part_is_found_twice(self, tmp_path: Path) -> None:
+        for part, count in (("dev", 9), ("newstest2013", 3), ("newstest2014", 2)):
+            put_pairs(tmp_path, part, count)
+        parts = translation_parts([tmp_path], "en", "cs", train="dev", valid="newstest2013", test="newstest")
+        assert (parts.train.count, parts.valid.count, list(parts.tests)) == (9, 3, ["newstest2014"])
+        parts = translation_parts([tmp_path], "en", "cs", train="dev", valid="val", test="newstest")
+        assert parts.train.count + parts.valid.count == 9 and parts.valid.count
+        for part in ("train", "eval1", "eval2"):
+            (tmp_path / f"{part}.txt").write_text("one line\nanother\n")
+        text = text_parts([tmp_path], valid="eval1", test="eval")
+        assert list(text.tests) == ["eval2"]
+
     def test_the_direction_is_that_of_the_names(self, tmp_path: Path) -> None:
         put_pairs(tmp_path, "train", 1)
         put_pairs(tmp_path, "val", 1)

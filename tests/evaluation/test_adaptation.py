@@ -64,7 +64,7 @@ def cached_by_hand(model: Any, ids: list[int], cache: NeuralCache) -> tuple[list
 
 @pytest.mark.parametrize("kind", list(NETWORKS))
 @settings(max_examples=5)
-@given(units=st.integers(1, 30), theta=st.sampled_from([0.1, 2.0]), window=st.sampled_from([1, 7, 128]))
+@given(units=st.integers(1, 30), theta=st.sampled_from([0.0, 0.1, 2.0]), window=st.sampled_from([1, 7, 128]))
 def test_a_neural_cache_says_what_its_equations_say(kind: str, units: int, theta: float, window: int) -> None:
     model, cache = make(kind), NeuralCache(units=units, theta=theta, weight=0.3)
     with pytest.MonkeyPatch.context() as patch:

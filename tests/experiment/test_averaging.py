@@ -72,6 +72,20 @@ def test_a_worse_average_is_kept_but_not_used(trained: Path) -> None:
     assert run.load("average").fingerprints == before.fingerprints
 
 
+def test_a_worse_average_never_takes_the_place_of_the_best(trained: Path) -> None:
+    run = Run.open(trained)
+    around(run, 1.0)
+    assert average_run(trained, last=2).better
+    best, files = run.load("best"), sorted((trained / "checkpoints" / "average").iterdir())
+    kept = [file.read_bytes() for file in files]
+    away = {name: tensor + 50 for name, tensor in best.model.items()}
+    for update in (1, 2):
+        run.save(best.update + update, away, {}, best.state)
+    worse = average_run(trained, last=2)
+    assert not worse.better and worse.path is None
+    assert run.load("best").which == "average" and [file.read_bytes() for file in files] == kept
+
+
 class Told:
     """A work whose validations give the BLEU and the loss that it is told, one after the other."""
 

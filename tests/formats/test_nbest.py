@@ -150,6 +150,12 @@ def test_a_line_of_another_format_is_named(name: str, line: str) -> None:
         parse_list([good, line], FORMATS[name], "list.txt")
 
 
+@pytest.mark.parametrize("line", ["-1 -2 2 <s> </s>", "-1 -2 2", "-1 -2 1 </s>", "-1 -2 1 <s>", "-1 -2 2 <s>  </s> "])
+def test_a_hypothesis_of_nothing_is_nothing(line: str) -> None:
+    [entry] = parse_list([line], FORMATS["srilm"], "list")
+    assert entry.text == ""
+
+
 @pytest.mark.parametrize("words", ["the man", "<s> the man </s>", "the man </s>", "<s> the man"])
 def test_the_ends_of_a_sentence_are_no_words_of_an_srilm_line_and_stay_in_it(words: str) -> None:
     [entry] = parse_list([f"-1 -2 4 {words}"], FORMATS["srilm"], "list")

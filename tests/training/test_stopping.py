@@ -36,6 +36,13 @@ def test_a_value_that_is_not_finite_is_never_the_best(value: float) -> None:
     assert not best.observe({"loss": value}, 3)
 
 
+def test_any_loss_is_lower_than_an_infinite_one() -> None:
+    best = BestSoFar("bleu", "higher")
+    assert best.observe({"bleu": 0.0, "loss": math.inf}, 1)
+    assert best.observe({"bleu": 0.0, "loss": 5.0}, 2)
+    assert not best.observe({"bleu": 0.0, "loss": math.inf}, 3)
+
+
 def test_a_restored_count_goes_on() -> None:
     best, restored = BestSoFar("loss", "lower"), BestSoFar("loss", "lower")
     best.observe({"loss": 1.0, "perplexity": 2.7}, 4)

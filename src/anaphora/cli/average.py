@@ -27,4 +27,7 @@ def run(
     for what, metrics in ((f"average of {steps}", found.metrics), ("best before", found.best_metrics)):
         typer.echo(f"{what}: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()))
     say("The average is the best of the run now." if found.better else "The best of the run stays what it was.")
-    typer.echo(found.path)
+    if found.path is None:
+        say("That is an average too, so this one was not kept.")
+    else:
+        typer.echo(found.path)

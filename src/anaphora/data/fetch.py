@@ -133,18 +133,22 @@ def _fetch_archive(name: str, archive: PairArchive, files: Sequence[RemoteFile],
 
 def _download_and(put: Callable[[], None], wanted: Download, part: PartFile, report: Report) -> None:
     """Download, then ``put`` in place; what came in pieces and does not fit is downloaded once more, whole."""
+
+    def put_once() -> None:
+        try:
+            put()
+        finally:
+            part.remove()
+
     in_pieces = download(wanted, part, report)
     try:
-        put()
+        put_once()
     except DataError:
-        part.remove()
         if not in_pieces:
             raise
         report(Note(f"The pieces of {wanted.address} do not fit together; it is fetched again.", warning=True))
-        download(wanted, part, report)
-        put()
-    finally:
-        part.remove()
+        download(wanted, part, report)  # what this leaves where it breaks off can be gone on with
+        put_once()
 
 
 def _has_sum(path: Path, sha256: str) -> bool:

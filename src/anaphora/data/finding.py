@@ -25,9 +25,9 @@ class Names:
     test: str
 
     def validation(self) -> tuple[str, ...]:
-        """The names to try for the validation part, the one asked for first."""
+        """The names to try for the validation part, the one asked for first; never that of the training part."""
         others = VALIDATION_NAMES if self.valid in VALIDATION_NAMES else ()
-        return tuple(dict.fromkeys((self.valid, *others)))
+        return tuple(name for name in dict.fromkeys((self.valid, *others)) if name != self.train)
 
 
 @dataclass
@@ -76,6 +76,8 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
                 break
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, lenient=True)
+            if test is not None and test in found.valid:
+                continue  # newstest2013 may validate what newstest2014 tests
             if test is not None:
                 found.add_test(path, name, test)
             else:
@@ -101,7 +103,8 @@ def find_texts(data: Sequence[Path], names: Names) -> Found[Path]:
                 found.valid.append(valid)
                 break
         for name in _beginning(listing, names.test, (".txt",), anywhere=True):
-            found.add_test(path, name, listing[f"{name}.txt"])
+            if listing[f"{name}.txt"] not in found.valid:
+                found.add_test(path, name, listing[f"{name}.txt"])
     return found
 
 

@@ -112,10 +112,11 @@ def _look_up(
     likeness_TM = (states_TH @ keys_MH.T).double().masked_fill(~remembered_TM, -torch.inf)
     # the greatest is taken out first; where nothing is remembered there is none
     likeness_TM = likeness_TM - likeness_TM.amax(dim=1, keepdim=True).where(known_T.unsqueeze(1), 0)
+    likeness_TM = likeness_TM.where(remembered_TM, 0)
     right_TM = said_M == ids_T.unsqueeze(1)
     found = []
     for theta in thetas:
-        weights_TM = (theta * likeness_TM).exp()
+        weights_TM = (theta * likeness_TM).exp() * remembered_TM
         found.append(((weights_TM * right_TM).sum(1) / weights_TM.sum(1).where(known_T, 1)).log())
     return torch.stack(found), known_T
 

@@ -32,16 +32,17 @@ class Averaged:
     """Those of the checkpoint that was the best before, measured in the same way."""
     better: bool
     """Whether it is now the best of the run."""
-    path: Path
-    """Its folder."""
+    path: Path | None
+    """Its folder; None where it was not kept, since the average that is the best of the run stays in its place."""
 
 
 def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
     """Average the newest ``last`` checkpoints of a run, and let ``best`` name the average if it validates better.
 
-    It is saved as ``checkpoints/average`` in any case. The checkpoints themselves stay as they are, and training can
-    go on from the newest. Raises ConfigError for fewer than 2 and for a model that makes no updates, RunError when
-    there are no two that are whole or the run is being trained, DataError when its data is not there.
+    It is saved as ``checkpoints/average``, unless a better average lies there that is the best of the run. The
+    checkpoints themselves stay as they are, and training can go on from the newest. Raises ConfigError for fewer than
+    2 and for a model that makes no updates, RunError when there are no two that are whole or the run is being trained,
+    DataError when its data is not there.
     """
     if last < 2:
         raise ConfigError(f"An average is of at least 2 checkpoints, but --last is {last}.")
@@ -64,6 +65,8 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         best = BestSoFar(experiment.training.metric, experiment.training.better)
         best.observe(figures[0], 0)
         better = best.observe(figures[1], updates[-1])
+        if not better and run.best() == AVERAGE:
+            return Averaged(tuple(updates), figures[1], figures[0], better, None)
         state = {"averaged": updates, "validation": dict(figures[1])}
         saved = run.save(updates[-1], tensors, {}, state, average=True)
         if better:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
-from anaphora.events import Event, Note, Progress, Report, Update, Validated, silent
+from anaphora.events import Event, Note, Progress, Report, Saved, Update, Validated, silent
 from anaphora.experiment.conduct import train
 from anaphora.experiment.schema import Experiment, TranslationExperiment
 from anaphora.formats.lines import write_lines
@@ -118,7 +118,7 @@ class _Watch:
                 self.last = now
                 self.updates.append(event)
                 self.progress(Progress("a short trial of the training", len(self.updates), 0, "updates"))
-            case Validated():
+            case Validated() | Saved():
                 self.validation = now - self.last
             case Note():
                 self.notes(event)
@@ -147,8 +147,12 @@ def _write_sample(
         if isinstance(corpus, PairCorpus):
             assert experiment.task == "translate"
             drawn, _ = sample(corpus, limit)
-            write_lines(folder / f"{name}.{experiment.data.source}", (source for source, _ in drawn))
-            write_lines(folder / f"{name}.{experiment.data.target}", (target for _, target in drawn))
+            source, target = experiment.data.source, experiment.data.target
+            if source == target:  # two columns of one language, which hold no tabs
+                write_lines(folder / f"{name}.tsv", map("\t".join, drawn))
+            else:
+                write_lines(folder / f"{name}.{source}", (one for one, _ in drawn))
+                write_lines(folder / f"{name}.{target}", (other for _, other in drawn))
             sizes.append(len(drawn))
         else:
             text = list(islice(corpus, limit))
@@ -176,9 +180,9 @@ def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
 def _whole(experiment: Experiment, measured: _Measured, learnt: int, coders: Mapping[str, TextCoder]) -> Estimate:
     training = experiment.training
     every = training.validate_every or measured.updates
-    validations = max(1.0, measured.updates / max(1, every))
-    epoch = measured.updates * measured.seconds_of_update + validations * measured.seconds_of_validation
-    whole = training.epochs * epoch
+    updates = training.epochs * measured.updates
+    validations = max(1.0, updates / max(1, every))
+    whole = updates * measured.seconds_of_update + validations * measured.seconds_of_validation
     return Estimate(
         parameters=learnt,
         vocabulary={side: coder.symbols.size for side, coder in coders.items()},
@@ -186,7 +190,7 @@ def _whole(experiment: Experiment, measured: _Measured, learnt: int, coders: Map
         tokens=measured.tokens,
         epochs=training.epochs,
         seconds_of_update=measured.seconds_of_update,
-        seconds_of_epoch=epoch,
+        seconds_of_epoch=whole / training.epochs,
         seconds=measured.seconds_before + (min(whole, 60 * training.minutes) if training.minutes else whole),
         memory=_peak(),
         trial_updates=measured.trial_updates,

@@ -27,7 +27,7 @@ _BESIDE = re.compile(rf"[ \t]*(?:WordScores=.*|(?:{_LINK}(?:[ \t]+|\Z))*)", re.D
 _KALDI = re.compile(r"([^ \t]+-[0-9]+)(?:([ \t]+)(.*))?", re.DOTALL)
 _SRILM = re.compile(r"([ \t]*([^ \t]+)[ \t]+)([^ \t]+)([ \t]+([^ \t]+)(?:[ \t]+(.*))?)", re.DOTALL)
 
-_SENTENCE_MARKS = re.compile(r"\A<s>(?=[ \t]|\Z)[ \t]*|(?:\A|[ \t]+)</s>\Z")
+_SENTENCE_MARKS = re.compile(r"\A<s>(?=[ \t]|\Z)|(?:\A|(?<=[ \t]))</s>\Z")
 """The ends of a sentence, which lattice-tool writes with it and which every score counts of itself."""
 
 
@@ -152,7 +152,7 @@ class Srilm(NbestFormat):
                 f"{where} should begin with the acoustic score, the language score and the number of words, but "
                 f"begins with '{line[:40]}': is the list in another format?"
             ) from None
-        return Entry(_SENTENCE_MARKS.sub("", (found[6] or "").strip(_BLANKS)), line)
+        return Entry(_SENTENCE_MARKS.sub("", (found[6] or "").strip(_BLANKS)).strip(_BLANKS), line)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """log10 p in the place of the old language score."""

@@ -177,7 +177,7 @@ class Run:
                 intact = f"step-{older[-1]} is intact" if older else "there is none before it"
                 raise RunError(
                     f"The checkpoint of update {update} cannot be written into {self._checkpoints}: "
-                    f"{error.strerror}; {intact}: make room and resume."
+                    f"{error.strerror}; {intact}: make room and {'resume' if self.metrics.lines() else 'begin again'}."
                 ) from None
         return path
 

@@ -73,7 +73,8 @@ class TrainingState:
             return
         self._earlier_seconds = float(checkpoint.state["seconds"])
         here = environment(checkpoint.environment.precision, next(self.model.parameters()).device)
-        if not here.rounds_like(checkpoint.environment):
+        # what a run was begun with has learnt nothing here yet
+        if checkpoint.update and not here.rounds_like(checkpoint.environment):
             report(
                 Note(
                     f"{checkpoint.path.name} was saved with {checkpoint.environment.describe()}, training goes on "

@@ -44,7 +44,7 @@ class BestSoFar:
         return improved
 
     def _rank(self, metrics: Mapping[str, float]) -> tuple[float, float]:
-        return self._sign * metrics[self.metric], -metrics.get("loss", 0.0)
+        return self._sign * metrics[self.metric], -metrics.get("loss", math.inf)
 
     def cost(self, metrics: Mapping[str, float]) -> float:
         """The deciding figure turned so that less is better."""

@@ -27,3 +27,10 @@ def test_words_that_were_filled_in_are_not_said_to_be_left(
     assert (scores.unknown, scores.left) == (2, left)
     assert said in str(scores)
     assert scores.json()["unknown_words"] == 2 and scores.json()["unknown_replaced"] == (left < 2)
+
+
+def test_what_decodes_to_another_sign_is_left_too() -> None:
+    output = Translation("a \N{REPLACEMENT CHARACTER}", -1.0, True, ("▁x", "</s>"), ("▁a", "▁<unk>", "</s>"), None)
+    search = Search(beam=1, length_penalty=0.0)
+    scores = TranslationScores.of(["x"], ["a b"], [output], search=search, language="en", conditions=["raw"])
+    assert (scores.unknown, scores.left) == (1, 1) and "1 unknown words left" in str(scores)

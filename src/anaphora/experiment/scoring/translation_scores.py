@@ -9,7 +9,7 @@ from anaphora.evaluation.breakdown import Groups
 from anaphora.experiment.scoring.search import Search
 from anaphora.formats.figures import figures_as_json
 from anaphora.pipeline import Translation
-from anaphora.text.coder import MARKS, UNK, is_unknown
+from anaphora.text.coder import MARKS, UNK, UNKNOWN, is_unknown
 
 Scores = Mapping[Condition, tuple[Score, Score]]
 
@@ -52,7 +52,8 @@ class TranslationScores:
     @property
     def left(self) -> int:
         """Those of them that the texts still have: neither replaced nor filled in by annotations."""
-        return sum(output.text.count(MARKS[UNK]) for output in self.outputs)
+        written = (output.text.count(MARKS[UNK]) + output.text.count(UNKNOWN) for output in self.outputs)
+        return min(self.unknown, sum(written))
 
     def of_groups(self, groups: Groups) -> dict[str, tuple[int, tuple[Score, Score]]]:
         """Sentences, BLEU and chrF of each group, under the first condition: that which the experiment names."""

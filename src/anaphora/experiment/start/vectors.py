@@ -38,7 +38,7 @@ class WordVectors:
             asked = len(rows)
             for unit, vector in read_vectors(Path(file), table.embedding_dim, rows):
                 table.take(rows.pop(unit), vector)
-            if rows == units:
+            if asked and len(rows) == asked:
                 raise DataError(
                     f"{file} should have vectors for units of the {side} vocabulary, which are looked up as they are "
                     f"written ('{next(iter(units))}'), but has none for any of {asked:,}: give others, or set "
