@@ -13,8 +13,6 @@ from anaphora.cli.app import main
 HEAD = """
 task = "language-model"
 {kind}
-[data]
-steps = 10
 [text]
 units = "word"
 tokenise = "none"
@@ -22,6 +20,8 @@ tokenise = "none"
 """
 
 TRAINING = """
+[data]
+steps = 10
 [training]
 batch_tokens = 40
 epochs = 1
