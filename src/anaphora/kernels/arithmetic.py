@@ -173,7 +173,8 @@ class _Rounded:
         self._weight_NK = _round(weight_NK.detach())
 
     def times(self, a_XK: Tensor) -> Tensor:
-        return _widen(functional.linear(_round(a_XK), self._weight_NK))
+        a_RK = _round(a_XK).reshape(-1, a_XK.shape[-1])  # of three dimensions torch may make many products
+        return _widen(functional.linear(a_RK, self._weight_NK)).view(*a_XK.shape[:-1], -1)
 
     def back(self, dy_XN: Tensor) -> Tensor:
         return _widen(_round(dy_XN) @ self._weight_NK)
