@@ -55,6 +55,15 @@ class TestTranslation:
         text = text_parts([tmp_path], valid="eval1", test="eval")
         assert list(text.tests) == ["eval2"]
 
+    def test_the_validation_part_is_a_test_part_where_it_is_named_as_one(self, tmp_path: Path) -> None:
+        for part, count in (("train", 5), ("valid", 3)):
+            put_pairs(tmp_path, part, count)
+            (tmp_path / f"ptb.{part}.txt").write_text("one line\nanother\n")
+        parts = translation_parts([tmp_path], "en", "cs", test="valid")
+        assert list(parts.tests) == ["valid"] and parts.tests["valid"].count == parts.valid.count == 3
+        text = text_parts([tmp_path], test="valid")
+        assert [corpus.files for corpus in text.tests.values()] == [text.valid.files]
+
     def test_the_direction_is_that_of_the_names(self, tmp_path: Path) -> None:
         put_pairs(tmp_path, "train", 1)
         put_pairs(tmp_path, "val", 1)

@@ -76,8 +76,8 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
                 break
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, lenient=True)
-            if test is not None and test in found.valid:
-                continue  # newstest2013 may validate what newstest2014 tests
+            if test is not None and test in found.valid and name != names.test:
+                continue  # newstest2013 may validate what newstest2014 tests, unless it is named as the test part
             if test is not None:
                 found.add_test(path, name, test)
             else:
@@ -103,8 +103,9 @@ def find_texts(data: Sequence[Path], names: Names) -> Found[Path]:
                 found.valid.append(valid)
                 break
         for name in _beginning(listing, names.test, (".txt",), anywhere=True):
-            if listing[f"{name}.txt"] not in found.valid:
-                found.add_test(path, name, listing[f"{name}.txt"])
+            file = listing[f"{name}.txt"]
+            if file not in found.valid or f".{name}".endswith(f".{names.test}"):
+                found.add_test(path, name, file)
     return found
 
 
