@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels.arithmetic import products_in
+from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.kernels.linear import linear
 
 WIDTHS = st.sampled_from([16, 20, 33, 64])
-OUTER = st.sampled_from([1, 3, 9, 16, 33, 64])
+OUTER = st.sampled_from([1, 2, 3, 9, 16, 33, 64])
 
 
 def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -24,6 +24,20 @@ def test_a_row_has_the_same_bits_wherever_it_stands(rows: int, start: int, count
     block, weight = normal(rows, inner), normal(outer, inner, seed=1)
     start = min(start, rows - 1)
     assert torch.equal(linear(block[start : start + count], weight), linear(block, weight)[start : start + count])
+
+
+NEEDS_AVX512 = pytest.mark.skipif(arithmetic_for("fp32") != "packed", reason="torch's own products lack this")
+
+
+@NEEDS_AVX512
+@settings(max_examples=50, deadline=None)
+@given(rows=st.integers(1, 70), chosen=st.integers(1, 64), inner=WIDTHS, outer=st.integers(64, 200))
+def test_a_column_has_the_same_bits_whatever_columns_stand_beside_it(
+    rows: int, chosen: int, inner: int, outer: int
+) -> None:
+    block, weight = normal(rows, inner), normal(outer, inner, seed=1)
+    columns = torch.randperm(outer, generator=torch.Generator().manual_seed(chosen))[:chosen]
+    assert torch.equal(linear(block, weight[columns]), linear(block, weight)[:, columns])
 
 
 def test_it_keeps_the_shape_around_it() -> None:

@@ -9,7 +9,8 @@
              cells, softmax and optimizer stay in fp32. Where the processor has no such instructions the same roundings
              are made around a product in fp32
 
-Only training rounds: search and evaluation ask for no arithmetic and get the plain one.
+Only training rounds. Search and evaluation ask for no arithmetic and get ``product``: fp32 through oneDNN where the
+processor has AVX-512, which is twice as fast there, else plain.
 """
 
 from collections.abc import Callable, Iterator
@@ -70,6 +71,13 @@ def arithmetic_for(precision: Precision, device: str = "cpu", has: Callable[[str
     return "mixed" if has("avx2") and has_packing() else "plain"
 
 
+def product(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
+    """W a for every row, outside of training and without a gradient."""
+    if weight_NK.dtype == torch.float32 and weight_NK.device.type == "cpu" and arithmetic_for("fp32") == "packed":
+        return _through_onednn(a_XK, weight_NK.contiguous())
+    return functional.linear(a_XK, weight_NK)
+
+
 def is_training() -> bool:
     """Whether this is within ``products_in``, even if it asks for plain products."""
     return _current.get() is not None
@@ -78,7 +86,9 @@ def is_training() -> bool:
 def prepare(weight_NK: Tensor, rows: int) -> Prepared:
     """The weight in the current arithmetic; ``rows``: about how many rows a product will have."""
     arithmetic = _current.get()
-    if arithmetic in (None, "plain") or weight_NK.dtype != torch.float32:
+    if arithmetic is None:
+        return _Exact(weight_NK)
+    if arithmetic == "plain" or weight_NK.dtype != torch.float32:
         return _Plain(weight_NK)
     if arithmetic == "bf16":
         return _Rounded(weight_NK)
@@ -118,6 +128,13 @@ class _Plain:
 
     def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
         return dy_RN.T @ a_RK
+
+
+class _Exact(_Plain):
+    """What search and evaluation multiply by."""
+
+    def times(self, a_XK: Tensor) -> Tensor:
+        return product(a_XK, self._weight_NK)
 
 
 class _PackedWeight(_Plain):

@@ -13,27 +13,29 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.arithmetic import is_training, prepare
+from anaphora.kernels.arithmetic import is_training, prepare, product
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
 
 ROWS = 8
 """A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not."""
 
 _COLUMNS, _RUN = 12, 4
-"""A product less wide than this, over a width that is no multiple of that, does not either (measured with MKL)."""
+"""A product less wide than this, over a width that is no multiple of that, does not either (measured with MKL); nor
+does one of a single column (with oneDNN)."""
 
 
 def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
     """y = W a, ... x N, for every row of ... x K."""
-    if is_training() and torch.is_grad_enabled() and (a_XK.requires_grad or weight_NK.requires_grad):
+    wants_gradient = torch.is_grad_enabled() and (a_XK.requires_grad or weight_NK.requires_grad)
+    if wants_gradient and is_training():
         y_XN: Tensor = _Linear.apply(a_XK, weight_NK)  # type: ignore[no-untyped-call]
         return y_XN
     shape = a_XK.shape[:-1]
     columns, width = weight_NK.shape
-    if columns < _COLUMNS and width % _RUN:
+    if columns == 1 or (columns < _COLUMNS and width % _RUN):
         weight_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns))
     flat = padded(a_XK.reshape(-1, width), 0)
-    y = functional.linear(flat, weight_NK)[: shape.numel(), :columns]
+    y = (functional.linear if wants_gradient else product)(flat, weight_NK)[: shape.numel(), :columns]
     return y.contiguous().view(*shape, columns)
 
 
