@@ -21,10 +21,11 @@ from anaphora.kernels import naive
 from anaphora.kernels.cells import AnyCell, Cell
 from anaphora.kernels.naive.attention import Scored
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Activate, Add, Mask, Part, Project, SentenceMask, Unit, previous
+from anaphora.kernels.parts import Mask, Part, Project, SentenceMask, Unit, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import AnyScore, Score
+from anaphora.kernels.sums import Activate, Add
 from anaphora.nn.attention import Attention, AttentionConfig, SoftAttention
 from anaphora.nn.encoders.encoder import EncoderSpec
 

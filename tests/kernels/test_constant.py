@@ -6,9 +6,10 @@ from torch.testing import assert_close
 
 from anaphora.kernels.clock import Clock
 from anaphora.kernels.constant import Column
-from anaphora.kernels.parts import Activate, Project
+from anaphora.kernels.parts import Project
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.scan import advance, scan
+from anaphora.kernels.sums import Activate
 
 from .exactness import assert_exact
 

@@ -12,10 +12,11 @@ from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
 from anaphora.kernels.cells import Gru, Lstm
-from anaphora.kernels.parts import Activate, Mask, Part, Project, Unit, is_previous, previous, signal_of
+from anaphora.kernels.parts import Mask, Part, Project, Unit, is_previous, previous, signal_of
 from anaphora.kernels.program import Program, leading_to, stages
 from anaphora.kernels.scan import advance, scan
 from anaphora.kernels.scores import General
+from anaphora.kernels.sums import Activate
 
 
 def plan(program: Program) -> dict[str, bool]:

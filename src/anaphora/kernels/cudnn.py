@@ -15,8 +15,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
-from anaphora.kernels.parts import Add, Mask, Project, SentenceMask, Unit, is_previous
+from anaphora.kernels.parts import Mask, Project, SentenceMask, Unit, is_previous
 from anaphora.kernels.program import Program
+from anaphora.kernels.sums import Add
 
 Tensors = Mapping[str, Tensor]
 

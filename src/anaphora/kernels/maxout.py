@@ -5,33 +5,17 @@
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from anaphora.kernels.products import Products
+from anaphora.kernels.sums import OfSum
 
 
 @dataclass(frozen=True)
-class Maxout:
+class Maxout(OfSum):
     """The larger of every two neighbours in a sum; of two that are equal, the gradient goes to the first."""
-
-    name: str
-    inputs: tuple[str, ...]
-    target: str
-
-    by_sentence: ClassVar[bool] = False
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The inputs."""
-        return self.inputs
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The target."""
-        return (self.target,)
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
         """Steps 1 and 2; keeps which of two was the first to be largest."""

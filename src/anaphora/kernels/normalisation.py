@@ -6,12 +6,13 @@
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from anaphora.kernels.products import PartProducts, Products
+from anaphora.kernels.sums import OfSum
 
 _EPSILON = 1e-5
 """Keeps a row of equal numbers from being divided by zero."""
@@ -46,25 +47,10 @@ def normal_back(saved: Normal, dy_XBW: Tensor, gain_W: Tensor) -> tuple[Tensor, 
 
 
 @dataclass(frozen=True)
-class Normalise:
+class Normalise(OfSum):
     """y = gain * n (+ bias), where n is the sum of the signals named in ``inputs``, normalised."""
 
-    name: str
-    inputs: tuple[str, ...]
-    target: str
     bias: bool
-
-    by_sentence: ClassVar[bool] = False
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The inputs."""
-        return self.inputs
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The target."""
-        return (self.target,)
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Normal]:
         """Steps 1 to 3."""

@@ -16,7 +16,6 @@ and returns that of each signal read. Gradients of weights are recorded in the p
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell
@@ -152,36 +151,6 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Activate:
-    """y = tanh(sum of inputs): the combination of context and state in an attentional decoder."""
-
-    name: str
-    inputs: tuple[str, ...]
-    target: str
-
-    by_sentence: ClassVar[bool] = False
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The inputs."""
-        return self.inputs
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The target."""
-        return (self.target,)
-
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
-        """y = tanh(sum)."""
-        y = torch.tanh(sum(inputs[1:], inputs[0]))
-        return (y,), y
-
-    def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """d = dy (1 - y^2), the same for every input."""
-        return (doutputs[0] * (1 - saved * saved),) * len(self.inputs)
-
-
-@dataclass(frozen=True)
 class Mask:
     """y = x * mask: dropout, with a ready mask that comes as a signal of its own and has no gradient."""
 
@@ -239,32 +208,3 @@ class SentenceMask:
     def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """dx = dy * mask."""
         return (doutputs[0] * products.of(self.name).sentences("mask", doutputs[0].shape[1]),)
-
-
-@dataclass(frozen=True)
-class Add:
-    """y = sum of inputs: a residual connection around a layer."""
-
-    name: str
-    inputs: tuple[str, ...]
-    target: str
-
-    by_sentence: ClassVar[bool] = False
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The inputs."""
-        return self.inputs
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The target."""
-        return (self.target,)
-
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
-        """y = sum."""
-        return (sum(inputs[1:], inputs[0]),), None
-
-    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """d = dy for every input."""
-        return (doutputs[0],) * len(self.inputs)

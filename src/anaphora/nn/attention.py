@@ -18,9 +18,10 @@ from anaphora.config import Config, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.clock import Clock
-from anaphora.kernels.parts import Add, Part, Project, is_previous, previous, signal_of
+from anaphora.kernels.parts import Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.scores import AnyScore, General
 from anaphora.kernels.spans import AnySpan, Global
+from anaphora.kernels.sums import Add
 from anaphora.kernels.weighing import AnyWeighing, Softmax
 from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.nn.encoders.encoder import EncoderSpec

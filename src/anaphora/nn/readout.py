@@ -19,7 +19,8 @@ from anaphora.errors import ConfigError
 from anaphora.kernels.constant import Column, Constant
 from anaphora.kernels.gate import Gated
 from anaphora.kernels.maxout import Maxout
-from anaphora.kernels.parts import Activate, Add, Part, Project, previous
+from anaphora.kernels.parts import Part, Project, previous
+from anaphora.kernels.sums import Activate, Add
 from anaphora.nn.fusion import AnyFusion, DeepFusion
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
 

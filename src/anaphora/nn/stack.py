@@ -11,9 +11,10 @@ from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import AnyCell, Cell, Forgetting, Lstm
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Add, Part, Project, Unit, previous
+from anaphora.kernels.parts import Part, Project, Unit, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import Scanned, advance
+from anaphora.kernels.sums import Add
 from anaphora.kernels.truncation import scan_windows
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
