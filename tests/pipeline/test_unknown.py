@@ -35,6 +35,17 @@ def test_the_dictionary_translates_it_as_it_is_or_in_another_case(dictionary: di
     )
 
 
+@pytest.mark.parametrize(
+    ("dictionary", "written"),
+    [({"cat": "cat"}, "Cat"), ({"CAT": "CAT"}, "Cat"), ({"cat": "cat", "Cat": "CAT"}, "CAT"), ({"cat": "CaT2"}, "CaT2")],
+)
+def test_a_copy_keeps_its_spelling_unless_the_dictionary_has_it_as_it_is(
+    dictionary: dict[str, str], written: str
+) -> None:
+    words = UnknownWords(SOURCE, TARGET, dictionary)
+    assert words.filled("the Cat sees", IDS, hypothesis(LE, UNK, VOIT))[0] == f"le {written} voit"
+
+
 def test_known_words_are_left_alone() -> None:
     words = UnknownWords(SOURCE, TARGET, {"the": "la"})
     assert words.filled("the Cat sees", IDS, hypothesis(LE, VOIT, LE))[0] == "le voit le"

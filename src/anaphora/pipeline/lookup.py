@@ -20,7 +20,11 @@ class Lookup(Generic[Value]):
         for word, value in table.items():
             self._lower.setdefault(word.lower(), value)
 
+    def exact(self, word: str) -> Value | None:
+        """What the word has as it is written; None where it has nothing."""
+        return self._table.get(word)
+
     def find(self, word: str) -> Value | None:
         """What the word has as it is written, or in any case; None where it has nothing."""
-        found = self._table.get(word)
+        found = self.exact(word)
         return self._lower.get(word.lower()) if found is None else found

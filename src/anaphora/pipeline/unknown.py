@@ -96,5 +96,13 @@ class AnnotatedWords:
 
 
 def translated(word: str, dictionary: Lookup[str]) -> str:
-    """The translation of a word, or the word itself."""
-    return dictionary.find(word) or word
+    """The translation of a word, or the word itself.
+
+    An entry in another case that translates the word by itself says that it is copied, and nothing of how it is
+    written: a dictionary learnt from lower-cased text has ``berlin`` for ``berlin``.
+    """
+    exact = dictionary.exact(word)
+    if exact is not None:
+        return exact
+    found = dictionary.find(word)
+    return word if found is None or found.lower() == word.lower() else found
