@@ -106,6 +106,14 @@ def test_unknown_words_that_none_may_be_are_not_replaced(both: list[str], capsys
     assert "--replace-unknown has nothing to replace" in capsys.readouterr().err
 
 
+def test_known_words_are_not_asked_for_where_every_word_is_spelt(
+    translator: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(translator), "--known-words"]) == 2
+    said = capsys.readouterr().err
+    assert "this translator cuts it otherwise and spells every word: leave out --known-words." in said
+
+
 def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
     toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

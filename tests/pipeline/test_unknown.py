@@ -37,7 +37,12 @@ def test_the_dictionary_translates_it_as_it_is_or_in_another_case(dictionary: di
 
 @pytest.mark.parametrize(
     ("dictionary", "written"),
-    [({"cat": "cat"}, "Cat"), ({"CAT": "CAT"}, "Cat"), ({"cat": "cat", "Cat": "CAT"}, "CAT"), ({"cat": "CaT2"}, "CaT2")],
+    [
+        ({"cat": "cat"}, "Cat"),
+        ({"CAT": "CAT"}, "Cat"),
+        ({"cat": "cat", "Cat": "CAT"}, "CAT"),
+        ({"cat": "CaT2"}, "CaT2"),
+    ],
 )
 def test_a_copy_keeps_its_spelling_unless_the_dictionary_has_it_as_it_is(
     dictionary: dict[str, str], written: str

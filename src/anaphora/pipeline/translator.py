@@ -14,7 +14,7 @@ from anaphora.pipeline.arguments import demand_pairs, demand_several, pieces_of,
 from anaphora.pipeline.candidates import Candidates
 from anaphora.pipeline.language_model import LanguageModel
 from anaphora.pipeline.translation import Translation
-from anaphora.pipeline.unknown import Filler, filler
+from anaphora.pipeline.unknown import Filler, demand_unknown, filler
 from anaphora.protocols import Stepper
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.ensemble import Ensemble, Mean
@@ -98,12 +98,8 @@ class Translator:
         return score(self._stepper(), batch)[0].weights is not None
 
     def without_unknown(self) -> "Translator":
-        """This translator, which writes no ``<unk>``; ConfigError where its unknown words are annotated."""
-        if isinstance(self._target, AnnotatedCoder):
-            raise ConfigError(
-                f"Unknown words are left out by writing no <unk>, but this translator has text.rare = "
-                f"'{self._target.rare}' and writes them as annotations: evaluate it on all words."
-            )
+        """This translator, which writes no ``<unk>``; ConfigError where it spells words, or annotates unknown ones."""
+        demand_unknown(self._source, self._target)
         return Translator(lambda: Known(self._stepper()), self._source, self._target, self.evaluation, self._splitter)
 
     def knows(self, source: str, target: str) -> bool:

@@ -40,6 +40,16 @@ def filler(source: TextCoder, target: TextCoder, dictionary: Mapping[str, str] |
     return None if dictionary is None else UnknownWords(source, target, dictionary)
 
 
+def demand_unknown(source: TextCoder, target: TextCoder) -> None:
+    """ConfigError where a translator with these coders never writes ``<unk>``, so that it cannot be left out."""
+    _words_of(source, target, "Unknown words can be left out", "leave out --known-words")
+    if isinstance(target, AnnotatedCoder):
+        raise ConfigError(
+            f"Unknown words are left out by writing no <unk>, but this translator has text.rare = '{target.rare}' and "
+            f"writes them as annotations: evaluate it on all words."
+        )
+
+
 class UnknownWords:
     """Fills in what attention points to."""
 
@@ -48,13 +58,9 @@ class UnknownWords:
 
         Raises ConfigError where units are not words, since no others leave whole words unknown.
         """
-        if not isinstance(source, WordCoder) or not isinstance(target, WordCoder):
-            raise ConfigError(
-                "Unknown words can be replaced where text is cut into words, but this translator cuts it otherwise and "
-                "spells every word: translate without replacing any."
-            )
-        self._source = source
-        self._target = target
+        self._source, self._target = _words_of(
+            source, target, "Unknown words can be replaced", "translate without replacing any"
+        )
         self._dictionary = Lookup(dictionary)
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
@@ -106,3 +112,13 @@ def translated(word: str, dictionary: Lookup[str]) -> str:
         return exact
     found = dictionary.find(word)
     return word if found is None or found.lower() == word.lower() else found
+
+
+def _words_of(source: TextCoder, target: TextCoder, able: str, otherwise: str) -> tuple[WordCoder, WordCoder]:
+    """The coders of a translator of words; ConfigError for one that spells them, with what is ``able`` to be done."""
+    if not isinstance(source, WordCoder) or not isinstance(target, WordCoder):
+        raise ConfigError(
+            f"{able} where text is cut into words, but this translator cuts it otherwise and spells every word: "
+            f"{otherwise}."
+        )
+    return source, target

@@ -150,8 +150,11 @@ def score_translations(
 ) -> TranslationScores:
     """BLEU and chrF of a translator on pairs, as the experiment says and raw.
 
-    Raises MissingExtraError for no tokeniser, DataError where no pair is left, and as ``Search.translate``.
+    Raises MissingExtraError for no tokeniser, DataError where no pair is left, and as ``Search.translate`` and
+    ``Translator.without_unknown``.
     """
+    if search.known:
+        translator = translator.without_unknown()
     conditions: tuple[Condition, ...] = tuple(dict.fromkeys((experiment.evaluation.conditions, "raw")))
     for condition in conditions:
         metric_of("BLEU", experiment.data.target, condition)  # a missing tokeniser is told before the work

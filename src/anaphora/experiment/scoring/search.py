@@ -48,8 +48,8 @@ class Search(NamedTuple):
         )
 
     def translate(self, translator: Translator, sources: Sequence[str], report: Report) -> list[Translation]:
-        """The translations that it finds; raises as ``Translator.translate`` and ``Translator.without_unknown``."""
-        return (translator.without_unknown() if self.known else translator).translate(
+        """The translations that it finds; raises as ``Translator.translate``."""
+        return translator.translate(
             sources,
             beam=self.beam,
             length_penalty=self.length_penalty,
