@@ -46,6 +46,10 @@ class AlignedFiles:
                 f"{self.target} has {counts[1]:,}: find the line that was lost or added."
             )
 
+    def lines(self) -> Iterator[Pair | None]:
+        """The pair of every line."""
+        return iter(self)
+
 
 @dataclass(frozen=True)
 class PairFile:
@@ -60,8 +64,16 @@ class PairFile:
 
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, lines of other than two columns left out."""
-        for row in read_pairs(self.path):
+        return (pair for pair in self.lines() if pair is not None)
+
+    def lines(self) -> Iterator[Pair | None]:
+        """The pair of every line, None for one of other than two columns."""
+        between: list[None] = []
+        for row in read_pairs(self.path, rejected=lambda line, columns: between.append(None)):
+            yield from between
+            between.clear()
             yield row.source, row.target
+        yield from between
 
 
 PairFiles = AlignedFiles | PairFile
@@ -91,10 +103,13 @@ class PairCorpus:
 
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, read again."""
+        return (pair for pair in self.lines() if pair is not None)
+
+    def lines(self) -> Iterator[Pair | None]:
+        """The pair of every line of the files, None for a line that is left out."""
         for file in self.files:
-            for source, target in file:
-                if self.keep(source, target):
-                    yield source, target
+            for pair in file.lines():
+                yield pair if pair is not None and self.keep(*pair) else None
 
     def sources(self) -> Iterator[str]:
         """The source sides, read again."""

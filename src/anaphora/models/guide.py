@@ -32,7 +32,7 @@ class GivenGuide(Config):
     kind: Literal["file"] = "file"
     """Where links come from."""
     file: str
-    """Links in Pharaoh format, a line for every pair of the training files."""
+    """Links in Pharaoh format, a line for every line of the training files, those that training leaves out among them."""
     weight: float = Field(0.5, gt=0)
     """What the cost of looking elsewhere is multiplied by, beside that of the words (Chen et al. 2016)."""
 

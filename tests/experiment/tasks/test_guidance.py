@@ -59,6 +59,19 @@ def test_links_between_words_become_links_between_the_units_of_each(
     assert rows[2] == []
 
 
+def test_links_follow_the_lines_of_a_file_whichever_training_leaves_out(tmp_path: Path) -> None:
+    lines = ["no pair", "the red house\tla maison rouge", "\tvide", "a\tb\tc", "a house\tune maison", "no pair"]
+    write_lines(tmp_path / "train.tsv", lines)
+    write_lines(tmp_path / "val.tsv", lines[1:2])
+    corpus = translation_parts([tmp_path], "en", "fr").train
+    store = pair_store(corpus, WORDS, LETTERS, tmp_path / "encoded")
+    links = GivenLinks(given(tmp_path, "", "1-2", "", "", "0-0", ""), corpus).units(store, WORDS, LETTERS)
+    assert links[0].reshape(-1, 2).tolist() == [[1, j] for j in range(10, 15)]  # red: the letters of rouge
+    assert links[1].reshape(-1, 2).tolist() == [[0, 0], [0, 1], [0, 2]]
+    with pytest.raises(DataError, match="links of 6 pairs, a line each, but has 2 lines"):
+        GivenLinks(given(tmp_path, "1-2", "0-0"), corpus)
+
+
 @pytest.mark.parametrize("coder", [WORDS, LETTERS], ids=["words", "letters"])
 def test_a_no_break_space_parts_no_words_of_links(coder: TextCoder, tmp_path: Path) -> None:
     text = "la\N{NO-BREAK SPACE}voiture rouge"

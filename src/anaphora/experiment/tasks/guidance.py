@@ -24,9 +24,8 @@ class GivenLinks:
         """Read the file; DataError when it has another number of lines, or a link to a word that is not there."""
         self._path, self._corpus = Path(guide.file), corpus
         lengths = [
-            (len(words_between_spaces(pair[0])), len(words_between_spaces(pair[1]))) if corpus.keep(*pair) else None
-            for file in corpus.files
-            for pair in file
+            None if pair is None else (len(words_between_spaces(pair[0])), len(words_between_spaces(pair[1])))
+            for pair in corpus.lines()
         ]
         links = read_links(self._path, len(lengths))
         check_links(self._path, links, lengths)
