@@ -43,6 +43,13 @@ def test_one_vocabulary_may_have_one_table(text: str) -> None:
     assert read_experiment('task = "translate"\n', "mine.toml", settings).text.units in text
 
 
+@pytest.mark.parametrize("name", ["beam", "validation_beam"])
+def test_a_beam_that_no_search_takes_is_refused_before_training(name: str) -> None:
+    settings = ["training.metric=bleu", "training.better=higher", f"evaluation.{name}=100000"]
+    with pytest.raises(ConfigError, match=rf"mine.toml: evaluation\.{name} should be .* at most 1,000, .* is 100,000"):
+        read_experiment('task = "translate"\n', "mine.toml", settings)
+
+
 FITTED = {
     "ngram": 'task = "language-model"\nmodel = "ngram"\n',
     "mixture": 'task = "language-model"\nmodel = "mixture"\n[mixture]\nruns = ["a", "b"]\n',

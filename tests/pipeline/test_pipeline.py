@@ -195,9 +195,41 @@ def test_an_endless_line_of_running_text_is_translated_in_pieces_cut_at_spaces(t
     assert [len(part.source_pieces) for part in found.sentences] == [501, 101]
 
 
-def test_a_beam_of_none_is_refused(translator: Translator) -> None:
-    with pytest.raises(ConfigError, match="at least 1"):
-        translator.translate(["a man"], beam=0)
+@pytest.mark.parametrize("beam", [-1, 0, 1001, 100_000])
+def test_a_beam_of_none_or_of_more_than_memory_holds_is_refused(
+    translator: Translator, language_model: LanguageModel, beam: int
+) -> None:
+    complaint = f"should be at least 1 and at most 1,000, .* but is {beam:,}: change it"
+    with pytest.raises(ConfigError, match=complaint):
+        translator.translate(["a man"], beam=beam)
+    if beam:
+        with pytest.raises(ConfigError, match=complaint):
+            language_model.generate("the", beam=beam, on_text=pytest.fail)
+
+
+def test_the_wider_a_beam_the_fewer_sentences_are_searched_side_by_side(translator: Translator) -> None:
+    rows: list[int] = []
+
+    class Counting:
+        """A Stepper that notes how many sentences it is started with."""
+
+        def __init__(self) -> None:
+            self._stepper = translator._stepper()
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._stepper, name)
+
+        def start(self, batch: Batch) -> object:
+            rows.append(len(batch.inputs.lengths_B))
+            return self._stepper.start(batch)
+
+    counted = Translator(Counting, translator._source, translator._target)  # type: ignore[arg-type]
+    texts, side_by_side = ["a man"] * 20, {}
+    for beam in (1, 32, 256):
+        rows.clear()
+        counted.translate(texts, beam=beam)
+        side_by_side[beam] = max(rows)
+    assert side_by_side == {1: 20, 32: 20, 256: 16}
 
 
 def test_a_translation_is_never_cut_before_thrice_a_short_source() -> None:

@@ -267,6 +267,7 @@ def test_an_impossible_beginning_is_answered_all_the_same(automaton: Make, batch
     "options",
     [
         {"size": 0},
+        {"size": 1001},
         {"max_length": 0},
         {"length_penalty": -1.0},
         {"length_penalty": float("nan")},

@@ -1,4 +1,4 @@
-"""Options that would have no effect, refused in what a person writes.
+"""Options that would have no effect, or take what no machine has, refused in what a person writes.
 
 Runs of versions that took them without a word still load: what lies in a run folder is never asked.
 """
@@ -11,6 +11,7 @@ from anaphora.kernels.spans import LocalPredictive
 from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.attention import AttentionConfig
 from anaphora.nn.stack import RecurrentConfig
+from anaphora.search.beam import check_size
 from anaphora.training.config import TrainingConfig
 
 OF_FITTING = ("seed", "threads")
@@ -34,8 +35,10 @@ def refuse_updates(training: TrainingConfig, data: DataConfig, where: str) -> No
                 )
 
 
-def refuse_search_in_training(evaluation: TranslationEvaluation, training: TrainingConfig, where: str) -> None:
-    """Raise ConfigError for a beam of validation in an experiment from ``where`` whose validation does not search."""
+def refuse_search(evaluation: TranslationEvaluation, training: TrainingConfig, where: str) -> None:
+    """Raise ConfigError in an experiment from ``where`` for a beam that no search takes, or of validation without."""
+    for name in ("beam", "validation_beam"):
+        check_size(getattr(evaluation, name), f"{where}: evaluation.{name}")
     if evaluation.validation_beam > 1 and training.metric != "bleu":
         raise ConfigError(
             f"{where}: evaluation.validation_beam is the beam of BLEU in training, but training.metric is "

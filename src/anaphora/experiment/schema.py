@@ -18,7 +18,7 @@ from anaphora.experiment.data_table import PairData, TextData, own_files, refuse
 from anaphora.experiment.ineffective_options import (
     refuse_ineffective,
     refuse_lone_residual,
-    refuse_search_in_training,
+    refuse_search,
     refuse_updates,
 )
 from anaphora.experiment.overrides import explaining_leftovers, override, read_table
@@ -328,7 +328,7 @@ def read_experiment(
     if isinstance(experiment, TranslationExperiment):
         _refuse_two_vocabularies(experiment, where)
         refuse_ineffective(experiment, experiment.data.longest, where)
-        refuse_search_in_training(experiment.evaluation, experiment.training, where)
+        refuse_search(experiment.evaluation, experiment.training, where)
     if isinstance(experiment, RecurrentExperiment):
         refuse_lone_residual("recurrence", experiment.recurrence, where)
     if isinstance(experiment, FittedExperiment):

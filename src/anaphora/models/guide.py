@@ -32,7 +32,7 @@ class GivenGuide(Config):
     kind: Literal["file"] = "file"
     """Where links come from."""
     file: str
-    """Links in Pharaoh format, a line for every line of the training files, those that training leaves out among them."""
+    """Links in Pharaoh format, a line for every line of the training files, whichever training leaves out."""
     weight: float = Field(0.5, gt=0)
     """What the cost of looking elsewhere is multiplied by, beside that of the words (Chen et al. 2016)."""
 

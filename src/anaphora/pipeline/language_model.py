@@ -18,6 +18,7 @@ from anaphora.pipeline.lines import Reading, one_row
 from anaphora.pipeline.word_scores import WordScores
 from anaphora.protocols import TextStepper
 from anaphora.search.beam import beam as beam_search
+from anaphora.search.beam import check_size
 from anaphora.search.greedy import greedy
 from anaphora.search.sampling import check_sampling, sample
 from anaphora.text.coder import TextCoder
@@ -79,8 +80,8 @@ class LanguageModel(WordScores):
         likeliest line. ``on_text`` is called with each piece of the text as it is written, or once with what a beam
         found.
 
-        Raises ConfigError for a length below 1, a negative beam, lines that a model of sentences cannot go on from, and
-        what ``search.sampling`` refuses.
+        Raises ConfigError for a length below 1, lines that a model of sentences cannot go on from, and what
+        ``search.beam`` or ``search.sampling`` refuse.
         """
         if length < 1:
             raise ConfigError(f"A text should go on for a length of at least 1 unit, but {length} was given: raise it.")
@@ -88,8 +89,10 @@ class LanguageModel(WordScores):
             raise ConfigError(
                 "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
             )
-        if not beam:
-            check_sampling(temperature, top_k, top_p, seed)  # before the prompt is shown
+        if beam:  # before the prompt is shown
+            check_size(beam)
+        else:
+            check_sampling(temperature, top_k, top_p, seed)
         stepper = self._model.stepper()
         begin = self._encode(prompt)
         batch = one_row([stepper.bos], begin)

@@ -27,7 +27,9 @@ from anaphora.text.rare import AnnotatedCoder
 from anaphora.text.sentences import Passage, Splitter
 
 _BATCH_TOKENS = 2048
-"""Source tokens that are searched side by side."""
+"""Source tokens that are searched side by side, in a beam of at most ``_BEAM``; the wider it is, the fewer."""
+
+_BEAM = 32
 
 _EVALUATION = TranslationEvaluation()
 
@@ -123,8 +125,8 @@ class Translator:
         the beam finished besides, up to that number. With ``replace_unknown``, a dictionary that may be empty, every
         ``<unk>`` becomes the source word that was looked at most, or its translation. With ``candidates``, each
         translation is written with these words alone. Raises DataError, before anything is translated, for a text too
-        long to be a sentence, ConfigError for a beam below 1, and where nothing can be replaced or chosen among: units
-        are not words, there is no attention, or the output is no softmax over words.
+        long to be a sentence, ConfigError for a beam that ``search.beam`` refuses, and where nothing can be replaced or
+        chosen among: units are not words, there is no attention, or the output is no softmax over words.
         """
         size = self.evaluation.beam if beam is None else beam
         penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
@@ -134,7 +136,7 @@ class Translator:
         full = [place for place, row in enumerate(rows) if row.ids]
         answers = [Translation("", 0.0, True, (), (), None)] * len(rows)
         done = len(rows) - len(full)
-        for batch in self._batches([rows[place] for place in full]):
+        for batch in self._batches([rows[place] for place in full], beam=size):
             if candidates is not None:
                 texts_of_batch = [rows[full[number]].text for number in batch.numbers_B.tolist()]
                 batch = replace(batch, candidates=candidates.of(texts_of_batch, self._source, self._target))
@@ -239,11 +241,11 @@ class Translator:
     def _encode(self, texts: abc.Sequence[str]) -> list["_Given"]:
         return [_Given(*row) for row in zip(texts, sentences_of(self._source, texts), strict=True)]
 
-    def _batches(self, sources: list["_Given"], targets: list[list[int]] | None = None) -> LazyBatches:
+    def _batches(self, sources: list["_Given"], targets: list[list[int]] | None = None, beam: int = 1) -> LazyBatches:
         return search_batches(
             Ragged.of(row.ids for row in sources),
             self._source.symbols,
-            batch_tokens=_BATCH_TOKENS,
+            batch_tokens=_BATCH_TOKENS * _BEAM // max(_BEAM, beam),
             targets=None if targets is None else Ragged.of(targets),
             target=self._target.symbols,
         )

@@ -19,6 +19,19 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import top_k
 from anaphora.search.trace import Ends, Trace
 
+LARGEST = 1_000
+"""Hypotheses of a beam at most. Each takes the scores of a whole vocabulary at every step, which for 50,000 words are
+200 MB in all; and translations get worse long before (Koehn and Knowles 2017, section 3.6)."""
+
+
+def check_size(size: int, what: str = "A beam") -> None:
+    """ConfigError for a beam of none, or of more hypotheses than ``LARGEST``."""
+    if not 1 <= size <= LARGEST:
+        raise ConfigError(
+            f"{what} should be at least 1 and at most {LARGEST:,}, as each hypothesis takes the scores of a whole "
+            f"vocabulary, but is {size:,}: change it."
+        )
+
 
 def beam(
     stepper: Stepper,
@@ -33,13 +46,11 @@ def beam(
     Every hypothesis begins with the sentence's row of ``batch.targets``, where there is one. ``max_length`` counts
     predicted symbols, ``</s>`` included; only a sentence of which none was finished by then gives unfinished ones.
     With ``length_penalty`` a > 0, hypotheses are ranked by score / ((5 + T) / 6)^a (Wu et al. 2016, equation 14).
-    Raises ConfigError for a size or a length below 1, and for a penalty that is negative or not finite.
+    Raises ConfigError as ``check_size``, for a length below 1, and for a penalty that is negative or not finite.
     """
-    if size < 1 or not 0 <= length_penalty < inf:
-        raise ConfigError(
-            f"A beam's size should be at least 1 and its length penalty finite and at least 0, but they are {size} and "
-            f"{length_penalty}: change them."
-        )
+    check_size(size)
+    if not 0 <= length_penalty < inf:
+        raise ConfigError(f"A length penalty should be at least 0 and finite, but is {length_penalty}: change it.")
     search = _Search(stepper, Bounds.of(batch, max_length), size, length_penalty, Trace())
     with torch.no_grad():
         live = search.start(batch)
