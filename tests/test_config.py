@@ -63,6 +63,11 @@ def complaint(**encoder: Any) -> str:
             {"cell": {"kind": "gru", "resett": "before"}},
             "reverse.toml: encoder.cell.resett is not an option. Did you mean 'reset'?",
         ),
+        (
+            {"cell": {"kind": "gru", "forget_bias": 2.0}},
+            'reverse.toml: encoder.cell.forget_bias is for encoder.cell.kind = "lstm", but that is "gru": leave it '
+            'out, or set encoder.cell.kind = "lstm".',
+        ),
         ({"cell": 3}, "reverse.toml: encoder.cell should be a name or a table, but is 3."),
         ({"layer": 2}, "reverse.toml: encoder.layer is not an option. Did you mean 'layers'?"),
         (

@@ -4,9 +4,9 @@ A part's class owns its config; the only thing that knows all of them is ``anaph
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import UnionType
-from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails
@@ -34,12 +34,15 @@ class Config(BaseModel):
         return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
     @classmethod
-    def parse(cls, table: Mapping[str, Any], where: str) -> Self:
-        """Validate a table that came from ``where`` (a file's name), or raise ConfigError with one sentence."""
+    def parse(cls, table: Mapping[str, Any], where: str, others: Sequence[type["Config"]] = ()) -> Self:
+        """Validate a table that came from ``where`` (a file's name), or raise ConfigError with one sentence.
+
+        ``others`` might stand in its place, if it said that it is of another kind.
+        """
         try:
             return cls.model_validate(dict(table))
         except ValidationError as error:
-            raise _refusal(error, where, cls) from None
+            raise _refusal(error, where, _Place("", cls, tuple(others))) from None
 
 
 def _name_alone(value: Any) -> Any:
@@ -94,20 +97,31 @@ _EXPECTED = {
 """What should have come, by pydantic's name of the fault."""
 
 
-def _refusal(error: ValidationError, where: str, config: type[BaseModel]) -> ConfigError:
+class _Place(NamedTuple):
+    """Where in a configuration a fault is."""
+
+    key: str
+    """With dots."""
+    annotation: Any
+    """The type there; for an unknown key, of the table it stands in."""
+    kinds: tuple[type[BaseModel], ...]
+    """The tables of which that one was chosen, itself among them; none where there is no choice."""
+
+
+def _refusal(error: ValidationError, where: str, root: _Place) -> ConfigError:
     """The first fault that pydantic found, said the way a person would: file, dotted key, what came, what is known."""
     fault = error.errors(include_url=False)[0]
-    key, annotation = _place(config, fault["loc"])
-    said = f"{where}: {_complaint(fault, key, annotation)}"
-    return UnknownOptionError(said, key) if fault["type"] == "extra_forbidden" else ConfigError(said)
+    place = _place(root, fault["loc"])
+    if fault["type"] != "extra_forbidden":
+        return ConfigError(f"{where}: {_complaint(fault, place.key, place.annotation)}")
+    wrong, remedy = _of_another_kind(place) or (_not_an_option(place.key, place.annotation), "")
+    return UnknownOptionError(f"{where}: {wrong}", place.key, remedy)
 
 
 def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:
     came = fault["input"]
     context = fault.get("ctx", {})
     match fault["type"]:
-        case "extra_forbidden":
-            return _not_an_option(key, annotation)
         case "missing":
             return f"{key} is missing; give it a value."
         case "union_tag_invalid":
@@ -134,6 +148,24 @@ def _label(context: Mapping[str, Any]) -> str:
     return str(context["discriminator"]).strip("'")
 
 
+def _of_another_kind(place: _Place) -> tuple[str, str] | None:
+    """What to say of an option that its table would have if it were of another kind, and what to do; else None."""
+    table, _, name = place.key.rpartition(".")
+    mine = _marks(place.annotation)
+    having = [_marks(kind) for kind in place.kinds if name in kind.model_fields]
+    differs = [next((label for label in mine if marks.get(label) != mine[label]), "") for marks in having]
+    label = next((label for label in reversed(mine) if label in differs), "")  # another model rather than another task
+    if not label:
+        return None
+    words = [marks[label] for marks, own in zip(having, differs, strict=True) if own == label]
+    known = " or ".join(f'"{word}"' for word in dict.fromkeys(words))
+    choice = f"{table}.{label}" if table else label
+    return (
+        f'{place.key} is for {choice} = {known}, but that is "{mine[label]}".',
+        f"leave it out, or set {choice} = {known}",
+    )
+
+
 def _not_an_option(key: str, annotation: Any) -> str:
     """``annotation`` is the table that the unknown key stands in."""
     known = sorted(annotation.model_fields) if _is_config(annotation) else []
@@ -154,13 +186,12 @@ def _shown(value: Any) -> str:
     return f"'{value}'" if isinstance(value, str) else str(value)
 
 
-def _place(config: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[str, Any]:
-    """The dotted key of a place in a configuration, and its type (for an unknown key: of the table it stands in).
+def _place(root: _Place, loc: tuple[int | str, ...]) -> _Place:
+    """The place below ``root`` that pydantic names.
 
-    pydantic puts the tag of a union among the keys ("cell", "lstm", "size"); nobody wrote it, so it is left out.
+    It puts the tag of a union among the keys ("cell", "lstm", "size"); nobody wrote it, so it is left out.
     """
-    here: Any = config
-    key = ""
+    key, here, kinds = root
     for part in loc:
         if isinstance(part, int):
             key += f"[{part}]"
@@ -171,12 +202,12 @@ def _place(config: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[str, An
             continue
         tagged = next((member for member in members(here) if part in kind_names(member)), None)
         if tagged is not None:
-            here = tagged
+            here, kinds = tagged, tuple(members(here))
             continue
         key = f"{key}.{part}" if key else part
         if _is_config(here) and part in here.model_fields:
-            here = here.model_fields[part].annotation
-    return key, here
+            here, kinds = here.model_fields[part].annotation, ()
+    return _Place(key, here, kinds)
 
 
 def _is_config(annotation: Any) -> bool:
@@ -195,8 +226,14 @@ def members(annotation: Any) -> Iterator[Any]:
 
 def kind_names(member: type[BaseModel]) -> set[str]:
     """The names by which a union may know its member: the values of its one-word Literal fields."""
-    fields = (field.annotation for field in member.model_fields.values())
-    return {args[0] for args in map(get_args, filter(_is_literal, fields)) if len(args) == 1}
+    return set(_marks(member).values())
+
+
+def _marks(member: type[BaseModel]) -> dict[str, Any]:
+    """The one-word Literal fields of a table, and their words."""
+    fields = {name: field.annotation for name, field in member.model_fields.items()}
+    words = {name: get_args(annotation) for name, annotation in fields.items() if _is_literal(annotation)}
+    return {name: args[0] for name, args in words.items() if len(args) == 1}
 
 
 def _tags(annotation: Any) -> list[str]:

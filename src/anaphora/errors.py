@@ -22,11 +22,12 @@ class ConfigError(AnaphoraError):
 
 
 class UnknownOptionError(ConfigError):
-    """A table has no option of that name."""
+    """A table has no option of that name, or of its kind none."""
 
-    def __init__(self, message: str, key: str) -> None:
-        """``key`` is the option's, with dots."""
-        super().__init__(message)
+    def __init__(self, wrong: str, key: str, remedy: str = "") -> None:
+        """``wrong`` is a sentence, ``key`` the option's, with dots, ``remedy`` what one who wrote it can do."""
+        super().__init__(f"{wrong.removesuffix('.')}: {remedy}." if remedy else wrong)
+        self.wrong = wrong
         self.key = key
 
 

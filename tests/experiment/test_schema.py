@@ -49,7 +49,9 @@ def test_an_experiment_survives_being_written_and_read(experiment: Experiment) -
 def test_the_task_decides_which_tables_there_are() -> None:
     assert isinstance(read_experiment(TRANSLATE + "[encoder]\n", "x"), TranslationExperiment)
     assert isinstance(read_experiment(LANGUAGE_MODEL + "[recurrence]\n", "x"), LanguageModelExperiment)
-    assert "mine.toml: encoder is not an option." in complaint(LANGUAGE_MODEL + "[encoder]\n")
+    assert 'mine.toml: encoder is for task = "translate", but that is "language-model"' in complaint(
+        LANGUAGE_MODEL + "[encoder]\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,8 @@ def test_the_task_decides_which_tables_there_are() -> None:
         ),
         (
             TRANSLATE + '[attention]\nkind = "window"\nscore = "dot"',
-            "mine.toml: attention.score is not an option. Known: bias, components, context, kind, query.",
+            'mine.toml: attention.score is for attention.kind = "soft", but that is "window": leave it out, or set '
+            'attention.kind = "soft".',
         ),
         (
             TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 0}',
@@ -202,7 +205,7 @@ def test_only_translators_cut_their_text_anew(units: str, option: str) -> None:
     [
         (["text.units=character"], r"It stands in mine.toml, .* give the whole table, as in --set .text={units=..}."),
         (["model=recurrent"], "take a recipe with another model"),
-        (["text.size=3", "text.units=character"], r"text\.size is not an option\. Known: .*units\.$"),
+        (["text.size=3", "text.units=character"], r'text\.units = "bpe" or "unigram" or "word"\.$'),
         (["text.unitz=word"], r"Did you mean 'units'\?$"),
     ],
 )
@@ -210,6 +213,23 @@ def test_what_is_left_over_beside_a_setting_is_explained(settings: list[str], sa
     counts = 'task = "language-model"\nmodel = "ngram"\n[text]\nunits = "word"\nsize = 9\n[ngram]\norder = 2\n'
     with pytest.raises(ConfigError, match=said):
         read_experiment(counts, "mine.toml", settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('[output]\nproposal = "unigram"\n', 'output.proposal is for output.kind = "sampled", but that is "full"'),
+        ("[recurrence]\nsize = 3\n", 'recurrence is for task = "language-model", but that is "translate"'),
+        ('[attention]\nkind = "none"\nspan = "local-p"\n', 'span is for attention.kind = "soft", but that is "none"'),
+    ],
+)
+def test_an_option_of_another_kind_is_said_to_be_of_it(text: str, sentence: str) -> None:
+    assert f"{sentence}: leave it out, or set " in complaint(TRANSLATE + text)
+
+
+def test_a_table_of_another_model_is_said_to_be_of_it_before_one_of_another_task() -> None:
+    said = complaint('task = "language-model"\nmodel = "ngram"\n[embedding]\nsize = 3\n')
+    assert 'embedding is for model = "recurrent" or "window", but that is "ngram": leave it out, or set model =' in said
 
 
 def test_languages_are_for_pairs() -> None:

@@ -127,7 +127,7 @@ def test_both_directions_and_a_reversed_one_are_not_asked_for_together() -> None
 
 def test_an_encoder_without_a_kind_is_a_recurrent_one_and_another_has_no_options_of_it() -> None:
     assert made({}).spec.annotations
-    with pytest.raises(ConfigError, match=r"encoder\.cell is not an option"):
+    with pytest.raises(ConfigError, match=r'encoder\.cell is for encoder\.kind = "recurrent"'):
         made({"kind": "convolution", "cell": "gru"})
     with pytest.raises(ConfigError, match="encoder 'convolutions' is unknown"):
         made({"kind": "convolutions"})

@@ -139,8 +139,11 @@ def test_units_that_are_no_words_are_not_spelt() -> None:
     ("table", "complaint"),
     [
         ({"kind": "character"}, r"embedding 'character' is unknown.*Did you mean 'characters'"),
-        ({"kind": "characters", "size": 100}, r"embedding\.size is not an option"),
-        ({"filters": 9}, r"embedding\.filters is not an option"),
+        (
+            {"kind": "characters", "size": 100},
+            r'embedding\.size is for embedding\.kind = "table", but that is "characters"',
+        ),
+        ({"filters": 9}, r'embedding\.filters is for embedding\.kind = "characters", but that is "table"'),
     ],
 )
 def test_what_is_no_embedding_is_refused_in_a_sentence(table: dict[str, Any], complaint: str) -> None:

@@ -50,7 +50,9 @@ def explaining_leftovers(settings: Sequence[str], where: str) -> Iterator[None]:
             if table
             else f"take a recipe with another {beside[-1]} (anaphora recipes)"
         )
-        raise ConfigError(f"{error} It stands in {where}, and may not go with the {beside[-1]} set: {cure}.") from None
+        raise ConfigError(
+            f"{error.wrong} It stands in {where}, and may not go with the {beside[-1]} set: {cure}."
+        ) from None
 
 
 def _put(table: Table, names: list[str], value: Any) -> None:

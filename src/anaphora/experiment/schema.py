@@ -364,7 +364,7 @@ def parse(table: Mapping[str, Any], where: str) -> Experiment:
     if not isinstance(kind, str) or kind not in kinds:
         raise ConfigError(f"{where}: {unknown('model', str(kind), kinds)}")
     _, experiment = kinds[kind]
-    return experiment.parse(table, where)
+    return experiment.parse(table, where, [other for kinds in KINDS.values() for _, other in kinds.values()])
 
 
 def _cut_as_it_is(experiment: AnyExperiment, kind: str) -> AnyExperiment:
