@@ -46,6 +46,29 @@ def test_running_text_becomes_a_language_model_and_that_is_said(toy_book: Path, 
     assert isinstance(note, Note) and "a character language model" in note.text
 
 
+def said_of(data: Path, *settings: str) -> str:
+    said: list[Event] = []
+    automatic([data], *(("en", "fr") if data.is_dir() else ("", "")), said.append, settings=settings)
+    (note,) = said
+    assert isinstance(note, Note)
+    return note.text.partition(", ")[2]
+
+
+def test_what_is_said_is_what_settings_make_of_it(toy_pairs: Path, toy_book: Path) -> None:
+    assert said_of(toy_pairs) == (
+        "a translator with 1,000 subwords, word vectors of 96, encoder 2 x 96, decoder 128, dropout 0.3, 40 epochs."
+    )
+    settings = "decoder.size=512", "encoder.bidirectional=false", "encoder.dropout=0.1", "training.epochs=5"
+    assert said_of(toy_pairs, 'text={units="character"}', *settings) == (
+        "a translator with characters, word vectors of 96, encoder 96, decoder 512, dropout 0.3 and 0.1, 5 epochs."
+    )
+    assert "encoder" not in said_of(toy_pairs, "encoder=convolution", "training.epochs=many")
+    assert said_of(toy_book) == "a character language model of 192 units, 30 epochs."
+    assert (
+        said_of(toy_book, 'text={units="word"}', "recurrence.size=8") == "a word language model of 8 units, 30 epochs."
+    )
+
+
 def test_what_was_chosen_can_be_changed_and_trained(toy_book: Path, tmp_path: Path) -> None:
     settings = ["training.epochs=1", "recurrence.size=8"]
     experiment = read_experiment(automatic([toy_book]), "auto.toml", settings, data=[toy_book])

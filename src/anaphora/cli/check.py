@@ -65,7 +65,7 @@ def run(
     from anaphora.formats.figures import figures_as_json
 
     with listening() as report:
-        text, where = experiment_text(recipe, data or [], source, target, report)
+        text, where = experiment_text(recipe, data or [], source, target, settings or [], report)
         experiment = read_experiment(text, where, settings or [], data=data or [], source=source, target=target)
         say_columns(experiment, data or [], source, target, report)
         checked = check(experiment, trial=trial, report=report)

@@ -16,16 +16,18 @@ AUTO = "auto"
 """What the experiment is called that the data chooses."""
 
 
-def experiment_text(recipe: str, data: list[Path], source: str, target: str, report: Report) -> tuple[str, str]:
+def experiment_text(
+    recipe: str, data: list[Path], source: str, target: str, settings: Sequence[str], report: Report
+) -> tuple[str, str]:
     """The TOML of an experiment, and what messages call it; ConfigError when there is none.
 
     It is that of a recipe, of a file when the name ends in ``.toml``, or for ``auto`` and no name that chosen by the
-    look of the data.
+    look of the data. ``settings`` will be put into it.
     """
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic
 
-        return automatic(data, source, target, report), f"{AUTO}.toml"
+        return automatic(data, source, target, report, settings=settings), f"{AUTO}.toml"
     if not recipe.endswith(".toml"):
         return _recipe(recipe, bool(data), report), f"{recipe}.toml"
     try:

@@ -75,7 +75,7 @@ def run(
     try:
         with listening() as report, handling_signals() as signals:
             begun = folder if resume else parent if vocabulary != "only" else None
-            text, where = _toml(recipe, begun, data or [], source, target, report)
+            text, where = _toml(recipe, begun, data or [], source, target, changes, report)
             experiment = read_experiment(
                 text, where, changes, data=data or [], source=source, target=target, start=start
             )
@@ -99,7 +99,7 @@ def _changes(settings: list[str], time: str, threads: int | None) -> list[str]:
 
 
 def _toml(
-    recipe: str, run: Path | None, data: list[Path], source: str, target: str, report: "Report"
+    recipe: str, run: Path | None, data: list[Path], source: str, target: str, changes: list[str], report: "Report"
 ) -> tuple[str, str]:
     """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
     if not recipe and run is not None:
@@ -109,7 +109,7 @@ def _toml(
         # how long one command may take, and on how many threads, is no part of what is trained
         training = parent.training.model_copy(update={"minutes": 0.0, "threads": 0})
         return parent.model_copy(update={"training": training}).to_toml(), str(run / "experiment.toml")
-    return experiment_text(recipe, data, source, target, report)
+    return experiment_text(recipe, data, source, target, changes, report)
 
 
 def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":

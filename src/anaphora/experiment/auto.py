@@ -19,6 +19,7 @@ from anaphora.data.finding import Names, find_pairs, find_texts
 from anaphora.data.sources import text_parts, translation_parts
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
+from anaphora.experiment.overrides import Table, override
 
 
 class Tier(NamedTuple):
@@ -94,10 +95,13 @@ def _drawn(counted: str, tiers: Sequence[Tier] | Sequence[TextTier]) -> list[str
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *rows)]
 
 
-def automatic(data: Sequence[Path], source: str = "", target: str = "", report: Report = silent) -> str:
+def automatic(
+    data: Sequence[Path], source: str = "", target: str = "", report: Report = silent, *, settings: Sequence[str] = ()
+) -> str:
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.
 
-    Raises ConfigError when no data is given, DataError for data that cannot be read.
+    What is said of it is what ``settings`` will make of it. Raises ConfigError when no data is given or a setting is
+    none, DataError for data that cannot be read.
     """
     if not data:
         raise ConfigError(
@@ -106,24 +110,57 @@ def automatic(data: Sequence[Path], source: str = "", target: str = "", report: 
     if not (source or target) and all(_is_running_text(path) for path in data):
         characters = sum(len(line) + 1 for line in text_parts(data).train)
         size = next(tier for tier in TEXT_TIERS if characters <= tier.characters)
-        report(
-            Note(
-                f"No recipe was named: for {characters:,} characters of running text, a character language model of "
-                f"{size.size} units, {size.epochs} epochs."
-            )
-        )
-        return tomli_w.dumps(_language_model(size))
+        model = _language_model(size)
+        said = _said_of_language_model(override(model, settings))
+        report(Note(f"No recipe was named: for {characters:,} characters of running text, {said}."))
+        return tomli_w.dumps(model)
     # with the sides' usual names where none are given, as an experiment has them
     pairs = translation_parts(data, source or "en", target or "de").train.count
     tier = next(tier for tier in TIERS if pairs <= tier.pairs)
-    report(
-        Note(
-            f"No recipe was named: for {pairs:,} pairs, a translator with {tier.units:,} subwords, word vectors of "
-            f"{tier.embedding}, encoder 2 x {tier.encoder}, decoder {tier.decoder}, dropout {tier.dropout:g}, "
-            f"{tier.epochs} epochs."
-        )
+    model = _translator(tier)
+    report(Note(f"No recipe was named: for {pairs:,} pairs, {_said_of_translator(override(model, settings))}."))
+    return tomli_w.dumps(model)
+
+
+_UNITS = {"bpe": "subword", "unigram": "subword", "word": "word", "character": "character", "byte": "byte"}
+"""What a unit of text is called, by what ``text.units`` says."""
+
+
+def _said_of_translator(table: Table) -> str:
+    """What a table makes, in words; numbers that are not where they usually are go unsaid."""
+    unit = _UNITS.get(str(_at(table, "text.units")), "unit")
+    dropouts = (_figure(table, f"{part}.dropout", "{:g}") for part in ("embedding", "encoder", "decoder"))
+    sides = "2 x " if _at(table, "encoder.bidirectional") is True else ""
+    figures = (
+        _figure(table, "text.size", "{:,} ") + f"{unit}s",
+        _figure(table, "embedding.size", "word vectors of {:,}"),
+        _figure(table, "encoder.size", f"encoder {sides}" + "{:,}"),
+        _figure(table, "decoder.size", "decoder {:,}"),
+        "dropout " + " and ".join(dict.fromkeys(filter(None, dropouts))),
+        _figure(table, "training.epochs", "{:,} epochs"),
     )
-    return tomli_w.dumps(_translator(tier))
+    return f"a translator with {', '.join(filter(None, figures))}"
+
+
+def _said_of_language_model(table: Table) -> str:
+    """The same."""
+    unit = _UNITS.get(str(_at(table, "text.units")), "unit")
+    figures = _figure(table, "recurrence.size", " of {:,} units"), _figure(table, "training.epochs", ", {:,} epochs")
+    return f"a {unit} language model{''.join(figures)}"
+
+
+def _figure(table: Table, key: str, words: str) -> str:
+    """The number at a dotted key in words, nothing where a setting has put something else there."""
+    number = _at(table, key)
+    return words.format(number) if isinstance(number, int | float) else ""
+
+
+def _at(table: Table, key: str) -> object:
+    """What stands at a dotted key; None where nothing does."""
+    here: object = table
+    for name in key.split("."):
+        here = here.get(name) if isinstance(here, dict) else None
+    return here
 
 
 def _is_running_text(path: Path) -> bool:
@@ -138,7 +175,7 @@ def _is_running_text(path: Path) -> bool:
     return False
 
 
-def _translator(tier: Tier) -> dict[str, object]:
+def _translator(tier: Tier) -> Table:
     return {
         "task": "translate",
         "text": {"units": "bpe", "size": tier.units, "joint": True},
@@ -171,7 +208,7 @@ def _translator(tier: Tier) -> dict[str, object]:
     }
 
 
-def _language_model(tier: TextTier) -> dict[str, object]:
+def _language_model(tier: TextTier) -> Table:
     return {
         "task": "language-model",
         "text": {"units": "character"},
