@@ -15,6 +15,7 @@ from anaphora.experiment.schema import (
 )
 from anaphora.models import registry
 from anaphora.protocols import Symbols
+from anaphora.text.units import AnyUnits, Bpe, Byte, Character, Word
 
 
 def test_pairs_become_a_translator_and_that_is_said(toy_pairs: Path) -> None:
@@ -67,6 +68,16 @@ def test_what_is_said_is_what_settings_make_of_it(toy_pairs: Path, toy_book: Pat
     assert (
         said_of(toy_book, 'text={units="word"}', "recurrence.size=8") == "a word language model of 8 units, 30 epochs."
     )
+
+
+@pytest.mark.parametrize("text", [Word(), Bpe(joint=False), Character(), Bpe(), Byte()])
+def test_vectors_are_shared_where_the_vocabulary_that_is_given_is(text: AnyUnits, toy_pairs: Path) -> None:
+    said: list[Event] = []
+    chosen = read_experiment(automatic([toy_pairs], "en", "fr", said.append, text=text), "auto.toml")
+    assert isinstance(chosen, TranslationExperiment) and chosen.text == text
+    assert chosen.embedding.shared == (text in (Bpe(), Byte()))
+    (note,) = said
+    assert isinstance(note, Note) and "a translator with the vocabulary of that run, word vectors" in note.text
 
 
 def test_what_was_chosen_can_be_changed_and_trained(toy_book: Path, tmp_path: Path) -> None:

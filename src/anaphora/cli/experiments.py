@@ -11,23 +11,31 @@ from anaphora.events import Note, Report
 
 if TYPE_CHECKING:
     from anaphora.experiment.schema import Experiment
+    from anaphora.text.units import AnyUnits
 
 AUTO = "auto"
 """What the experiment is called that the data chooses."""
 
 
 def experiment_text(
-    recipe: str, data: list[Path], source: str, target: str, settings: Sequence[str], report: Report
+    recipe: str,
+    data: list[Path],
+    source: str,
+    target: str,
+    settings: Sequence[str],
+    report: Report,
+    text: "AnyUnits | None" = None,
 ) -> tuple[str, str]:
     """The TOML of an experiment, and what messages call it; ConfigError when there is none.
 
     It is that of a recipe, of a file when the name ends in ``.toml``, or for ``auto`` and no name that chosen by the
-    look of the data. ``settings`` will be put into it.
+    look of the data. ``settings`` will be put into it, and ``text`` is that of
+    the run whose vocabulary it takes over, where it does.
     """
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic
 
-        return automatic(data, source, target, report, settings=settings), f"{AUTO}.toml"
+        return automatic(data, source, target, report, settings=settings, text=text), f"{AUTO}.toml"
     if not recipe.endswith(".toml"):
         return _recipe(recipe, bool(data), report), f"{recipe}.toml"
     try:

@@ -74,8 +74,8 @@ def run(
 
     try:
         with listening() as report, handling_signals() as signals:
-            begun = folder if resume else parent if vocabulary != "only" else None
-            text, where = _toml(recipe, begun, data or [], source, target, changes, report)
+            other = folder if resume else parent
+            text, where = _toml(recipe, other, vocabulary, data or [], source, target, changes, report)
             experiment = read_experiment(
                 text, where, changes, data=data or [], source=source, target=target, start=start
             )
@@ -99,17 +99,25 @@ def _changes(settings: list[str], time: str, threads: int | None) -> list[str]:
 
 
 def _toml(
-    recipe: str, run: Path | None, data: list[Path], source: str, target: str, changes: list[str], report: "Report"
+    recipe: str,
+    run: Path | None,
+    vocabulary: str,
+    data: list[Path],
+    source: str,
+    target: str,
+    changes: list[str],
+    report: "Report",
 ) -> tuple[str, str]:
     """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
-    if not recipe and run is not None:
-        from anaphora.experiment.conduct import experiment_of
+    from anaphora.experiment.conduct import experiment_of
 
-        parent = experiment_of(run)
-        # how long one command may take, and on how many threads, is no part of what is trained
-        training = parent.training.model_copy(update={"minutes": 0.0, "threads": 0})
-        return parent.model_copy(update={"training": training}).to_toml(), str(run / "experiment.toml")
-    return experiment_text(recipe, data, source, target, changes, report)
+    other = experiment_of(run) if run else None
+    lent = other.text if other and vocabulary == "only" else None
+    if recipe or other is None or lent:
+        return experiment_text(recipe, data, source, target, changes, report, lent)
+    # how long one command may take, and on how many threads, is no part of what is trained
+    training = other.training.model_copy(update={"minutes": 0.0, "threads": 0})
+    return other.model_copy(update={"training": training}).to_toml(), f"{run}/experiment.toml"
 
 
 def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":

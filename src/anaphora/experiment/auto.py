@@ -20,6 +20,7 @@ from anaphora.data.sources import text_parts, translation_parts
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.overrides import Table, override
+from anaphora.text.units import AnyUnits, Bpe
 
 
 class Tier(NamedTuple):
@@ -96,12 +97,18 @@ def _drawn(counted: str, tiers: Sequence[Tier] | Sequence[TextTier]) -> list[str
 
 
 def automatic(
-    data: Sequence[Path], source: str = "", target: str = "", report: Report = silent, *, settings: Sequence[str] = ()
+    data: Sequence[Path],
+    source: str = "",
+    target: str = "",
+    report: Report = silent,
+    *,
+    settings: Sequence[str] = (),
+    text: AnyUnits | None = None,
 ) -> str:
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.
 
-    What is said of it is what ``settings`` will make of it. Raises ConfigError when no data is given or a setting is
-    none, DataError for data that cannot be read.
+    What is said of it is what ``settings`` will make of it. ``text`` is that of the run whose vocabulary is taken over,
+    where one is. Raises ConfigError when no data is given or a setting is none, DataError for data that cannot be read.
     """
     if not data:
         raise ConfigError(
@@ -111,14 +118,14 @@ def automatic(
         characters = sum(len(line) + 1 for line in text_parts(data).train)
         size = next(tier for tier in TEXT_TIERS if characters <= tier.characters)
         model = _language_model(size)
-        said = _said_of_language_model(override(model, settings))
+        said = _said_of_language_model(override(model, settings), text)
         report(Note(f"No recipe was named: for {characters:,} characters of running text, {said}."))
         return tomli_w.dumps(model)
     # with the sides' usual names where none are given, as an experiment has them
     pairs = translation_parts(data, source or "en", target or "de").train.count
     tier = next(tier for tier in TIERS if pairs <= tier.pairs)
-    model = _translator(tier)
-    report(Note(f"No recipe was named: for {pairs:,} pairs, {_said_of_translator(override(model, settings))}."))
+    model = _translator(tier, text)
+    report(Note(f"No recipe was named: for {pairs:,} pairs, {_said_of_translator(override(model, settings), text)}."))
     return tomli_w.dumps(model)
 
 
@@ -126,13 +133,13 @@ _UNITS = {"bpe": "subword", "unigram": "subword", "word": "word", "character": "
 """What a unit of text is called, by what ``text.units`` says."""
 
 
-def _said_of_translator(table: Table) -> str:
+def _said_of_translator(table: Table, given: AnyUnits | None) -> str:
     """What a table makes, in words; numbers that are not where they usually are go unsaid."""
     unit = _UNITS.get(str(_at(table, "text.units")), "unit")
     dropouts = (_figure(table, f"{part}.dropout", "{:g}") for part in ("embedding", "encoder", "decoder"))
     sides = "2 x " if _at(table, "encoder.bidirectional") is True else ""
     figures = (
-        _figure(table, "text.size", "{:,} ") + f"{unit}s",
+        "the vocabulary of that run" if given else _figure(table, "text.size", "{:,} ") + f"{unit}s",
         _figure(table, "embedding.size", "word vectors of {:,}"),
         _figure(table, "encoder.size", f"encoder {sides}" + "{:,}"),
         _figure(table, "decoder.size", "decoder {:,}"),
@@ -142,9 +149,9 @@ def _said_of_translator(table: Table) -> str:
     return f"a translator with {', '.join(filter(None, figures))}"
 
 
-def _said_of_language_model(table: Table) -> str:
+def _said_of_language_model(table: Table, given: AnyUnits | None) -> str:
     """The same."""
-    unit = _UNITS.get(str(_at(table, "text.units")), "unit")
+    unit = _UNITS.get(given.units if given else str(_at(table, "text.units")), "unit")
     figures = _figure(table, "recurrence.size", " of {:,} units"), _figure(table, "training.epochs", ", {:,} epochs")
     return f"a {unit} language model{''.join(figures)}"
 
@@ -175,11 +182,13 @@ def _is_running_text(path: Path) -> bool:
     return False
 
 
-def _translator(tier: Tier) -> Table:
+def _translator(tier: Tier, given: AnyUnits | None) -> Table:
+    text = given or Bpe(size=tier.units, joint=True)
+    shared = text.one_vocabulary  # else there is no table for both sides to share
     return {
         "task": "translate",
-        "text": {"units": "bpe", "size": tier.units, "joint": True},
-        "embedding": {"size": tier.embedding, "shared": True, "scaled": True, "dropout": tier.dropout},
+        "text": text.model_dump(),
+        "embedding": {"size": tier.embedding, "shared": shared, "scaled": True, "dropout": tier.dropout},
         "encoder": {
             "cell": "gru",
             "size": tier.encoder,

@@ -31,7 +31,7 @@ from anaphora.models.window_model import WindowModelConfig
 from anaphora.run import Run
 from anaphora.run.folder import EXPERIMENT
 from anaphora.text.language import is_unspaced
-from anaphora.text.units import Bpe, Byte, Character, TextConfig, Word
+from anaphora.text.units import Bpe, Character, TextConfig, Word
 from anaphora.training.config import TrainingConfig
 
 
@@ -326,7 +326,7 @@ def read_experiment(
         experiment = parse(with_whole_paths(override(table, [*languages, *settings])), where)
     refuse_parts(experiment.data, where)
     if isinstance(experiment, TranslationExperiment):
-        _refuse_two_vocabularies(experiment, where)
+        refuse_two_vocabularies(experiment, where)
         refuse_ineffective(experiment, experiment.data.longest, where)
         refuse_search(experiment.evaluation, experiment.training, where)
     if isinstance(experiment, RecurrentExperiment):
@@ -336,11 +336,13 @@ def read_experiment(
     return experiment
 
 
-def _refuse_two_vocabularies(experiment: TranslationExperiment, where: str) -> None:
+def refuse_two_vocabularies(experiment: TranslationExperiment, where: str) -> None:
     """Raise ConfigError where sides with a vocabulary each, perhaps of one size, would share a table of vectors."""
     text = experiment.text
-    if experiment.embedding.shared and not (isinstance(text, Byte) or getattr(text, "joint", False)):
+    if experiment.embedding.shared and not text.one_vocabulary:
         remedy = "words have one for each, so" if isinstance(text, Word) else "set text.joint = true, or"
+        if experiment.start.vocabulary == "only":
+            remedy = "that run has one for each, so"
         raise ConfigError(
             f"{where}: embedding.shared needs one vocabulary for both sides: {remedy} set embedding.shared = false."
         )

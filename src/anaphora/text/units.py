@@ -44,6 +44,11 @@ class TextUnits(Config):
     """The option by which training pairs are cut by chance, where these units have one; 0 takes the likeliest cut."""
 
     @property
+    def one_vocabulary(self) -> bool:
+        """Whether all sides share one vocabulary."""
+        return bool(getattr(self, "joint", False))
+
+    @property
     def sampling_option(self) -> str:
         """The name of that option where it is set, else nothing."""
         return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
@@ -122,6 +127,11 @@ class Byte(TextUnits):
 
     units: Literal["byte"] = "byte"
     """What a text is cut into."""
+
+    @property
+    def one_vocabulary(self) -> bool:
+        """They share the bytes."""
+        return True
 
 
 AnyUnits = Bpe | Unigram | Word | Character | Byte

@@ -127,6 +127,15 @@ def test_how_subwords_are_drawn_may_change_and_a_language_model_takes_the_likeli
     assert train(longer, tmp_path / "model", resume=True).reason == "epochs"
 
 
+def test_a_lent_vocabulary_that_does_not_go_with_the_experiment_is_refused_and_nothing_is_made(
+    parent: Path, new_pairs: Path, tmp_path: Path
+) -> None:
+    shared = child(parent, [new_pairs], "only", 'text={units="bpe"}', "embedding.shared=true")
+    with pytest.raises(ConfigError, match=r"parent: embedding\.shared needs one .* that run has one for each"):
+        train(shared, tmp_path / "child")
+    assert not (tmp_path / "child").exists()
+
+
 def _fingerprint(run: Path) -> str:
     return load_coders(Run.open(run))["source"].fingerprint
 

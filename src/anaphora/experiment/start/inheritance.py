@@ -7,7 +7,13 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
-from anaphora.experiment.schema import AnyExperiment, Experiment, TranslationExperiment, begun_with
+from anaphora.experiment.schema import (
+    AnyExperiment,
+    Experiment,
+    TranslationExperiment,
+    begun_with,
+    refuse_two_vocabularies,
+)
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
@@ -69,12 +75,19 @@ class Parent:
         return self._mode != "only"
 
     def adopted(self, experiment: AnyExperiment) -> AnyExperiment:
-        """The experiment with the parent's [text], where its vocabulary alone is taken over."""
+        """The experiment with the parent's [text], where its vocabulary alone is taken over.
+
+        Raises ConfigError where the one does not go with the other.
+        """
         if self._mode != "only":
             return experiment
-        text = self.begun.text
+        text, where = self.begun.text, f"The experiment with the vocabulary of {self._path}"
         pairs = isinstance(experiment, TranslationExperiment)  # which alone can be cut differently
-        return experiment.model_copy(update={"text": text if pairs else text.settled()})
+        tables = experiment.tables() | {"text": (text if pairs else text.settled()).model_dump()}
+        adopted = type(experiment).parse(tables, where)
+        if isinstance(adopted, TranslationExperiment):
+            refuse_two_vocabularies(adopted, where)
+        return adopted
 
     def coders(self, learn: Callable[[], Coders]) -> dict[str, TextCoder]:
         """The parent's vocabularies, extended by what ``learn`` finds in the new text where that is asked for."""
