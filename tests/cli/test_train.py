@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from anaphora.cli.app import main
 from anaphora.experiment.conduct import experiment_of
 from anaphora.experiment.schema import TranslationExperiment
@@ -29,3 +31,39 @@ def test_what_is_chosen_for_the_vocabulary_of_a_run_can_be_trained_with_it(
     parent, child = experiment_of(tmp_path / "parent"), experiment_of(tmp_path / "child")
     assert isinstance(child, TranslationExperiment) and child.text == parent.text
     assert child.training.patience == 6 and not child.embedding.shared  # as for those who name no recipe
+
+
+def test_a_recipe_goes_on_with_the_data_of_the_run_where_none_is_named(
+    toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, sizes = ["--run", str(tmp_path / "run")], [f"{part}.size=8" for part in ("embedding", "encoder", "decoder")]
+    small = [*sizes, "decoder.readout=8", "attention.size=0", "training.batch_tokens=200", "training.metric=loss"]
+    changes = [f"--set={change}" for change in (*small, "training.better=lower", "text.size=300")]
+    begun = ["--data", str(toy_pairs), "--source", "en", "--target", "fr"]
+    # a recipe of a corpus that is not there, in other languages and in lower case
+    assert main(["train", "multi30k-en-de", *begun, *changes, "--set=training.epochs=1", *run]) == 0
+    assert main(["train", "multi30k-en-de", "--resume", *changes, "--set=training.epochs=2", *run]) == 0
+    experiment = experiment_of(tmp_path / "run")
+    assert isinstance(experiment, TranslationExperiment)
+    assert experiment.training.epochs == 2 and experiment.data.files == (str(toy_pairs),)
+    assert (experiment.data.target, experiment.text.lowercase) == ("fr", False)
+    capsys.readouterr()
+    assert main(["train", "multi30k-en-de", "--resume", *changes, "--target", "cs", *run]) == 2
+    assert main(["train", "character-lm", "--resume", *run]) == 2
+    assert main(["train", "character-lm", "--resume", "--run", str(tmp_path / "missing")]) == 2
+    said = capsys.readouterr().err
+    assert "A run folder should be at" in said
+
+
+def test_a_file_of_an_experiment_that_names_its_data_goes_on_with_that(
+    tiny_language_model: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, mine, moved = tmp_path / "run", tmp_path / "mine.toml", tmp_path / "moved.txt"
+    text = tiny_language_model.read_text()
+    mine.write_text(text.replace("[data]\n", f'[data]\nfiles = ["{toy_book}"]\n'))
+    assert main(["train", str(mine), "--run", str(run)]) == 0
+    toy_book.rename(moved)
+    mine.write_text(text.replace("[data]\n", f'[data]\nfiles = ["{moved}"]\n'))
+    capsys.readouterr()
+    assert main(["train", str(mine), "--resume", "--run", str(run)]) == 0
+    assert f"is read from {moved} this time" in " ".join(capsys.readouterr().err.split())

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -12,6 +12,7 @@ from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, how_to_go_on, leave
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
+from anaphora.events import silent
 
 if TYPE_CHECKING:
     from anaphora.events import Report
@@ -74,12 +75,11 @@ def run(
 
     try:
         with listening() as report, handling_signals() as signals:
-            other = folder if resume else parent
-            text, where = _toml(recipe, other, vocabulary, data or [], source, target, changes, report)
-            experiment = read_experiment(
-                text, where, changes, data=data or [], source=source, target=target, start=start
-            )
-            say_columns(experiment, data or [], source, target, report)
+            given = _Data(data or [], source, target)
+            given = _begun_with(folder, recipe, given) if resume else given
+            text, where = _toml(recipe, folder if resume else parent, vocabulary, given, changes, report)
+            experiment = read_experiment(text, where, changes, **given._asdict(), start=start)
+            say_columns(experiment, *given, report)
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
     except (KeyboardInterrupt, typer.Exit):
         if (folder / "latest").exists():
@@ -98,13 +98,36 @@ def _changes(settings: list[str], time: str, threads: int | None) -> list[str]:
     return [*settings, *timed, *threaded]
 
 
+class _Data(NamedTuple):
+    """Where data lies, and in which languages, as far as anybody said."""
+
+    data: list[Path]
+    source: str
+    target: str
+
+
+def _begun_with(run: Path, recipe: str, given: _Data) -> _Data:
+    """What a run that goes on was begun with, unless the command or the file of an experiment names other files."""
+    from anaphora.experiment.conduct import experiment_of
+    from anaphora.experiment.data_table import PairData
+    from anaphora.experiment.overrides import read_table
+
+    if not recipe:
+        return given  # which goes into the experiment of the run
+    begun = experiment_of(run)
+    table = {} if recipe == AUTO else read_table(*experiment_text(recipe, [], "", "", [], silent))
+    named = table.get("data")
+    if given.data or (isinstance(named, dict) and named.get("files")) or table.get("task", begun.task) != begun.task:
+        return given  # and what does not fit the run, is refused there
+    source, target = (begun.data.source, begun.data.target) if isinstance(begun.data, PairData) else ("", "")
+    return _Data([Path(file) for file in begun.data.files], given.source or source, given.target or target)
+
+
 def _toml(
     recipe: str,
     run: Path | None,
     vocabulary: str,
-    data: list[Path],
-    source: str,
-    target: str,
+    data: _Data,
     changes: list[str],
     report: "Report",
 ) -> tuple[str, str]:
@@ -114,7 +137,7 @@ def _toml(
     other = experiment_of(run) if run else None
     lent = other.text if other and vocabulary == "only" else None
     if recipe or other is None or lent:
-        return experiment_text(recipe, data, source, target, changes, report, lent)
+        return experiment_text(recipe, *data, changes, report, lent)
     # how long one command may take, and on how many threads, is no part of what is trained
     training = other.training.model_copy(update={"minutes": 0.0, "threads": 0})
     return other.model_copy(update={"training": training}).to_toml(), f"{run}/experiment.toml"
