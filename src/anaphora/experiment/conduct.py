@@ -92,6 +92,8 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     givers = [giver for giver in (trained, vectors, fused, encoder_start(experiment)) if giver]
     work = work_of(experiment, report)
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
+    if parent:
+        parent.say_what_it_lacks(experiment, work.train, report)
     model = _model(experiment, coders, "The experiment")
     for giver in givers:
         giver.give(model, coders, report)

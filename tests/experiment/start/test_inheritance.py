@@ -56,6 +56,55 @@ def test_a_kept_vocabulary_leaves_every_weight_as_it_was(parent: Path, new_pairs
     assert f"{len(before)} of {len(before)} matrices and vectors kept." in told and "0 new" in told
 
 
+def warnings(experiment: Experiment, run: Path) -> list[str]:
+    """Those of a run that begins."""
+    said: list[Event] = []
+    train(experiment, run, said.append)
+    return [event.text for event in said if isinstance(event, Note) and event.warning]
+
+
+def test_what_a_kept_vocabulary_does_not_know_is_counted_with_what_to_do(
+    parent: Path, toy_pairs: Path, new_pairs: Path, tmp_path: Path
+) -> None:
+    source, target = warnings(child(parent, [new_pairs], "keep", EPOCHS), tmp_path / "kept")
+    assert source == (
+        f"15 of 40 units (37.5%) of the training part (en) are outside the vocabulary of {parent} and trained on as "
+        "<unk>: extend it (--vocabulary extend), or exchange --source and --target if they are the wrong way round."
+    )
+    assert target == source.replace("(en)", "(fr)")
+    assert not warnings(child(parent, [new_pairs], "extend", EPOCHS), tmp_path / "extended")
+    assert not warnings(child(parent, [toy_pairs], "keep", EPOCHS), tmp_path / "same")
+
+
+def test_words_that_a_kept_vocabulary_lacks_are_said_from_a_tenth_on(
+    translator: Experiment, toy_sentences: Path, tmp_path: Path
+) -> None:
+    words = parse(translator.tables() | {"text": {"units": "word", "tokenise": "none"}}, "words")
+    words = read_experiment(words.to_toml(), "words", data=[toy_sentences])
+    train(words, tmp_path / "parent")
+    lines = (toy_sentences / "train.en").read_text().splitlines()
+    for strange, share in (3, ""), (9, "9 of 84 words (10.7%)"):
+        changed = [line.replace("The", "Here") if number < strange else line for number, line in enumerate(lines)]
+        (toy_sentences / "train.en").write_text("".join(f"{line}\n" for line in changed))
+        said = warnings(child(tmp_path / "parent", [toy_sentences], "keep", EPOCHS), tmp_path / f"child-{strange}")
+        assert len(said) == bool(share) and all(line.startswith(share) for line in said)
+
+
+@pytest.mark.parametrize("vocabulary", ["keep", "extend", "only"])
+def test_languages_that_are_swapped_are_said(parent: Path, toy_pairs: Path, vocabulary: str, tmp_path: Path) -> None:
+    swapped = child(parent, [toy_pairs], vocabulary, EPOCHS, "data.source=fr", "data.target=en")
+    (said,) = [line for line in warnings(swapped, tmp_path / "child") if "other language" in line]
+    assert said.startswith(f"{parent} was trained from 'en' to 'fr', and what each of its sides has learnt")
+
+
+def test_a_vocabulary_of_both_languages_alone_may_be_taken_either_way(
+    translator: Experiment, toy_pairs: Path, tmp_path: Path
+) -> None:
+    train(parse(translator.tables() | {"text": {"units": "bpe", "size": 300}}, "test"), tmp_path / "parent")
+    swapped = child(tmp_path / "parent", [toy_pairs], "only", EPOCHS, "data.source=fr", "data.target=en")
+    assert not warnings(swapped, tmp_path / "child")
+
+
 def test_an_extended_vocabulary_keeps_the_rows_of_old_units_and_draws_new_ones(
     parent: Path, new_pairs: Path, tmp_path: Path
 ) -> None:

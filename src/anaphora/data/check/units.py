@@ -1,11 +1,11 @@
-"""Units of held-out parts that a vocabulary does not have."""
+"""Units of a part that a vocabulary does not have."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from anaphora.data.check.findings import Finding, Place, Tally
+from anaphora.data.check.findings import Finding, Place, Rule, Tally
 from anaphora.data.check.reading import pair_lines, text_lines
-from anaphora.data.check.rules import findings
+from anaphora.data.check.rules import RULES
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.text.coder import TextCoder
 
@@ -14,9 +14,13 @@ LARGEST = 10_000
 
 
 def unknown_units(
-    part: str, corpus: PairCorpus | TextCorpus, coders: Mapping[str, TextCoder], names: Mapping[str, str]
+    part: str,
+    corpus: PairCorpus | TextCorpus,
+    coders: Mapping[str, TextCoder],
+    names: Mapping[str, str],
+    rule: Rule = RULES["unknown-units"],
 ) -> Iterator[Finding]:
-    """Findings for the sides of a held-out part; ``names`` says what a coder's side is called in findings."""
+    """Findings for the sides of a part by a ``rule``; ``names`` says what a coder's side is called in findings."""
     units = dict.fromkeys(coders, 0)
     tallies = {side: Tally() for side in coders}
     for side, text, place in islice(_lines(corpus), LARGEST * len(coders)):
@@ -28,7 +32,8 @@ def unknown_units(
             tallies[side].add(place)
             tallies[side].count += unknown - 1
     for side, tally in tallies.items():
-        yield from findings(part, names[side], {"unknown-units": tally}, units[side])
+        if finding := rule.finding(part, names[side], tally.count, units[side], tally.places):
+            yield finding
 
 
 def _lines(corpus: PairCorpus | TextCorpus) -> Iterator[tuple[str, str, Place]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 
+from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.experiment.schema import (
@@ -14,6 +15,7 @@ from anaphora.experiment.schema import (
     begun_with,
     refuse_two_vocabularies,
 )
+from anaphora.experiment.start.unfamiliar import say_what_is_swapped, say_what_is_unknown
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
@@ -98,6 +100,13 @@ class Parent:
             if id(old) not in made:
                 made[id(old)] = extended(self.begun.text, old, new[side])
         return {side: made[id(old)] for side, old in self._old.items()}
+
+    def say_what_it_lacks(self, experiment: Experiment, train: PairCorpus | TextCorpus, report: Report) -> None:
+        """Report what of ``experiment`` and its training part the run has not learnt: units, the languages of sides."""
+        if self._mode != "extend":
+            say_what_is_unknown(self._path, experiment, train, self._old, report)
+        if self.gives_weights or not self.begun.text.one_vocabulary:
+            say_what_is_swapped(self._path, experiment, self.begun, report)
 
     def give(self, model: torch.nn.Module, coders: Coders, report: Report) -> None:
         """Copy the weights of the parent's best checkpoint into ``model``, rows of old units to their new places.

@@ -24,6 +24,11 @@ class PairWork(Work):
         return {"train": self._parts.train.fingerprint, "valid": self._parts.valid.fingerprint}
 
     @property
+    def train(self) -> PairCorpus:
+        """The training part."""
+        return self._parts.train
+
+    @property
     def longest(self) -> int:
         """Units of the longest side of a training pair."""
         return self._data.longest

@@ -27,6 +27,11 @@ class TextWork(Work):
         """SHA-256 of the data by part."""
         return {"train": self._parts.train.fingerprint, "valid": self._parts.valid.fingerprint}
 
+    @property
+    def train(self) -> TextCorpus:
+        """The training part."""
+        return self._parts.train
+
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
         """The coder of the text."""
         experiment = self._experiment

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import Integers
@@ -32,6 +33,11 @@ class Work(ABC):
     @abstractmethod
     def fingerprints(self) -> Mapping[str, str]:
         """SHA-256 of the data by part."""
+
+    @property
+    @abstractmethod
+    def train(self) -> PairCorpus | TextCorpus:
+        """The training part."""
 
     @abstractmethod
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:

@@ -1,0 +1,51 @@
+"""What a new text has that the run which another starts from does not know: units outside its vocabulary, languages."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from anaphora.data.check.rules import RULES
+from anaphora.data.check.units import unknown_units
+from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.events import Note, Report
+from anaphora.experiment.data_table import PairData
+from anaphora.experiment.schema import Experiment
+from anaphora.text.coder import TextCoder
+from anaphora.text.units import Word
+
+
+def say_what_is_unknown(
+    path: Path, experiment: Experiment, train: PairCorpus | TextCorpus, coders: Mapping[str, TextCoder], report: Report
+) -> None:
+    """Report of every side how much of the training part is outside ``coders``, the vocabularies of the run ``path``.
+
+    How much is worth a word, the rules of ``anaphora check`` say.
+    """
+    words, data = isinstance(experiment.text, Word), experiment.data
+    names = {"source": data.source, "target": data.target} if isinstance(data, PairData) else {"text": data.language}
+    extend = "extend it (--vocabulary extend)" if experiment.start.vocabulary == "keep" else "leave --from out"
+    turned = ", or exchange --source and --target if they are the wrong way round" if len(names) > 1 else ""
+    rule = RULES["unknown-words" if words else "unknown-units"]
+    for found in unknown_units(train.name, train, coders, names, rule):
+        report(
+            Note(
+                f"{found.count:,} of {found.total:,} {'words' if words else 'units'} ({found.count / found.total:.1%}) "
+                f"of the training part ({found.side}) are outside the vocabulary of {path} and trained on as <unk>: "
+                f"{extend}{turned}.",
+                warning=found.severity == "warning",
+            )
+        )
+
+
+def say_what_is_swapped(path: Path, experiment: Experiment, begun: Experiment, report: Report) -> None:
+    """Report where each side is in the language that the other had in the run ``path``, which was ``begun`` so."""
+    new, old = experiment.data, begun.data
+    if not isinstance(new, PairData) or not isinstance(old, PairData) or new.source == new.target:
+        return
+    if (new.source, new.target) == (old.target, old.source):
+        report(
+            Note(
+                f"{path} was trained from '{old.source}' to '{old.target}', and what each of its sides has learnt is "
+                f"taken for the other language here: exchange --source and --target unless that is meant.",
+                warning=True,
+            )
+        )
