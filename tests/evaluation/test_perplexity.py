@@ -28,7 +28,7 @@ def test_an_empty_text_has_no_perplexity() -> None:
 def test_the_size_of_a_text_is_that_of_its_file(lines: list[str]) -> None:
     file = "".join(line + "\n" for line in lines)
     size = sum(map(size_of_line, lines), start=TextSize(0, 0, 0))
-    assert size == TextSize(len(file), len(file.encode()), len(file.split()) + len(lines))
+    assert size == TextSize(len(file), len(file.encode()), len(file.encode().split()) + len(lines))
 
 
 def test_one_bit_a_character_is_half_a_bit_a_byte_of_two_byte_letters() -> None:

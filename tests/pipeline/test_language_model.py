@@ -19,6 +19,7 @@ from anaphora.pipeline import LanguageModel
 from anaphora.pipeline.context import State
 from anaphora.pipeline.lines import one_row
 from anaphora.search.beam import beam
+from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import TextCoder
 from anaphora.text.subwords import SubwordCoder
@@ -94,10 +95,39 @@ def test_a_score_is_the_sum_of_the_scores_of_words_and_of_chained_states(
         assert model.score(sentence, eos=False) == pytest.approx(total - every[-1].log_prob, abs=1e-9)
 
 
+def moses_coder() -> TextCoder:
+    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="moses", language="en")
+
+
+def byte_coder() -> TextCoder:
+    return ByteCoder(lowercase=False)
+
+
+@pytest.mark.parametrize("coder", [word_coder, moses_coder, subword_coder, character_coder, byte_coder])
+@pytest.mark.parametrize(
+    "line", ["the\tman walks", "the   man", " the man ", "a big\t\t", "red\u00a0dogs in", "", " \t ", "\u3000 a"]
+)
+def test_words_are_those_that_an_evaluation_counts_and_their_scores_are_that_of_the_line(
+    coder: Callable[[], TextCoder], line: str
+) -> None:
+    model = recurrent(coder())
+    full, [scored] = list(model.full_scores(line)), model.score_lines([line])
+    assert len(full) == model.evaluate([line]).size.words == len(line.encode().split()) + 1
+    assert model.score(line) == pytest.approx(scored.log10, abs=1e-5)
+    assert sum(word.log_prob for word in full) == pytest.approx(scored.log10, abs=1e-5)
+    assert model.perplexity(line) == pytest.approx(10 ** (-scored.log10 / len(full)), rel=1e-4)
+
+
+def test_white_space_is_scored_with_what_comes_after_it() -> None:
+    model = recurrent(character_coder())
+    spaced, plain = (list(model.full_scores(line)) for line in ("the man ", "the man"))
+    assert spaced[:2] == plain[:2] and spaced[2] != plain[2]
+    assert model.score("the man ", eos=False) == model.score("the man", eos=False)
+
+
 @pytest.mark.parametrize("sentence", ["the man walks .", 'the " big " man', "the man walks.", "a , b", "«the man»", ""])
 def test_words_of_moses_tokens_are_those_between_white_space(sentence: str) -> None:
-    coder = WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="moses", language="en")
-    assert len(list(counted(coder).full_scores(sentence))) == len(sentence.split()) + 1
+    assert len(list(counted(moses_coder()).full_scores(sentence))) == len(sentence.split()) + 1
 
 
 @EVERY_MODEL

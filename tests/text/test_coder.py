@@ -40,6 +40,27 @@ def test_encoding_never_fails_nor_makes_marks(coder: TextCoder, text: str) -> No
 
 
 @EVERY
+@given(text=ANY_TEXT)
+def test_every_unit_belongs_to_a_word_between_ascii_white_space_or_stands_behind_them(
+    coder: TextCoder, text: str
+) -> None:
+    *words, behind = coder.by_word(text)
+    assert len(words) == len(text.encode().split())
+    assert [unit for row in (*words, behind) for unit in row] == coder.encode(text)
+
+
+@pytest.mark.parametrize("name", ["bytes alone", "bytes behind subwords"])
+@pytest.mark.parametrize(
+    "line", ["a\tman", "a  man ", " a man\t ", "a\u00a0man is", "", " ", "\t", "a\x0b\x0cman", "\u0416a \u0416\u0416"]
+)
+def test_white_space_is_of_the_word_behind_it(name: str, line: str) -> None:
+    coder = MADE[name, False]
+    *words, behind = (coder.decode(row) for row in coder.by_word(line))
+    assert [word.lstrip(" \t\x0b\x0c") for word in words] == [word.decode() for word in line.encode().split()]
+    assert not behind.strip()
+
+
+@EVERY
 @pytest.mark.parametrize("line", LINES[:4])
 def test_a_line_of_the_training_text_comes_back(coder: TextCoder, line: str) -> None:
     lower = coder in [MADE[name, True] for name in CODERS]

@@ -31,6 +31,20 @@ def test_tokens_between_spaces_come_back_as_they_were(tokens: list[str]) -> None
     assert len(coder.encode(line)) == len(line.split())
 
 
+@pytest.mark.parametrize("tokenise", ["moses", "none"])
+@given(text=st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
+def test_every_token_belongs_to_a_word_between_ascii_white_space(tokenise: Tokenise, text: str) -> None:
+    coder = learn(LINES, tokenise=tokenise)
+    words = coder.by_word(text)
+    assert len(words) == len(text.encode().split()) + 1
+    assert [unit for row in words for unit in row] == coder.encode(text)
+
+
+def test_tokens_belong_to_the_word_that_they_were_cut_from() -> None:
+    coder = learn(["a, b. (c) d"])
+    assert [len(row) for row in coder.by_word("a,\tb.  (c)\u00a0d ")] == [2, 2, 4, 0]
+
+
 def test_the_language_decides_what_a_token_is() -> None:
     french = WordCoder.learn(["l'homme"], size=9, least=1, lowercase=False, tokenise="moses", language="fr")
     assert french.pieces(french.encode("l'homme")) == ["\u2581l'", "homme"]

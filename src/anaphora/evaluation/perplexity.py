@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from anaphora.errors import DataError
 from anaphora.formats.figures import LN_10
+from anaphora.text.between import words_in
 
 
 def perplexity(nats: float, tokens: int) -> float:
@@ -35,7 +36,7 @@ class TextSize:
     bytes: int
     """In UTF-8."""
     words: int
-    """What stands between white space, whatever the model's units are."""
+    """What stands between ASCII white space, whatever the model's units are; every line end is one."""
 
     def __add__(self, other: "TextSize") -> "TextSize":
         """The size of both texts, one after the other."""
@@ -44,7 +45,7 @@ class TextSize:
 
 def size_of_line(line: str) -> TextSize:
     """The size of a line and its end in a file: what a compressor of that file would have to spell."""
-    return TextSize(len(line) + 1, len(line.encode()) + 1, len(line.split()) + 1)
+    return TextSize(len(line) + 1, len(line.encode()) + 1, len(words_in(line)) + 1)
 
 
 @dataclass(frozen=True)

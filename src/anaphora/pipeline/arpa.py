@@ -10,6 +10,7 @@ from anaphora.errors import DataError
 from anaphora.formats.arpa import NEVER, ArpaGram, read_arpa
 from anaphora.formats.figures import LN_10
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.text.between import words_in
 from anaphora.text.coder import BOS, EOS, MARKS, UNK, TextCoder
 from anaphora.text.normalise import normalise
 from anaphora.text.words import WordCoder
@@ -22,7 +23,7 @@ _MISSING_UNKNOWN = -100.0
 
 
 class ArpaCoder(WordCoder):
-    """The words of an ARPA file, between ASCII white space as KenLM has it: any other white space is part of a word.
+    """The words of an ARPA file, every one of them between white space a unit.
 
     A word is found as it is spelt, or else by its Unicode normal form C, whichever of its forms the file has.
     """
@@ -36,7 +37,11 @@ class ArpaCoder(WordCoder):
     def words(self, text: str) -> list[str]:
         """The words of one line, the known ones as the file spells them."""
         normalise(text)  # refuses what cannot be encoded
-        return [self._spelt(word.decode()) for word in text.encode().split()]
+        return [self._spelt(word) for word in words_in(text)]
+
+    def by_word(self, text: str) -> list[list[int]]:
+        """Every word by itself: see ``TextCoder``."""
+        return [*([unit] for unit in self.encode(text)), []]
 
     def _spelt(self, word: str) -> str:
         if word in self._ids:

@@ -1,22 +1,21 @@
 """Words scored one by one, each at its place in a text."""
 
-import string
 from collections import abc
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple, cast
 
 import torch
 
 from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.formats.figures import LN_10
-from anaphora.pipeline.arguments import demand_one, pieces_of
+from anaphora.pipeline.arguments import demand_one
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
 from anaphora.pipeline.lines import one_row
 from anaphora.protocols import TextModel, TextStepper
-from anaphora.text.coder import EOS, MARKS, SPACE, TextCoder
-
-_SPACES = str.maketrans(string.whitespace, " " * len(string.whitespace))
+from anaphora.text.between import words_in
+from anaphora.text.coder import EOS, MARKS, TextCoder
 
 
 class FullScore(NamedTuple):
@@ -35,8 +34,9 @@ class WordScores:
     """What a language model says of words.
 
     What ``score``, ``full_scores``, ``perplexity``, ``in`` and the methods over a ``State`` are called, and what they
-    mean, is that of the Python interface of KenLM (Heafield 2011): logarithms to base 10, words between white space,
-    a sentence by itself between ``<s>`` and ``</s>``.
+    mean, is that of the Python interface of KenLM (Heafield 2011): logarithms to base 10, words between ASCII white
+    space, a sentence by itself between ``<s>`` and ``</s>``. Where units spell white space, it is scored with the word
+    or the ``</s>`` that comes after it.
     """
 
     def __init__(self, model: TextModel, coder: TextCoder) -> None:
@@ -52,11 +52,13 @@ class WordScores:
         """The score of every word, and of ``</s>`` with ``eos``."""
         state, after = self.State(), self.State()
         (self.BeginSentenceWrite if bos else self.NullContextWrite)(state)
-        for word in self._words(sentence):
+        demand_one(sentence)
+        *words, behind = self._coder.by_word(sentence)
+        for word in words:
             yield self._full_score(state, word, after)
             state, after = after, state
         if eos:
-            yield self._full_score(state, [self._coder.symbols.eos], after)
+            yield self._full_score(state, [*behind, self._coder.symbols.eos], after)
 
     def perplexity(self, sentence: str) -> float:
         """10 to the mean -log10 p of a word, ``</s>`` among the words."""
@@ -72,7 +74,7 @@ class WordScores:
         """Whether the model knows a word, ``</s>`` among them, or can spell it; several words are none."""
         if word == MARKS[EOS]:
             return True
-        units = self._coder.encode(word) if not set(word) & set(string.whitespace) else []
+        units = self._coder.encode(word) if words_in(word) == [word] else []
         return bool(units) and self._coder.symbols.unk not in units
 
     State = Place
@@ -99,7 +101,8 @@ class WordScores:
             units = [self._coder.symbols.eos]
         elif before.context.inside:
             # as it stands after another word: with the space between them, for units that have one
-            units = self._coder.encode(f"a {word}")[len(self._coder.encode("a")) :]
+            _, *words = self._coder.by_word(f"a {word}")
+            units = list(chain.from_iterable(words))
         else:
             units = self._coder.encode(word)
         return self._full_score(before, units, after)
@@ -118,14 +121,3 @@ class WordScores:
 
     def _stepper(self) -> TextStepper:
         return cast(TextStepper, self._model.stepper())
-
-    def _words(self, sentence: str) -> list[list[int]]:
-        """The units of every word of a sentence, the space before it with it; TypeError for what is no text."""
-        demand_one(sentence)
-        units, words = self._coder.encode(sentence), list[list[int]]()
-        pieces = pieces_of(self._coder, sentence.translate(_SPACES), units)
-        for unit, piece in zip(units, pieces, strict=True):
-            if not words or piece.startswith(SPACE):
-                words.append([])
-            words[-1].append(unit)
-        return words

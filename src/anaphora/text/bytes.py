@@ -7,6 +7,7 @@ from typing import Self
 
 from anaphora.errors import RunError
 from anaphora.protocols import Symbols
+from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.normalise import normalise
 
@@ -45,6 +46,12 @@ class ByteCoder:
     def encode(self, text: str) -> list[int]:
         """One id a byte, without marks at the ends."""
         return [_FIRST + byte for byte in normalise(text, lowercase=self._lowercase).encode()]
+
+    def by_word(self, text: str) -> list[list[int]]:
+        """The bytes of every word: see ``TextCoder``."""
+        line = normalise(text, lowercase=self._lowercase)
+        starts = (place for place, character in enumerate(line) for _ in character.encode())
+        return by_word(line, zip(self.encode(text), starts, strict=True))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the bytes; what is no UTF-8, and ``<unk>``, read as U+FFFD."""

@@ -8,6 +8,7 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import Symbols
+from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.normalise import normalise
 
@@ -68,6 +69,11 @@ class CharacterCoder:
     def encode(self, text: str) -> list[int]:
         """One id a character, without marks at the ends."""
         return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self._lowercase)]
+
+    def by_word(self, text: str) -> list[list[int]]:
+        """The characters of every word: see ``TextCoder``."""
+        line = normalise(text, lowercase=self._lowercase)
+        return by_word(line, zip(self.encode(text), range(len(line)), strict=True))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The characters joined; ``<unk>`` reads as U+FFFD."""

@@ -53,6 +53,9 @@ class TextCoder(Protocol):
     def encode(self, text: str) -> list[int]:
         """The ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""
 
+    def by_word(self, text: str) -> list[list[int]]:
+        """What ``encode`` gives, word for word, and last what stands behind all words: see ``between.py``."""
+
     def decode(self, ids: Sequence[int]) -> str:
         """The line that ids stand for, marks left out: the inverse of ``encode`` up to normalisation."""
 

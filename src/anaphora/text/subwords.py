@@ -14,7 +14,8 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import Symbols
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.between import by_word
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.cuts import Cut, LatticeSampling, MergeDropout
 from anaphora.text.normalise import normalise
 
@@ -118,6 +119,28 @@ class SubwordCoder:
     def encode(self, text: str) -> list[int]:
         """The ids of one line, without marks at the ends."""
         return list(self._processor.encode(normalise(text, lowercase=self._lowercase)))
+
+    def by_word(self, text: str) -> list[list[int]]:
+        """The subwords of every word: see ``TextCoder``."""
+        line = normalise(text, lowercase=self._lowercase)
+        return by_word(line, zip(self.encode(text), self._starts(line), strict=True))
+
+    def _starts(self, line: str) -> Iterator[int]:
+        """Where each unit begins in a line: in front of the spaces that it has, a byte where its character does."""
+        place = 0
+        for number, piece in zip(self._processor.encode(line), self._processor.encode(line, out_type=str), strict=True):
+            if self._processor.is_byte(number):
+                goes_on = 0x80 <= int(piece[1:-1], 16) < 0xC0
+                yield place - goes_on
+                place += not goes_on
+                continue
+            yield place
+            for letter in piece:
+                place += 1
+                if letter == SPACE:
+                    place -= 1  # there may be none, in front of the line, or several
+                    while line.startswith(" ", place):
+                        place += 1
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line; ``<unk>`` and bytes that are no UTF-8 read as U+FFFD."""

@@ -7,12 +7,13 @@ the number of types of a text, not by its length.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, Protocol, Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import Symbols
+from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder, one_line, symbols_of
 from anaphora.text.normalise import normalise
 
@@ -139,6 +140,12 @@ class WordCoder:
         """One id a word, without marks at the ends."""
         return [self._ids.get(word, UNK) for word in self.words(text)]
 
+    def by_word(self, text: str) -> list[list[int]]:
+        """The tokens of every word between white space: see ``TextCoder``."""
+        line = normalise(text, lowercase=self._lowercase)
+        starts = (start for start, _ in self._spans(line, self.words(text)))
+        return by_word(line, zip(self.encode(text), starts, strict=True))
+
     def decode(self, ids: Sequence[int]) -> str:
         """The line, words joined as the language writes them."""
         return one_line(self._tokens.join(self._visible(ids)))
@@ -170,12 +177,21 @@ class WordCoder:
     def pieces_of(self, text: str) -> list[str]:
         """The words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
         line, place, shown = normalise(text, lowercase=self._lowercase), 0, []
-        for word in self.words(text):
-            start = line.find(word, place)
-            spaced = start < 0 or not line[:start].strip() or " " in line[place:start]
+        words = self.words(text)
+        for word, (start, end) in zip(words, self._spans(line, words), strict=True):
+            spaced = start == end or not line[:start].strip() or " " in line[place:start]
             shown.append((SPACE if spaced else "") + self._written[self._ids.get(word, UNK)])
-            place = start + len(word) if start >= 0 else place
+            place = end
         return shown
+
+    @staticmethod
+    def _spans(line: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Where each word begins and ends in its line; one that is written otherwise is empty, after the one before."""
+        place = 0
+        for word in words:
+            start = line.find(word, place)
+            start, place = (start, start + len(word)) if start >= 0 else (place, place)
+            yield start, place
 
     @cached_property
     def _tokens(self) -> Tokens:
