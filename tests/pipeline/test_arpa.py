@@ -17,6 +17,7 @@ from anaphora.formats.arpa import ArpaGram, read_arpa, write_arpa
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.pipeline import LanguageModel, load
 from anaphora.pipeline.arpa import is_arpa, load_arpa
+from anaphora.pipeline.context import State
 from anaphora.text.characters import CharacterCoder
 
 WORDS = ["the", "man", "walks", "sees", "na\u00efve", "no\u00a0break", "a"]
@@ -122,6 +123,40 @@ def test_every_figure_is_that_of_the_real_package(run: Path, tmp_path: Path) -> 
             found, expected = (list(model.full_scores(line, bos=bos, eos=eos)) for model in (ours, theirs))
             assert [tuple(word)[1:] for word in found] == [tuple(word)[1:] for word in expected]
             assert [word[0] for word in found] == pytest.approx([word[0] for word in expected], abs=1e-4)
+
+
+def test_states_are_equal_where_those_of_the_real_package_are(run: Path, tmp_path: Path) -> None:
+    kenlm, path, small = pytest.importorskip("kenlm"), tmp_path / "model.arpa", tmp_path / "small.arpa"
+    assert main(["export", str(run), "--output", str(path)]) == 0
+    small.write_text(SMALL.replace("ngram 1=4", "ngram 1=5").replace("-0.9\tb", "-0.9\tb\n-0.8\t<unk>"))
+    draw, words = random.Random(13), [*WORDS, "b", "zebra", "gnu"]
+    histories = [(draw.random() < 0.8, draw.choices(words, k=draw.randint(0, 3))) for _ in range(150)]
+    for file in path, small:
+        ours, theirs = load(file), kenlm.Model(str(file))
+        keys: list[dict[Any, int]] = [{}, {}]
+        for begins, history in histories:
+            found = []
+            for model, state, seen in zip((ours, theirs), (State(), kenlm.State()), keys, strict=True):
+                (model.BeginSentenceWrite if begins else model.NullContextWrite)(state)
+                for word in history:
+                    before, state = state, type(state)()
+                    model.BaseScore(before, word, state)
+                found.append(seen.setdefault(state, len(seen)))
+            assert found[0] == found[1], (file.name, begins, history)
+        assert 1 < len(keys[0]) < len(histories)
+
+
+def test_nothing_counts_that_stands_before_an_unknown_word(tmp_path: Path) -> None:
+    path = tmp_path / "small.arpa"
+    path.write_text(SMALL)
+    model = load(path)
+    assert isinstance(model, LanguageModel)
+    states = [model.State() for _ in range(4)]
+    for state, history in zip(states, (["zebra"], ["a", "zebra"], ["b"], []), strict=True):
+        (model.BeginSentenceWrite if history else model.NullContextWrite)(state)
+        for word in history:
+            model.BaseScore(state, word, state)
+    assert len(set(states)) == 1
 
 
 @pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz"])

@@ -48,10 +48,12 @@ class BackoffTable:
         return torch.full((rows, self.contexts), -1, device=self._orders[0].keys_N.device)
 
     def read(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
-        """The context after one more unit."""
+        """The context after one more unit; none where nothing of what follows depends on it."""
         grams_RC = self._grams(context_RC, ids_R)[:, : self.contexts]
         # what stands before a line is forgotten
         grams_RC[:, 1:] = grams_RC[:, 1:].masked_fill((ids_R == self._end).unsqueeze(1), -1)
+        for order in range(1, self.contexts + 1):
+            grams_RC[:, order - 1].masked_fill_(~self._matters(order, grams_RC[:, order - 1]), -1)
         return grams_RC
 
     def log_probs_of(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
@@ -81,8 +83,8 @@ class BackoffTable:
             place_R = context_R[known_R]
             log_probs_RV[known_R] += self._orders[order - 2].log_gammas_N[place_R].double().unsqueeze(1)
             keys_N = self._orders[order - 1].keys_N
-            begin_R = torch.searchsorted(keys_N, place_R * self.size)
-            count_R = torch.searchsorted(keys_N, (place_R + 1) * self.size) - begin_R
+            begin_R, end_R = self._continuations(order, place_R)
+            count_R = end_R - begin_R
             row_M = torch.repeat_interleave(known_R, count_R)
             first_M = torch.repeat_interleave(begin_R - (count_R.cumsum(0) - count_R), count_R)
             place_M = first_M + torch.arange(len(row_M), device=row_M.device)
@@ -99,6 +101,22 @@ class BackoffTable:
         key = context * self.size + ids
         place = torch.searchsorted(keys_N, key).clamp(max=len(keys_N) - 1)
         return torch.where((keys_N[place] == key) & (context >= 0), place, -1)
+
+    def _matters(self, order: int, place_R: Tensor) -> Tensor:
+        """Whether anything depends on n-grams as contexts: the table goes on from them, or they back off at a cost."""
+        if order == len(self._orders):
+            return torch.zeros_like(place_R, dtype=torch.bool)
+        gammas_N = self._orders[order - 1].log_gammas_N
+        if not len(gammas_N):
+            return place_R >= 0  # of none is any there
+        begin_R, end_R = self._continuations(order + 1, place_R)
+        return (place_R >= 0) & ((end_R > begin_R) | (gammas_N[place_R.clamp(min=0)] != 0))
+
+    def _continuations(self, order: int, place_R: Tensor) -> tuple[Tensor, Tensor]:
+        """Where the n-grams of an order that go on from each context begin and end."""
+        keys_N = self._orders[order - 1].keys_N
+        begin_R, end_R = (torch.searchsorted(keys_N, at_R * self.size) for at_R in (place_R, place_R + 1))
+        return begin_R, end_R
 
     def _grams(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
         """The places of the n-grams that end in ``ids_R``, R x orders."""

@@ -100,7 +100,7 @@ class WordScores:
         if word == "</s>":
             units = [self._coder.symbols.eos]
         elif before.context.inside:
-            # as it stands after another word: with the space between them, for units that have one
+            # as it stands after another word, which may have a space between them
             _, *words = self._coder.by_word(f"a {word}")
             units = list(chain.from_iterable(words))
         else:
@@ -115,7 +115,8 @@ class WordScores:
             nats += float(context.log_probs_V[unit])
             length = stepper.matched(context.state, ids_N, context.read)
             step = stepper.advance(None, context.state, ids_N)
-            context = Context(step.log_probs_NV[0], step.state, context.read + 1, True)
+            inside = not self._coder.context_free
+            context = Context(step.log_probs_NV[0], step.state, context.read + 1, inside)
         after.become(context)
         return FullScore(nats / LN_10, length, self._coder.symbols.unk in units)
 

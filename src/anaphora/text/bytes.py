@@ -39,6 +39,11 @@ class ByteCoder:
         return symbols_of(_FIRST + 256)
 
     @property
+    def context_free(self) -> bool:
+        """It has not: a space is in front of it inside a line."""
+        return False
+
+    @property
     def fingerprint(self) -> str:
         """A sha256 of the kind and the case."""
         return hashlib.sha256(b"byte %d" % self._lowercase).hexdigest()

@@ -62,6 +62,11 @@ class CharacterCoder:
         return symbols_of(len(self._shown))
 
     @property
+    def context_free(self) -> bool:
+        """It has not: a space is in front of it inside a line."""
+        return False
+
+    @property
     def fingerprint(self) -> str:
         """A sha256 of the alphabet and the case."""
         return hashlib.sha256(b"character %d " % self._lowercase + self.serialise()).hexdigest()

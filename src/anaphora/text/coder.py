@@ -47,6 +47,10 @@ class TextCoder(Protocol):
         """The size of the vocabulary and the ids of its marks."""
 
     @property
+    def context_free(self) -> bool:
+        """Whether a word has the same units wherever in a line it stands."""
+
+    @property
     def fingerprint(self) -> str:
         """A sha256 of all that decides what ``encode`` gives."""
 

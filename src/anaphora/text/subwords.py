@@ -112,6 +112,11 @@ class SubwordCoder:
         return symbols_of(self._processor.get_piece_size())
 
     @property
+    def context_free(self) -> bool:
+        """It has: a line begins as if a space were in front of it."""
+        return True
+
+    @property
     def fingerprint(self) -> str:
         """A sha256 of the model and the case."""
         return hashlib.sha256(b"bpe %d " % self._lowercase + self._model).hexdigest()

@@ -132,6 +132,11 @@ class WordCoder:
         return symbols_of(len(self._written))
 
     @property
+    def context_free(self) -> bool:
+        """Whether words are cut at white space alone; Moses looks at what stands before them."""
+        return self._tokenise == "none"
+
+    @property
     def fingerprint(self) -> str:
         """A sha256 of the words, the case and the tokens."""
         return hashlib.sha256(f"word {self._lowercase} {self._tokenise} ".encode() + self.serialise()).hexdigest()
