@@ -82,7 +82,7 @@ class LanguageModel(nn.Module):
         table = self.embedding if isinstance(self.embedding, Embedding) else None
         changes = config.recurrence.change_penalty > 0
         self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence", undropped=changes)
-        self.output = config.output.build(table, config.recurrence.size, text.size)
+        self.output = config.output.build(table, config.recurrence.size, text)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""

@@ -92,7 +92,7 @@ class Translator(nn.Module):
         self.encoder = config.encoder.build(config.embedding.size)
         width = config.embedding.size
         self.decoder = Decoder(config.decoder, config.attention, width, self.encoder.spec, config.fusion)
-        self.output = config.output.build(self.target_embedding, config.decoder.readout_size, target.size)
+        self.output = config.output.build(self.target_embedding, config.decoder.readout_size, target)
         self.language_model: FrozenLanguageModel | None = None
         if isinstance(config.fusion, DeepFusion):
             self.language_model = FrozenLanguageModel(config.fusion.model, target)

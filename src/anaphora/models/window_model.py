@@ -42,7 +42,7 @@ class WindowModel(nn.Module):
         self.config, self.symbols = config, text
         self.embedding = Embedding(config.embedding, text.size, "text")
         self.window = WindowBody(config.window, config.embedding.size)
-        self.output = config.output.build(self.embedding, self.window.width, text.size)
+        self.output = config.output.build(self.embedding, self.window.width, text)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with what training under this seed starts from."""

@@ -12,9 +12,10 @@ from anaphora.kernels.arithmetic import Arithmetic, has_packing, products_in
 from anaphora.nn.outputs import AnyOutput, Full, Output
 from anaphora.nn.randomness import draws, generator
 from anaphora.nn.weights import Uniform
-from anaphora.protocols import Sequence
+from anaphora.protocols import Sequence, Symbols
 
 SIZE, WIDTH = 37, 16
+SYMBOLS = Symbols(SIZE, 0, 1, 2, 3)
 EXACT: list[Any] = [
     "full",
     {"kind": "full", "bias": False},
@@ -54,7 +55,7 @@ def make(table: Any, counted: bool = True) -> Output:
     """An output over a few words, some of them frequent."""
     source = generator(3, "initialise")
     embedding = nn.Embedding(SIZE, WIDTH, _weight=torch.randn(SIZE, WIDTH, generator=source))
-    output: Output = parsed(table).build(embedding, WIDTH, SIZE)
+    output: Output = parsed(table).build(embedding, WIDTH, SYMBOLS)
     output.initialise(Uniform(range=0.5), source)
     if counted and hasattr(output, "counts"):
         output.counts.observe(1000 // (1 + torch.randperm(SIZE, generator=source)))
@@ -78,6 +79,27 @@ def test_the_probabilities_of_all_words_sum_to_1(table: Any, counted: bool) -> N
     log_probs = make(table, counted).double().eval().log_probs(states()[0].double())
     assert log_probs.shape == (3, SIZE)
     assert_close(log_probs.exp().sum(1), torch.ones(3, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("table", SAMPLED, ids=shown)
+def test_what_training_hardly_looks_at_and_no_text_has_takes_no_probability_from_words(table: Any) -> None:
+    output = make(table).double().eval()
+    log_probs = output.log_probs(states()[0].double())
+    never = [SYMBOLS.pad, SYMBOLS.bos]
+    assert torch.isneginf(log_probs[:, never]).all()
+    assert torch.isfinite(log_probs[:, [word for word in range(SIZE) if word not in never]]).all()
+    listed = Sequence(torch.arange(SIZE).unsqueeze(0), torch.tensor([SIZE]))
+    assert_close(output.shortlist(listed).log_probs(states()[0].double()), log_probs)
+
+
+@pytest.mark.parametrize("table", SAMPLED, ids=shown)
+def test_gradients_in_evaluation_leave_alone_what_is_never_predicted(table: Any) -> None:
+    output = make(table).double().eval()
+    output.loss(states().double(), targets()).sum.backward()
+    for weight in output.parameters():
+        if weight.numel():
+            assert weight.grad is not None and torch.isfinite(weight.grad).all()
+            assert not weight.grad[[SYMBOLS.pad, SYMBOLS.bos]].any()
 
 
 def negative_log_likelihood(output: Output) -> float:
@@ -234,4 +256,4 @@ def test_options_without_effect_are_refused(table: Any, option: str) -> None:
 @pytest.mark.parametrize("kind", ["full", "class-factored", "sampled", "nce"])
 def test_a_tied_output_borrows_the_embedding(kind: str) -> None:
     embedding = nn.Embedding(SIZE, WIDTH)
-    assert parsed({"kind": kind, "tied": True}).build(embedding, WIDTH, SIZE).weight is embedding.weight
+    assert parsed({"kind": kind, "tied": True}).build(embedding, WIDTH, SYMBOLS).weight is embedding.weight

@@ -13,6 +13,7 @@ from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_
 from anaphora.nn.counts import Counts, by_frequency
 from anaphora.nn.outputs.output import Predictions, WordsConfig, WordsOutput, affine
 from anaphora.nn.weights import Matrix, Start
+from anaphora.protocols import Symbols
 
 
 class ClassFactored(WordsConfig):
@@ -26,14 +27,14 @@ class ClassFactored(WordsConfig):
     """What every class has the same share of: how often its words are seen, or the square root of that, which lets
     fewer words crowd the class of the rarest."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "ClassFactoredOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "ClassFactoredOutput":
         """The layer; ConfigError where the number of classes leaves nothing to choose, or nothing among a class."""
-        if self.classes and not 1 < self.classes < size:
+        if self.classes and not 1 < self.classes < text.size:
             raise ConfigError(
-                f"output.classes should be between 2 and {size - 1}, one less than the units of the vocabulary, but is "
-                f"{self.classes}: change it, or set it to 0 for the square root of that size."
+                f"output.classes should be between 2 and {text.size - 1}, one less than the units of the vocabulary, "
+                f"but is {self.classes}: change it, or set it to 0 for the square root of that size."
             )
-        return ClassFactoredOutput(self, embedding, width, size)
+        return ClassFactoredOutput(self, embedding, width, text.size)
 
 
 class ClassFactoredOutput(WordsOutput):

@@ -10,6 +10,7 @@ from anaphora.kernels.outputs.huffman import huffman_tree
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
 from anaphora.nn.weights import Matrix, Start
+from anaphora.protocols import Symbols
 
 
 class Hierarchical(OutputConfig):
@@ -20,9 +21,9 @@ class Hierarchical(OutputConfig):
     bias: bool = True
     """Whether every inner node has a bias."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "HierarchicalOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "HierarchicalOutput":
         """The layer; its matrix has no row a word, so there is nothing to tie."""
-        return HierarchicalOutput(self, width, size)
+        return HierarchicalOutput(self, width, text.size)
 
 
 class HierarchicalOutput(Output):

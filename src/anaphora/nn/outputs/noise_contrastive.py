@@ -8,11 +8,12 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
-from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.counts import Counts
-from anaphora.nn.outputs.output import OutputConfig, Predictions, SoftmaxOutput
+from anaphora.nn.outputs.estimated import EstimatedOutput
+from anaphora.nn.outputs.output import OutputConfig, Predictions
 from anaphora.nn.randomness import uniform_draws
 from anaphora.nn.weights import Start
+from anaphora.protocols import Symbols
 
 
 class NoiseContrastive(OutputConfig):
@@ -25,25 +26,23 @@ class NoiseContrastive(OutputConfig):
     noise: int = Field(1000, ge=1)
     """k: words drawn by their frequency for every update, from which each of its predictions is told apart."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "NoiseContrastiveOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "NoiseContrastiveOutput":
         """The layer."""
-        return NoiseContrastiveOutput(self, embedding, width, size)
+        return NoiseContrastiveOutput(self, embedding, width, text)
 
 
-class NoiseContrastiveOutput(SoftmaxOutput):
+class NoiseContrastiveOutput(EstimatedOutput):
     """Scores that are taken for log-probabilities in training, and normalised otherwise."""
 
-    def __init__(self, config: NoiseContrastive, embedding: nn.Embedding | None, width: int, size: int) -> None:
+    def __init__(self, config: NoiseContrastive, embedding: nn.Embedding | None, width: int, text: Symbols) -> None:
         """As for ``WordsOutput``; there is always a bias, which the normaliser starts from."""
-        super().__init__(config.tied, True, embedding, width, size)
+        super().__init__(config.tied, True, embedding, width, text)
         self._noise = config.noise
-        self.counts = Counts(size)
+        self.counts = Counts(text.size)
 
-    def summed(self, predictions: Predictions) -> Tensor:
-        """The loss of telling words from noise in training, -ln p otherwise."""
+    def estimated(self, predictions: Predictions) -> Tensor:
+        """The loss of telling words from noise."""
         states_NH, ids_N, weights_N, _ = predictions
-        if not self.training:
-            return softmax_loss(states_NH, self.weight, self.bias, ids_N, 0.0, weights_N)
         cumulative_V, log_noise_V = self.counts.derive(self._chances)
         draws = uniform_draws("output.nce", self._noise, cumulative_V.device)
         drawn = torch.searchsorted(cumulative_V, draws, right=True)

@@ -15,7 +15,7 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.softmax import CHUNK
 from anaphora.nn.outputs.shortlist import Shortlist
 from anaphora.nn.weights import Matrix, Start
-from anaphora.protocols import Loss, Sequence
+from anaphora.protocols import Loss, Sequence, Symbols
 
 _FIRST = 8
 """Predictions of which all words' log-probabilities are made first; then as many as memory is kept for."""
@@ -28,8 +28,8 @@ class OutputConfig(Config):
     """The kind's name."""
 
     @abstractmethod
-    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "Output":
-        """The layer over states of ``width`` and a vocabulary of ``size``; a tied one borrows from an ``embedding``.
+    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "Output":
+        """The layer over states of ``width`` and a vocabulary; a tied one borrows from an ``embedding``.
 
         Raises:
             ConfigError: the options do not go with the sizes.
@@ -130,9 +130,14 @@ class WordsOutput(Output):
         self.weight = _lent(embedding, width) if tied else nn.Parameter(torch.zeros(size, width))
         self.bias = nn.Parameter(torch.zeros(size if bias else 0))
 
+    @property
+    def used_bias(self) -> Tensor:
+        """The bias where words are told their probabilities; of no elements for none."""
+        return self.bias
+
     def logits(self, states_NH: Tensor) -> Tensor:
         """z of all words, N x V, each row with the same bits in any batch."""
-        return affine(states_NH, self.weight, self.bias)
+        return affine(states_NH, self.weight, self.used_bias)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights that are its own."""
@@ -151,7 +156,7 @@ class SoftmaxOutput(WordsOutput):
 
     def shortlist(self, candidates: Sequence) -> Shortlist:
         """The rows of the candidates."""
-        return Shortlist.of(candidates, self.weight, self.bias)
+        return Shortlist.of(candidates, self.weight, self.used_bias)
 
 
 def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:

@@ -10,10 +10,11 @@ from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
 from anaphora.kernels.outputs.sampled import sampled_softmax_loss
-from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.counts import Counts, ranks
-from anaphora.nn.outputs.output import Predictions, SoftmaxOutput, WordsConfig
+from anaphora.nn.outputs.estimated import EstimatedOutput
+from anaphora.nn.outputs.output import Predictions, WordsConfig
 from anaphora.nn.randomness import uniform_draws
+from anaphora.protocols import Symbols
 
 
 class Drawn(Config):
@@ -67,28 +68,26 @@ class Sampled(WordsConfig):
     proposal: Annotated[LogUniform | Unigram | Partition, Field(discriminator="kind"), by_kind] = LogUniform()
     """Where the words come from that targets are told apart from."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, size: int) -> "SampledOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "SampledOutput":
         """The layer."""
-        return SampledOutput(self, embedding, width, size)
+        return SampledOutput(self, embedding, width, text)
 
 
-class SampledOutput(SoftmaxOutput):
+class SampledOutput(EstimatedOutput):
     """A softmax over a sample in training, over all words otherwise."""
 
-    def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, size: int) -> None:
+    def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, text: Symbols) -> None:
         """As for ``WordsOutput``."""
-        super().__init__(config.tied, config.bias, embedding, width, size)
+        super().__init__(config.tied, config.bias, embedding, width, text)
         self._proposal = config.proposal
         if isinstance(self._proposal, Partition):
             self.partition = self._proposal.words
         else:
-            self.counts = Counts(size)
+            self.counts = Counts(text.size)
 
-    def summed(self, predictions: Predictions) -> Tensor:
-        """The loss over the sample in training, -ln p otherwise."""
+    def estimated(self, predictions: Predictions) -> Tensor:
+        """The loss over the sample."""
         states_NH, ids_N, weights_N, words_C = predictions
-        if not self.training:
-            return softmax_loss(states_NH, self.weight, self.bias, ids_N, 0.0, weights_N)
         words_C, log_drawn_V = self._sample(words_C)
         return sampled_softmax_loss(
             states_NH, self.weight, self.bias, ids_N, words_C, log_drawn_V.to(states_NH.dtype), weights_N
