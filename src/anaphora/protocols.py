@@ -122,6 +122,7 @@ class Step(NamedTuple):
     """What one step of a Stepper gives for N rows."""
 
     log_probs_NV: Tensor
+    """Made for this step: who asked for it may change it."""
     weights_NS: Tensor | None
     """Attention over the source positions, or None for models without attention."""
     state: Any

@@ -21,6 +21,7 @@ from anaphora.search.beam import beam as beam_search
 from anaphora.search.beam import check_size
 from anaphora.search.greedy import greedy
 from anaphora.search.sampling import check_sampling, sample
+from anaphora.search.without import Without
 from anaphora.text.coder import TextCoder
 
 _STATIC = Static()
@@ -93,7 +94,7 @@ class LanguageModel(WordScores):
             check_size(beam)
         else:
             check_sampling(temperature, top_k, top_p, seed)
-        stepper = self._model.stepper()
+        stepper = Without.marks(self._model.stepper(), self._coder.symbols)
         begin = self._encode(prompt)
         batch = one_row([stepper.bos], begin)
         streamed = StreamedText(self._decode, begin, on_text)

@@ -20,8 +20,8 @@ from anaphora.search.beam import beam as beam_search
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.known import Known
 from anaphora.search.scoring import score
+from anaphora.search.without import Without
 from anaphora.text.coder import UNK, TextCoder
 from anaphora.text.rare import AnnotatedCoder
 from anaphora.text.sentences import Passage, Splitter
@@ -56,8 +56,8 @@ class Translator:
         self._target = target
         self.evaluation = evaluation
 
-    @classmethod
-    def ensemble(cls, members: abc.Sequence["Translator"], mean: Mean = "arithmetic") -> "Translator":
+    @staticmethod
+    def ensemble(members: abc.Sequence["Translator"], mean: Mean = "arithmetic") -> "Translator":
         """Translators that are searched as one, with the evaluation and the sentences of the first.
 
         What each expects next is averaged (see ``search.ensemble``), and so is where they look. Raises ConfigError
@@ -72,13 +72,7 @@ class Translator:
                         f"{side} vocabulary ({its.symbols.size:,} units) than number 1 ({one.symbols.size:,}): train "
                         f"them on the same data with the same [text]."
                     )
-        return cls(
-            lambda: Ensemble([member._stepper() for member in members], mean),
-            first._source,
-            first._target,
-            first.evaluation,
-            first._splitter,
-        )
+        return first._over(lambda: Ensemble([member._stepper() for member in members], mean))
 
     def fused(self, model: LanguageModel, weight: float) -> "Translator":
         """This translator, whose every symbol scores ln p + ``weight`` ln p by a language model of its target side.
@@ -91,7 +85,7 @@ class Translator:
             return Fused(self._stepper(), model.stepper_over(self._target), weight)
 
         stepper()  # what does not go together is found here
-        return Translator(stepper, self._source, self._target, self.evaluation, self._splitter)
+        return self._over(stepper)
 
     @property
     def attends(self) -> bool:
@@ -102,7 +96,7 @@ class Translator:
     def without_unknown(self) -> "Translator":
         """This translator, which writes no ``<unk>``; ConfigError where it spells words, or annotates unknown ones."""
         demand_unknown(self._source, self._target)
-        return Translator(lambda: Known(self._stepper()), self._source, self._target, self.evaluation, self._splitter)
+        return self._over(lambda: Without(self._stepper(), (UNK,)))
 
     def knows(self, source: str, target: str) -> bool:
         """Whether the vocabularies have all of a pair."""
@@ -130,7 +124,7 @@ class Translator:
         """
         size = self.evaluation.beam if beam is None else beam
         penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
-        stepper = self._stepper()
+        stepper = Without.marks(self._stepper(), self._target.symbols)
         unknown = filler(self._source, self._target, replace_unknown)
         rows = self._encode(texts)
         full = [place for place, row in enumerate(rows) if row.ids]
@@ -237,6 +231,10 @@ class Translator:
         Raises DataError for unequal counts, and for a side that is too long to be a sentence.
         """
         return [pair.links() for pair in self.score_pairs(sources, targets, report=report)]
+
+    def _over(self, stepper: abc.Callable[[], Stepper]) -> "Translator":
+        """The same over another model."""
+        return Translator(stepper, self._source, self._target, self.evaluation, self._splitter)
 
     def _encode(self, texts: abc.Sequence[str]) -> list["_Given"]:
         return [_Given(*row) for row in zip(texts, sentences_of(self._source, texts), strict=True)]

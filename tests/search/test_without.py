@@ -1,0 +1,52 @@
+"""A search that may not write some symbols."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from anaphora.protocols import Batch, Symbols
+from anaphora.search.beam import beam
+from anaphora.search.sampling import sample
+from anaphora.search.scoring import score
+from anaphora.search.without import Without
+
+SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2]]
+
+
+def test_the_unknown_word_is_never_written_and_what_had_none_stays(
+    automaton: Callable[..., Any], batch: Callable[..., Batch]
+) -> None:
+    unknown = 0
+    for seed in range(5):
+        model = automaton(seed=seed)
+        for size in (1, 4):
+            usual, known = (
+                [found[0] for found in beam(one, batch(SOURCES), size=size, max_length=12)]
+                for one in (model, Without(model, (model.unk,)))
+            )
+            unknown += sum(model.unk in one.ids for one in usual)
+            assert all(model.unk not in one.ids and one.score > -torch.inf for one in known)
+            if size == 1:
+                same = [(one, other) for one, other in zip(usual, known, strict=True) if model.unk not in one.ids]
+                assert all((one.ids, one.score) == (other.ids, other.score) for one, other in same)
+    assert unknown
+
+
+def test_what_is_written_without_some_symbols_has_the_score_that_forced_decoding_gives_it(
+    automaton: Callable[..., Any], batch: Callable[..., Batch]
+) -> None:
+    pad, bos = 3, 4
+    model = automaton(size=7)
+    without = Without.marks(model, Symbols(7, pad, model.unk, bos, model.eos))
+    marks = 0
+    for search in (
+        lambda one: [found[0] for found in beam(one, batch(SOURCES), size=3, max_length=12)],
+        lambda one: sample(one, batch(SOURCES), max_length=12, seed=1),
+    ):
+        marks += sum(symbol in (pad, bos) for found in search(model) for symbol in found.ids)
+        for source, found in zip(SOURCES, search(without), strict=True):
+            assert not {pad, bos} & set(found.ids) and found.score > -torch.inf
+            ids = [*found.ids, model.eos] if found.finished else list(found.ids)
+            assert score(model, batch([source], [ids]))[0].score == found.score
+    assert marks
