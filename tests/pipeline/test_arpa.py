@@ -19,6 +19,7 @@ from anaphora.pipeline import LanguageModel, load
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.pipeline.context import State
 from anaphora.text.characters import CharacterCoder
+from anaphora.text.words import WordCoder
 
 WORDS = ["the", "man", "walks", "sees", "na\u00efve", "no\u00a0break", "a"]
 
@@ -283,8 +284,26 @@ def test_the_unknown_word_may_be_written_in_capitals(tmp_path: Path) -> None:
     model = load(path)
     assert isinstance(model, LanguageModel)
     assert [word.log_prob for word in model.full_scores("x a")][:2] == pytest.approx([-0.5 - 0.9, -0.2])
-    both = [(-0.7, "<UNK>"), (-0.3, "<unk>")]
-    assert scores(path, *both, line="b <UNK>") == [(-0.3, True), (-0.7, False)]
+
+
+def test_both_spellings_of_the_unknown_word_are_one_word_and_the_later_counts(tmp_path: Path) -> None:
+    path, text = tmp_path / "both.arpa", SMALL.replace("ngram 1=4", "ngram 1=5")
+    for first, second in (("<UNK>", "<unk>"), ("<unk>", "<UNK>")):
+        path.write_text(text.replace("-0.9\tb", f"-0.7\t{first}\n-0.3\t{second}"))
+        model = load(path)
+        assert isinstance(model, LanguageModel) and "<UNK>" not in model and "<unk>" not in model
+        found = [tuple(word) for word in model.full_scores("b <UNK> a")]
+        assert [word[2] for word in found] == [True, True, False, False]
+        assert [word[0] for word in found] == pytest.approx([-0.5 - 0.3, -0.3, -0.4, -0.2])
+        path.write_text(path.read_text().replace("a </s>", "<unk> a").replace("<s> a", "<UNK> a"))
+        with pytest.raises(DataError, match=r"of order 2 has one with <unk> and with <UNK>, which are the same word"):
+            load(path)
+
+
+def test_a_word_that_is_read_as_the_unknown_one_is_not_written(tmp_path: Path) -> None:
+    coder = WordCoder(["a", "<UNK>"], lowercase=False, tokenise="none", language="en")
+    with pytest.raises(DataError, match="the unit <UNK> is read as the unknown word"):
+        save_arpa(NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), coder.symbols), coder, tmp_path / "a.arpa")
 
 
 @pytest.mark.parametrize("sign", ["\u00a0", "\u3000", "\u2003", "\x1c", "\x85", "\u2028"])

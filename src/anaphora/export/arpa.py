@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anaphora.errors import DataError
-from anaphora.formats.arpa import NEVER, ArpaGram, write_arpa
+from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, ArpaGram, write_arpa
 from anaphora.formats.figures import LN_10
 from anaphora.models.ngram import NgramModel
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, TextCoder
@@ -50,6 +50,11 @@ def _check(names: Iterable[str]) -> None:
             raise DataError(
                 f"A word of an ARPA file should hold no white space, but the unit {name!r} does: count other units, or "
                 f"a text without it."
+            )
+        if name == CAPITAL_UNKNOWN:
+            raise DataError(
+                f"A word of an ARPA file should be no mark, but the unit {name} is read as the unknown word: count a "
+                f"text without it."
             )
         if name in seen:
             raise DataError(

@@ -14,12 +14,15 @@ r"""ARPA files: back-off n-gram models as text, as every n-gram toolkit reads an
 
     \end\
 
-A line has log10 p, the words, and log10 of the back-off weight where that is not 0, with tabs between the three.
+A line has log10 p, the words, and log10 of the back-off weight where that is not 0, with tabs between the three. The
+empty lines may be missing, and ``<s>``, which is never predicted, may have -inf.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -30,10 +33,20 @@ from anaphora.formats.replacing import replacing
 NEVER = -99.0
 """log10 p of what is never predicted, as these files write it."""
 
+CAPITAL_UNKNOWN = "<UNK>"
+"""What some toolkits call ``<unk>``, and others read as such."""
 
+_BEGIN = "<s>"
 _SPACES = re.compile("[ \t]+")  # a word may hold any other
 _COUNT = re.compile("[0-9]{1,15}")
 _LEAST = -1e37  # what is less is -inf as a float32
+
+
+Lines = Iterator[tuple[int, str]]
+"""Lines of a file with their numbers."""
+
+Ahead = list[tuple[int, str]]
+"""The line that was read too far, where there was one."""
 
 
 class ArpaGram(NamedTuple):
@@ -52,9 +65,12 @@ def read_arpa(path: Path) -> list[list[ArpaGram]]:
     Raises DataError, with the line, for a file that is not one or not whole, or that lists an n-gram twice.
     """
     lines = enumerate(read_lines(path), 1)
-    counts = _header(lines, path)
-    orders = [list(_section(lines, order, count, path)) for order, count in enumerate(counts, 1)]
-    for number, line in lines:
+    counts, ahead = _header(lines, path)
+    orders = []
+    for order, count in enumerate(counts, 1):
+        grams, ahead = _section(chain(ahead, lines), order, count, path)
+        orders.append(grams)
+    for number, line in chain(ahead, lines):
         if line.strip() == "\\end\\":
             break
         if line.strip():
@@ -91,7 +107,7 @@ def _lines(grams: Iterable[ArpaGram]) -> Iterator[str]:
         yield f"{log10:.7g}\t{' '.join(words)}{behind}\n"
 
 
-def _header(lines: Iterator[tuple[int, str]], path: Path) -> list[int]:
+def _header(lines: Lines, path: Path) -> tuple[list[int], Ahead]:
     """How many n-grams there are of every order."""
     for _, line in lines:
         if line.strip() == "\\data\\":
@@ -100,9 +116,9 @@ def _header(lines: Iterator[tuple[int, str]], path: Path) -> list[int]:
         raise DataError(f"{path} should be an ARPA file, but has no line \\data\\: is it a model in that format?")
     counts: list[int] = []
     for number, line in lines:
+        if counts and _ends_a_part(line):
+            return counts, [(number, line)]
         if not line.strip():
-            if counts:
-                return counts
             continue
         name, _, count = line.partition("=")
         if name.split() != ["ngram", str(len(counts) + 1)] or not _COUNT.fullmatch(count.strip()):
@@ -111,15 +127,17 @@ def _header(lines: Iterator[tuple[int, str]], path: Path) -> list[int]:
     raise DataError(f"{path} breaks off in its header: it is not whole; make or fetch it again.")
 
 
-def _section(lines: Iterator[tuple[int, str]], order: int, count: int, path: Path) -> Iterator[ArpaGram]:
+def _section(lines: Lines, order: int, count: int, path: Path) -> tuple[list[ArpaGram], Ahead]:
+    """The n-grams of one order."""
     for number, line in lines:
         if line.strip() == f"\\{order}-grams:":
             break
         if line.strip():
             raise _fault(path, number, f"\\{order}-grams:", line)
-    seen = set[tuple[str, ...]]()
+    grams, seen, ahead = list[ArpaGram](), set[tuple[str, ...]](), Ahead()
     for number, line in lines:
-        if not line.strip():
+        if _ends_a_part(line):
+            ahead = [(number, line)]
             break
         gram = _gram(line, order, f"{path}:{number}")
         if gram.words in seen:
@@ -128,12 +146,18 @@ def _section(lines: Iterator[tuple[int, str]], order: int, count: int, path: Pat
                 f"'{' '.join(gram.words)[:60]}' again: the file is damaged; make or fetch it again."
             )
         seen.add(gram.words)
-        yield gram
+        grams.append(gram)
     if len(seen) != count:
         raise DataError(
             f"{path} should have {count:,} n-grams of order {order}, as its header says, but has {len(seen):,}: it is "
             f"damaged; make or fetch it again."
         )
+    return grams, ahead
+
+
+def _ends_a_part(line: str) -> bool:
+    """Whether a line is empty, or names the next part."""
+    return not line.strip() or line.lstrip().startswith("\\")
 
 
 def _gram(line: str, order: int, where: str) -> ArpaGram:
@@ -143,6 +167,8 @@ def _gram(line: str, order: int, where: str) -> ArpaGram:
         backoff = float(fields[order + 1]) if len(fields) == order + 2 else 0.0
     except (ValueError, IndexError):
         log10 = backoff = 1.0
+    if log10 == -math.inf and fields[1:2] == [_BEGIN] and order == 1:
+        log10 = NEVER
     # nan is in no range
     if not _LEAST < log10 <= 0 or len(fields) - order not in (1, 2) or not -200 < backoff < 200:
         raise DataError(

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from anaphora.errors import DataError
-from anaphora.formats.arpa import NEVER, ArpaGram, read_arpa
+from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, ArpaGram, read_arpa
 from anaphora.formats.figures import LN_10
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.text.between import words_in
@@ -16,8 +16,6 @@ from anaphora.text.normalise import normalise
 from anaphora.text.words import WordCoder
 
 _END, _UNKNOWN = MARKS[EOS], MARKS[UNK]
-_CAPITAL_UNKNOWN = "<UNK>"
-"""What some toolkits call the unknown word."""
 _MISSING_UNKNOWN = -100.0
 """log10 p of the unknown word where a file has none: what KenLM takes (``unknown_missing_logprob``)."""
 
@@ -64,13 +62,18 @@ def load_arpa(path: Path) -> tuple[NgramModel, TextCoder]:
             f"{path} should have {_END}, the end of a line, among its {len(known):,} n-grams of order 1, but has not: "
             f"it is no model of lines; make it again with the marks of a line."
         )
-    unknown = {} if _UNKNOWN in known else {_CAPITAL_UNKNOWN: UNK}
-    words = [word for word in known if word not in MARKS and word not in unknown]
+    words = [word for word in known if word not in (*MARKS, CAPITAL_UNKNOWN)]
     coder = ArpaCoder(words)
-    ids = {word: place for place, word in enumerate((*MARKS, *words))} | unknown
+    ids = {word: place for place, word in enumerate((*MARKS, *words))} | {CAPITAL_UNKNOWN: UNK}
+    twice = _UNKNOWN in known and CAPITAL_UNKNOWN in known
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=len(orders))), coder.symbols)
     for order, grams in enumerate(orders, 1):
         units, log_probs, log_gammas = _numbers(grams, order, ids, path)
+        if twice and len(torch.unique(units, dim=0)) < len(units):
+            raise DataError(
+                f"{path} should list every n-gram once, but of order {order} has one with {_UNKNOWN} and with "
+                f"{CAPITAL_UNKNOWN}, which are the same word: leave out one of the two."
+            )
         if not model.put(order, units, log_probs, log_gammas):
             raise DataError(
                 f"{path} has n-grams of order {order} that go on from none of order {order - 1}: "
@@ -97,6 +100,7 @@ def _numbers(
         size = max(ids.values()) + 1
         p, gamma = np.full(size, NEVER * LN_10), np.zeros(size)
         p[UNK] = _MISSING_UNKNOWN * LN_10
+        # where there is <unk> beside <UNK>, the later counts, as in KenLM
         p[units[:, 0]], gamma[units[:, 0]] = log_probs, log_gammas
         gamma[EOS], p[BOS], gamma[BOS] = gamma[BOS], NEVER * LN_10, 0.0
         units, log_probs, log_gammas = np.arange(size)[:, None], p, gamma
