@@ -96,6 +96,7 @@ def test_the_real_package_and_ours_pass_one_suite(run: Path, tmp_path: Path, pac
     model: Any = load(path) if package == "anaphora" else importlib.import_module(package).Model(str(path))
     new_state = model.State if package == "anaphora" else importlib.import_module(package).State
     text, draw = path.read_text(), random.Random(11)
+    assert model.path == str(path).encode() and b"man" in model and model.score(b"the man") == model.score("the man")
     assert model.order == 3 and "man" in model and "zebra" not in model and "the man" not in model
     for _ in range(200):
         words = draw.choices([*WORDS, "zebra"], k=draw.randint(1, 8))

@@ -213,8 +213,26 @@ def test_one_line_in_place_of_a_list_is_refused() -> None:
         counted(word_coder()).score_lines("the man")
     with pytest.raises(TypeError, match="put it into a list"):
         counted(word_coder()).evaluate("the man")
-    with pytest.raises(TypeError, match="of type bytes"):
-        counted(word_coder()).score(b"the man")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="of type list"):
+        counted(word_coder()).score(["the man"])  # type: ignore[arg-type]
+
+
+def test_bytes_are_the_text_that_they_spell() -> None:
+    model = counted(character_coder())
+    text, state = "the na\u00efve man", model.State()
+    assert model.score(text.encode()) == model.score(text)
+    assert list(model.full_scores(text.encode())) == list(model.full_scores(text))
+    assert model.perplexity(text.encode()) == model.perplexity(text)
+    assert b"man" in model and "na\u00efve".encode() not in model and b"</s>" in model
+    model.BeginSentenceWrite(state)
+    for word in ("the", "</s>"):
+        assert model.BaseScore(state, word.encode(), model.State()) == model.BaseScore(state, word, model.State())
+    with pytest.raises(DataError, match=r"should be UTF-8, but byte 3 of this one is 0xFF .*: decode it"):
+        model.score(b"a \xff")
+
+
+def test_a_model_that_was_loaded_from_nowhere_has_no_path() -> None:
+    assert counted(word_coder()).path == b""
 
 
 @EVERY_CODER

@@ -337,7 +337,7 @@ def test_a_saved_language_model_writes_as_before(language_model: LanguageModel, 
     experiment = {"task": "language-model", "text": {"units": "character"}, **LANGUAGE_MODEL}
     saved(tmp_path / "run", experiment, language_model._model, {"text": language_model._coder})
     loaded = load(str(tmp_path / "run"))
-    assert isinstance(loaded, LanguageModel)
+    assert isinstance(loaded, LanguageModel) and loaded.path == bytes(tmp_path / "run")
     assert loaded.generate("the") == language_model.generate("the")
     assert loaded.evaluate(sentences(5)) == language_model.evaluate(sentences(5))
 

@@ -10,10 +10,19 @@ LONGEST = 10_000
 """Units of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
 
 
-def demand_one(text: str) -> None:
-    """TypeError for what is no text, such as bytes or a list."""
+def one_text(text: str | bytes) -> str:
+    """A text, perhaps given as its UTF-8; TypeError for what is none, such as a list, DataError for other bytes."""
+    if isinstance(text, bytes):
+        try:
+            return text.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"A text of bytes should be UTF-8, but byte {error.start + 1} of this one is "
+                f"0x{text[error.start]:02X} ({error.reason}): decode it, and give a str."
+            ) from None
     if not isinstance(text, str):
         raise TypeError(f"A text was expected, but this is of type {type(text).__name__}: give a str.")
+    return text
 
 
 def demand_several(texts: abc.Iterable[str]) -> None:

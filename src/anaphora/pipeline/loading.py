@@ -35,12 +35,12 @@ def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> 
     """
     path = Path(run)
     if is_arpa(path):
-        return LanguageModel(*load_arpa(path))
+        return LanguageModel(*load_arpa(path), path)
     model, coders, experiment = load_model(path, which, report)
     if isinstance(model, models.Aligner):
         return Aligner(model, coders["source"], coders["target"])
     if experiment["task"] == "language-model":
-        return LanguageModel(cast(TextModel, model), coders["text"])
+        return LanguageModel(cast(TextModel, model), coders["text"], path)
     evaluation = TranslationEvaluation.parse(experiment.get("evaluation", {}), str(path / "experiment.toml"))
     return Translator(cast(Model, model).stepper, coders["source"], coders["target"], evaluation, _splitter(experiment))
 

@@ -3,13 +3,14 @@
 from collections import abc
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple, cast
 
 import torch
 
 from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.formats.figures import LN_10
-from anaphora.pipeline.arguments import demand_one
+from anaphora.pipeline.arguments import one_text
 from anaphora.pipeline.context import Context
 from anaphora.pipeline.context import State as Place
 from anaphora.pipeline.lines import one_row
@@ -36,31 +37,32 @@ class WordScores:
     What ``score``, ``full_scores``, ``perplexity``, ``in`` and the methods over a ``State`` are called, and what they
     mean, is that of the Python interface of KenLM (Heafield 2011): logarithms to base 10, words between ASCII white
     space, a sentence by itself between ``<s>`` and ``</s>``. Where units spell white space, it is scored with the word
-    or the ``</s>`` that comes after it.
+    or the ``</s>`` that comes after it. Sentences and words may be bytes, which are UTF-8.
     """
 
-    def __init__(self, model: TextModel, coder: TextCoder) -> None:
+    def __init__(self, model: TextModel, coder: TextCoder, path: Path | None = None) -> None:
         """The network may go on being trained in between: every call reads it again."""
         self._model = model
         self._coder = coder
+        self.path = bytes(path.absolute()) if path else b""
+        """Where it was loaded from, as KenLM gives it; empty for a model that was not."""
 
-    def score(self, sentence: str, bos: bool = True, eos: bool = True) -> float:
+    def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 p of a sentence; without ``bos`` it may stand anywhere, without ``eos`` it may go on."""
         return sum(word.log_prob for word in self.full_scores(sentence, bos, eos))
 
-    def full_scores(self, sentence: str, bos: bool = True, eos: bool = True) -> Iterator[FullScore]:
+    def full_scores(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> Iterator[FullScore]:
         """The score of every word, and of ``</s>`` with ``eos``."""
         state, after = self.State(), self.State()
         (self.BeginSentenceWrite if bos else self.NullContextWrite)(state)
-        demand_one(sentence)
-        *words, behind = self._coder.by_word(sentence)
+        *words, behind = self._coder.by_word(one_text(sentence))
         for word in words:
             yield self._full_score(state, word, after)
             state, after = after, state
         if eos:
             yield self._full_score(state, [*behind, self._coder.symbols.eos], after)
 
-    def perplexity(self, sentence: str) -> float:
+    def perplexity(self, sentence: str | bytes) -> float:
         """10 to the mean -log10 p of a word, ``</s>`` among the words."""
         scores = [word.log_prob for word in self.full_scores(sentence)]
         return perplexity_of_log10(sum(scores), len(scores))
@@ -70,8 +72,9 @@ class WordScores:
         """How many words an n-gram of a count model has at most; 0 for a model that remembers everything."""
         return self._stepper().order
 
-    def __contains__(self, word: str) -> bool:
+    def __contains__(self, word: str | bytes) -> bool:
         """Whether the model knows a word, ``</s>`` among them, or can spell it; several words are none."""
+        word = one_text(word)
         if word == MARKS[EOS]:
             return True
         units = self._coder.encode(word) if words_in(word) == [word] else []
@@ -91,12 +94,13 @@ class WordScores:
         step = self._stepper().unconditional()
         state.become(Context(step.log_probs_NV[0], step.state, 0, False))
 
-    def BaseScore(self, before: Place, word: str, after: Place) -> float:
+    def BaseScore(self, before: Place, word: str | bytes, after: Place) -> float:
         """log10 p of ``word`` after ``before``, and ``after`` becomes the state after it; they may be one."""
         return self.BaseFullScore(before, word, after).log_prob
 
-    def BaseFullScore(self, before: Place, word: str, after: Place) -> FullScore:
+    def BaseFullScore(self, before: Place, word: str | bytes, after: Place) -> FullScore:
         """``BaseScore`` with all that is known of the word."""
+        word = one_text(word)
         if word == "</s>":
             units = [self._coder.symbols.eos]
         elif before.context.inside:
