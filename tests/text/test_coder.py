@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
+from anaphora.evaluation.alignment import words_of
 from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, TextCoder
@@ -40,7 +41,7 @@ def test_encoding_never_fails_nor_makes_marks(coder: TextCoder, text: str) -> No
 
 
 @EVERY
-@given(text=ANY_TEXT)
+@given(text=st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"])))
 def test_every_unit_belongs_to_a_word_between_ascii_white_space_or_stands_behind_them(
     coder: TextCoder, text: str
 ) -> None:
@@ -102,6 +103,26 @@ def test_composed_and_decomposed_letters_are_the_same(coder: TextCoder) -> None:
 def test_a_lone_surrogate_is_refused(coder: TextCoder) -> None:
     with pytest.raises(DataError, match=r"U\+D800 at position 1"):
         coder.encode("a\ud800b")
+
+
+@pytest.mark.parametrize("name", ["bytes alone", "characters that know it"])
+def test_the_character_that_stands_for_a_space_comes_back_and_is_none(name: str) -> None:
+    coder = {**CODERS, "characters that know it": lambda low: CharacterCoder(list("ab \u2581"), lowercase=low)}[name](
+        False
+    )
+    ids = coder.encode("a\u2581b a")
+    assert coder.decode(ids) == "a\u2581b a"
+    assert words_of(coder.pieces(ids))[-1] == 1
+
+
+def test_the_character_that_stands_for_a_space_parts_subwords_but_no_words() -> None:
+    coder = MADE["bytes behind subwords", False]
+    for line in ("the\u2581man", "\u2581", "a \u2581 man\u2581", "\u2581\u2581a  \u2581the", "a\u2581 man"):
+        *words, behind = coder.by_word(line)
+        assert len(words) == len(line.split()) and [unit for word in words for unit in word] == coder.encode(line)
+        assert not behind
+    assert coder.decode(coder.encode("the\u2581man")) == "the man"
+    assert coder.by_word("a\u2581 man")[1] == coder.encode("man")
 
 
 def test_every_difference_shows_in_the_fingerprint() -> None:

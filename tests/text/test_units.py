@@ -84,6 +84,16 @@ def test_a_sample_is_said() -> None:
     assert events == [Note("The text vocabulary is learnt from 3 of 12 lines (text.sample).")]
 
 
+@pytest.mark.parametrize("config", [Bpe(size=280, joint=False), Unigram(size=280, joint=False)])
+def test_that_subwords_lose_the_character_that_stands_for_a_space_is_said(config: AnyUnits) -> None:
+    events: list[Event] = []
+    fit(config, {"text": lambda: iter([*ENGLISH, "a\u2581b"])}, events.append)
+    [note] = [event for event in events if isinstance(event, Note) and event.warning]
+    assert "The training text (text) holds U+2581" in note.text and "give back as one" in note.text
+    fit(config, {"text": english}, events.append)
+    assert [event for event in events if isinstance(event, Note) and event.warning] == [note]
+
+
 def test_the_table_is_told_apart_by_its_units() -> None:
     adapter: TypeAdapter[AnyUnits] = TypeAdapter(TextConfig)
     assert adapter.validate_python({"units": "bpe", "size": 100}) == Bpe(size=100)

@@ -104,6 +104,13 @@ def test_pieces_of_a_line_are_as_many_words_as_its_spaces_part(words: list[str])
     assert len(pieces) == len(coder.encode(line))
 
 
+def test_pieces_tell_a_space_from_the_character_that_stands_for_it() -> None:
+    coder = learn(["a\u2581b \u2581"], tokenise="none")
+    ids = coder.encode("a\u2581b \u2581")
+    assert coder.pieces(ids) == coder.pieces_of("a\u2581b \u2581") == ["\u2581a<U+2581>b", "\u2581<U+2581>"]
+    assert coder.decode(ids) == "a\u2581b \u2581"
+
+
 def test_unknown_words_are_filled_in_their_order() -> None:
     coder = learn(LINES)
     ids = [*coder.encode("Hello, Ann and Bob!"), EOS]

@@ -44,7 +44,6 @@ def save_arpa(model: NgramModel, coder: TextCoder, path: Path) -> None:
 
 def _check(names: Iterable[str]) -> None:
     """DataError for the first unit that is no word between white space, or that reads as another."""
-    seen = {_BEGIN}
     for name in names:
         if name.encode().split() != [name.encode()]:
             raise DataError(
@@ -56,9 +55,3 @@ def _check(names: Iterable[str]) -> None:
                 f"A word of an ARPA file should be no mark, but the unit {name} is read as the unknown word: count a "
                 f"text without it."
             )
-        if name in seen:
-            raise DataError(
-                f"Every word of an ARPA file should be another, but two units are written {name!r}: count other units, "
-                f"or a text without one of them."
-            )
-        seen.add(name)

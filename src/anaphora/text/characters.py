@@ -9,7 +9,7 @@ from typing import Self
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import Symbols
 from anaphora.text.between import by_word
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, shown, symbols_of
 from anaphora.text.normalise import normalise
 
 
@@ -21,7 +21,7 @@ class CharacterCoder:
         self._lowercase = lowercase
         self._alphabet = tuple(alphabet)
         self._ids = {character: len(MARKS) + place for place, character in enumerate(self._alphabet)}
-        self._shown = (*MARKS, *(character.replace(" ", SPACE) for character in self._alphabet))
+        self._shown = (*MARKS, *(SPACE if character == " " else shown(character) for character in self._alphabet))
         self._written = ("", UNKNOWN, "", "", *self._alphabet)
 
     @classmethod

@@ -21,6 +21,11 @@ SPACE = "\u2581"
 """What stands for a space in pieces that are shown: where a word begins, as SentencePiece writes it."""
 
 
+def shown(text: str) -> str:
+    """A unit's text as pieces show it: the character that stands for a space there by its code point."""
+    return text.replace(SPACE, f"<U+{ord(SPACE):04X}>")
+
+
 def is_unknown(piece: str) -> bool:
     """Whether a piece that is shown is ``<unk>``."""
     return piece.strip(SPACE) == MARKS[UNK]

@@ -1,6 +1,7 @@
 """Subwords by sentencepiece, byte-pair (Sennrich et al. 2016) or unigram (Kudo 2018), and bytes for what has no unit.
 
-Runs of spaces count as one and spaces at the ends as none; beyond that, and NFC, a line comes back as it was.
+Runs of spaces count as one and spaces at the ends as none, and U+2581, by which sentencepiece writes a space, reads as
+one; beyond that, and NFC, a line comes back as it was.
 """
 
 import hashlib
@@ -132,7 +133,7 @@ class SubwordCoder:
 
     def _starts(self, line: str) -> Iterator[int]:
         """Where each unit begins in a line: in front of the spaces that it has, a byte where its character does."""
-        place = 0
+        place, spaced = 0, line.replace(SPACE, " ")
         for number, piece in zip(self._processor.encode(line), self._processor.encode(line, out_type=str), strict=True):
             if self._processor.is_byte(number):
                 goes_on = 0x80 <= int(piece[1:-1], 16) < 0xC0
@@ -144,7 +145,7 @@ class SubwordCoder:
                 place += 1
                 if letter == SPACE:
                     place -= 1  # there may be none, in front of the line, or several
-                    while line.startswith(" ", place):
+                    while spaced.startswith(" ", place):
                         place += 1
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -16,7 +16,7 @@ from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import TextCoder
+from anaphora.text.coder import SPACE, TextCoder
 from anaphora.text.language import bare
 from anaphora.text.rare import AnnotatedCoder, NumberingCoder, Rare, annotations
 from anaphora.text.sampling import sample
@@ -250,6 +250,14 @@ def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report
         if seen > len(kept):
             report(Note(f"The {side} vocabulary is learnt from {len(kept):,} of {seen:,} lines (text.sample)."))
         drawn += kept
+    if any(SPACE in line for line in drawn):
+        report(
+            Note(
+                f"The training text ({' and '.join(sides)}) holds U+2581 ({SPACE}), which subwords cannot tell from a "
+                f"space and give back as one: replace it where it should stay, or set text.units to character or byte.",
+                warning=True,
+            )
+        )
     coder = SubwordCoder.learn(
         drawn,
         size=config.size,

@@ -14,7 +14,7 @@ from typing import Literal, Protocol, Self
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import Symbols
 from anaphora.text.between import by_word
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder, one_line, symbols_of
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder, one_line, shown, symbols_of
 from anaphora.text.normalise import normalise
 
 Tokenise = Literal["moses", "none"]
@@ -163,17 +163,17 @@ class WordCoder:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The words one by one, with U+2581 in front of those that ``decode`` sets a space before."""
-        line, place, shown = self.decode(ids), 0, []
+        line, place, pieces = self.decode(ids), 0, list[str]()
         for number in ids:
             word = self._written[number]
             if number in (PAD, BOS, EOS):
-                shown.append(word)
+                pieces.append(word)
                 continue
             spaced = line.startswith(" ", place)
             found = line.startswith(word, place + spaced)
             place += spaced + len(word) if found else 0
-            shown.append(word if found and not spaced and place > len(word) else SPACE + word)
-        return shown
+            pieces.append(("" if found and not spaced and place > len(word) else SPACE) + shown(word))
+        return pieces
 
     def words(self, text: str) -> list[str]:
         """The words of one line, known or not."""
@@ -181,13 +181,13 @@ class WordCoder:
 
     def pieces_of(self, text: str) -> list[str]:
         """The words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
-        line, place, shown = normalise(text, lowercase=self._lowercase), 0, []
+        line, place, pieces = normalise(text, lowercase=self._lowercase), 0, list[str]()
         words = self.words(text)
         for word, (start, end) in zip(words, self._spans(line, words), strict=True):
             spaced = start == end or not line[:start].strip() or " " in line[place:start]
-            shown.append((SPACE if spaced else "") + self._written[self._ids.get(word, UNK)])
+            pieces.append((SPACE if spaced else "") + shown(self._written[self._ids.get(word, UNK)]))
             place = end
-        return shown
+        return pieces
 
     @staticmethod
     def _spans(line: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
