@@ -352,6 +352,17 @@ def split_translator(translator: Translator) -> Translator:
     return Translator(translator._stepper, translator._source, translator._target, splitter=Splitter("en", "en"))
 
 
+def test_translators_of_other_languages_are_no_ensemble_though_one_vocabulary_serves_both(
+    translator: Translator,
+) -> None:
+    there, back = (
+        Translator(translator._stepper, translator._source, translator._target, languages=languages)
+        for languages in (("fi", "tr"), ("tr", "fi"))
+    )
+    with pytest.raises(ConfigError, match="number 2 translates tr to fi and number 1 fi to tr: leave one out"):
+        Translator.ensemble([there, back])
+
+
 PARAGRAPHS = ["The man walks. A dog sees the cat!", "", "  the tree ", "\n", "a man.\n\n\tThe house. The red cat."]
 
 

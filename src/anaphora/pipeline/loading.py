@@ -1,8 +1,8 @@
 """From run folders to what a person calls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from anaphora.errors import RunError
 from anaphora.evaluation.config import TranslationEvaluation
@@ -42,7 +42,12 @@ def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> 
     if experiment["task"] == "language-model":
         return LanguageModel(cast(TextModel, model), coders["text"], path)
     evaluation = TranslationEvaluation.parse(experiment.get("evaluation", {}), str(path / "experiment.toml"))
-    return Translator(cast(Model, model).stepper, coders["source"], coders["target"], evaluation, _splitter(experiment))
+    data = experiment.get("data", {})
+    languages = str(data.get("source", "")), str(data.get("target", ""))
+    whole = experiment.get("text", {}).get("sentences", "split") == "whole"
+    splitter = None if whole else Splitter(*languages)
+    source, target = coders["source"], coders["target"]
+    return Translator(cast(Model, model).stepper, source, target, evaluation, splitter, languages)
 
 
 def load_as(kind: type[Kind], run: Path, report: Report = silent) -> Kind:
@@ -64,11 +69,3 @@ def load_together(
     translators = [load_as(Translator, run, report) for run in runs]
     together = translators[0] if len(translators) == 1 else Translator.ensemble(translators, mean)
     return together if fusion is None else together.fused(load_as(LanguageModel, fusion[0], report), fusion[1])
-
-
-def _splitter(experiment: Mapping[str, Any]) -> Splitter | None:
-    """How running text is split for a run; None for one that takes lines whole."""
-    if experiment.get("text", {}).get("sentences", "split") == "whole":
-        return None
-    data = experiment.get("data", {})
-    return Splitter(str(data.get("source", "")), str(data.get("target", "")))

@@ -1,6 +1,7 @@
 """Texts translated, and given translations scored."""
 
 from collections import abc
+from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -44,13 +45,15 @@ class Translator:
         target: TextCoder,
         evaluation: TranslationEvaluation = _EVALUATION,
         splitter: Splitter | None = None,
+        languages: tuple[str, str] = ("", ""),
     ) -> None:
         """Every call calls ``stepper`` again, so that a network may go on being trained in between.
 
         Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
-        into sentences by ``splitter``, or not at all.
+        into sentences by ``splitter``, or not at all. It translates between the two ``languages``, where they are told.
         """
         self._splitter = splitter
+        self._languages = languages
         self._stepper = stepper
         self._source = source
         self._target = target
@@ -61,18 +64,10 @@ class Translator:
         """Translators that are searched as one, with the evaluation and the sentences of the first.
 
         What each expects next is averaged (see ``search.ensemble``), and so is where they look. Raises ConfigError
-        where their vocabularies are not the same.
+        where their languages or their vocabularies are not the same.
         """
-        first = members[0]
-        for number, other in enumerate(members[1:], 2):
-            for side, one, its in (("source", first._source, other._source), ("target", first._target, other._target)):
-                if one.fingerprint != its.fingerprint:
-                    raise ConfigError(
-                        f"An ensemble needs translators of the same vocabularies, but number {number} has another "
-                        f"{side} vocabulary ({its.symbols.size:,} units) than number 1 ({one.symbols.size:,}): train "
-                        f"them on the same data with the same [text]."
-                    )
-        return first._over(lambda: Ensemble([member._stepper() for member in members], mean))
+        _check_alike(members)
+        return members[0]._over(lambda: Ensemble([member._stepper() for member in members], mean))
 
     def fused(self, model: LanguageModel, weight: float) -> "Translator":
         """This translator, whose every symbol scores ln p + ``weight`` ln p by a language model of its target side.
@@ -233,8 +228,10 @@ class Translator:
         return [pair.links() for pair in self.score_pairs(sources, targets, report=report)]
 
     def _over(self, stepper: abc.Callable[[], Stepper]) -> "Translator":
-        """The same over another model."""
-        return Translator(stepper, self._source, self._target, self.evaluation, self._splitter)
+        """All else of this translator over another Stepper."""
+        other = copy(self)
+        other._stepper = stepper
+        return other
 
     def _encode(self, texts: abc.Sequence[str]) -> list["_Given"]:
         return [_Given(*row) for row in zip(texts, sentences_of(self._source, texts), strict=True)]
@@ -278,6 +275,25 @@ class Translator:
             target_pieces=(*pieces, *end),
             weights=None if hypothesis.weights is None else hypothesis.weights.numpy(),
         )
+
+
+def _check_alike(members: abc.Sequence[Translator]) -> None:
+    """Raise ConfigError where translators do not go together."""
+    first = members[0]
+    for number, other in enumerate(members[1:], 2):
+        if other._languages != first._languages:
+            between, others = (" to ".join(member._languages) for member in (first, other))
+            raise ConfigError(
+                f"An ensemble needs translators of the same languages, but number {number} translates {others} and "
+                f"number 1 {between}: leave one out."
+            )
+        for side, one, its in (("source", first._source, other._source), ("target", first._target, other._target)):
+            if one.fingerprint != its.fingerprint:
+                raise ConfigError(
+                    f"An ensemble needs translators of the same vocabularies, but number {number} has another "
+                    f"{side} vocabulary ({its.symbols.size:,} units) than number 1 ({one.symbols.size:,}): train "
+                    f"them on the same data with the same [text]."
+                )
 
 
 class _Given(NamedTuple):
