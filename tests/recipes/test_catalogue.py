@@ -70,6 +70,20 @@ def test_the_recipe_of_a_paper_has_its_equations_its_size_and_what_differs(name:
     assert settings(found["Paper's size"])
 
 
+@pytest.mark.parametrize("name", FOUNDING)
+def test_a_network_of_the_paper_s_size_can_be_built(name: str) -> None:
+    experiment = read_experiment(recipes.read(name), name, settings(dict(paragraphs(name))["Paper's size"]))
+    sides = dict.fromkeys(("source", "target"), Symbols(40, 0, 1, 2, 3))
+    with torch.device("meta"):
+        assert [*registry.build(experiment.task, experiment.tables(), sides, name).parameters()]
+
+
+@pytest.mark.parametrize("name", [name for name in FOUNDING if "lstm" in recipes.read(name)])
+def test_the_recipe_of_a_paper_with_lstms_says_what_their_forget_bias_starts_from(name: str) -> None:
+    found = dict(paragraphs(name))
+    assert "forget bias" in found.get("Unsaid", found["Differs"]) or "as sutskever2014" in found["Differs"]
+
+
 @pytest.mark.parametrize(("name", "word", "given"), ALL_SETTINGS)
 def test_options_that_the_head_of_a_recipe_names_are_taken_by_it(name: str, word: str, given: list[str]) -> None:
     for together in [[one] for one in given] if word in ALONE else [given]:
