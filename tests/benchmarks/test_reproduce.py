@@ -243,12 +243,22 @@ def test_every_table_that_comes_along_can_be_read_and_measured(name: str) -> Non
             assert any(data.test in file.name for file in CORPORA[data.corpus].files), job.system.name
 
 
-@pytest.mark.parametrize("name", [path.stem for path in sorted(queue.RESULTS.glob("*.jsonl"))])
+KEPT = [path.stem for path in sorted(queue.RESULTS.glob("*.jsonl"))]
+
+
+@pytest.mark.parametrize("name", KEPT)
 def test_every_result_that_is_kept_is_of_a_row_that_its_table_still_has(name: str) -> None:
     # a recipe that changes takes the rows of a table along, unless the table says what they were
     rows = {job.key for job in table.jobs(table.read(name))}
     results = queue.results_of(queue.RESULTS / f"{name}.jsonl")
     assert results and results.keys() <= rows
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_every_page_that_is_kept_says_what_its_table_and_its_results_say(name: str) -> None:
+    results, wanted = queue.results_of(queue.RESULTS / f"{name}.jsonl"), table.read(name)
+    found = [results[job.key] for job in table.jobs(wanted) if job.key in results]
+    assert (queue.RESULTS / f"{name}.md").read_text(encoding="utf-8") == page.page(name, wanted, found)
 
 
 def test_a_table_may_take_the_systems_of_another(tmp_path: Path) -> None:
