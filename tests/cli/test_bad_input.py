@@ -244,7 +244,10 @@ def test_bad_data_is_refused_before_anything_is_written(
             ["evaluate", "run", "--language-model", "lm", "--text", "x"],
             "anaphora: --text, --neural-cache and --dynamic are for a language model, and --language-model is for",
         ),
-        (["translate", "missing"], "anaphora: A run folder should be at missing, but nothing is there."),
+        (
+            ["translate", "missing"],
+            "anaphora: A run folder should be at missing, but nothing is there: check the path, or train",
+        ),
         (["evaluate", "missing", "--source", "a"], "anaphora: --source and --reference belong together"),
         (["translate", "run", "--output", "no/where"], "anaphora: no/where cannot be written: there is no folder"),
         (["generate", "run", "--greedy", "--beam", "3"], "anaphora: --greedy is a beam of 1"),
@@ -279,7 +282,9 @@ def test_a_run_folder_that_exists_is_left_alone(
 
 @pytest.mark.parametrize("verb", ["translate", "generate", "evaluate", "info"])
 def test_an_empty_run_folder_is_refused(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert f"{tmp_path} should be a run folder, but is empty." in refused(capsys, verb, tmp_path)
+    assert f"{tmp_path} should be a run folder, but is empty: check the path, or train it first." in refused(
+        capsys, verb, tmp_path
+    )
 
 
 def flip(path: Path) -> None:

@@ -83,8 +83,8 @@ def test_a_run_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (None, "nothing is there"),
-        ({}, "is empty"),
+        (None, "nothing is there: check the path, or train it first"),
+        ({}, "is empty: check the path, or train it first"),
         ({"letter.txt": b"dear"}, "has no experiment.toml"),
         ({"experiment.toml": b"format = 1\ntask = "}, "experiment.toml is damaged"),
         ({"experiment.toml": b"format = 1\ntask = '\xff'"}, "experiment.toml is damaged"),

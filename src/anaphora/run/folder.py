@@ -320,14 +320,14 @@ def check_free(path: Path) -> None:
 
 def _check_is_run(path: Path) -> None:
     if not path.exists():
-        raise RunError(f"A run folder should be at {path}, but nothing is there.")
+        raise RunError(f"A run folder should be at {path}, but nothing is there: check the path, or train it first.")
     if not path.is_dir():
         raise RunError(
             f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .arpa.gz) are for "
             f"evaluate, score, rescore and generate."
         )
     if not any(path.iterdir()):
-        raise RunError(f"{path} should be a run folder, but is empty.")
+        raise RunError(f"{path} should be a run folder, but is empty: check the path, or train it first.")
     if not (path / EXPERIMENT).exists():
         raise RunError(f"{path} should be a run folder, but has no {EXPERIMENT}.")
 
