@@ -32,3 +32,10 @@ def test_a_line_that_is_no_entry_is_refused_with_its_number(line: str, tmp_path:
     path.write_text(f"cat\tchat\n{line}\n")
     with pytest.raises(DataError, match=r"words\.tsv:2 should read WORD, tab, TRANSLATION"):
         read_dictionary(path)
+
+
+def test_a_dictionary_without_an_entry_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "words.tsv"
+    path.touch()
+    with pytest.raises(DataError, match=r"words\.tsv should hold a dictionary, .* but is empty: give another"):
+        read_dictionary(path)

@@ -28,12 +28,14 @@ def write_dictionary(path: Path, entries: Iterable[Entry]) -> None:
 def read_dictionary(path: Path) -> dict[str, list[str]]:
     """The translations of every word, the likeliest first, equally likely ones as they come.
 
-    Raises DataError as ``read_lines`` does, and for a line that is no entry.
+    Raises DataError as ``read_lines`` does, for a line that is no entry, and for a file without any.
     """
     entries: dict[str, list[Entry]] = {}
     for number, line in enumerate(read_lines(path), 1):
         entry = _entry(line, f"{path}:{number}")
         entries.setdefault(entry.source, []).append(entry)
+    if not entries:
+        raise DataError(f"{path} should hold a dictionary, WORD, tab, TRANSLATION a line, but is empty: give another.")
     return {
         source: [entry.target for entry in sorted(found, key=lambda entry: -entry.probability)]
         for source, found in entries.items()
