@@ -67,6 +67,22 @@ def test_a_text_read_along_is_what_is_read_unit_by_unit(
     assert torch.equal(log_probs, log_probs[:, :1].expand(-1, rows, -1))
 
 
+def test_what_a_long_memory_takes_does_not_grow_with_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, ids = CountCache(order=4, units=3000), torch.arange(1500).remainder(7).reshape(2, -1)
+    sizes, looked_up = list[int](), CountCache._counts
+
+    def recorded(self: CountCache, history: torch.Tensor) -> torch.Tensor:
+        counts = looked_up(self, history)
+        sizes.append(counts.numel())
+        return counts
+
+    monkeypatch.setattr(CountCache, "_counts", recorded)
+    found = cache.along(cache.empty_context(2), ids, ids)
+    assert max(sizes) < 2_100_000 < ids.numel() * cache.order * cache.units
+    last = cache.log_probs(cache.after(cache.empty_context(2), ids, torch.tensor([750, 750])), 7)
+    assert torch.equal(found.log_probs[:, 0, -1], last.log_probs[:, 0, ids[0, -1]])
+
+
 def test_what_stands_behind_a_row_s_length_is_never_remembered() -> None:
     cache = CountCache(units=3)
     after = cache.after(cache.empty_context(2), torch.tensor([[4, 5, 6, 7], [8, 9, 0, 0]]), torch.tensor([4, 2]))

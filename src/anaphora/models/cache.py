@@ -20,8 +20,8 @@ from torch import Tensor
 
 from anaphora.config import Config, by_kind
 
-_PLACES = 1024
-"""Places of a text that are looked up at once, which bounds memory."""
+_CELLS = 1 << 21
+"""Counts that are looked up at once, one for every order and unit that a place remembers, which bounds memory."""
 
 
 class ComponentPredictions(NamedTuple):
@@ -63,10 +63,10 @@ class CountCache(Config):
     def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
         """ln p of each target after each unit of rows of text, K x B x T; ``history_BL`` is that before the first."""
         windows_BTL = torch.cat([history_BL, ids_BT], dim=1).unfold(1, self.units, 1)[:, 1:]
-        found = []
-        for start in range(0, ids_BT.shape[1], _PLACES):
-            history_RL = windows_BTL[:, start : start + _PLACES].flatten(0, 1)
-            targets_R = targets_BT[:, start : start + _PLACES].flatten()
+        places, found = max(1, _CELLS // (len(ids_BT) * self.order * self.units)), []
+        for start in range(0, ids_BT.shape[1], places):
+            history_RL = windows_BTL[:, start : start + places].flatten(0, 1)
+            targets_R = targets_BT[:, start : start + places].flatten()
             counts_KRL = self._counts(history_RL)
             right_KR = (counts_KRL * (history_RL == targets_R.unsqueeze(1))).sum(2)
             shape = (self.order, len(ids_BT), -1)
