@@ -52,9 +52,11 @@ def test_tokens_are_put_together_as_people_write_them(language: str, text: str) 
         ("hi", "हिन्दी भाषा अच्छी है।", ["हिन्दी", "भाषा", "अच्छी", "है", "।"]),
         ("ta", "தமிழ் மொழி.", ["தமிழ்", "மொழி", "."]),
         ("en", "a b\N{COMBINING ACUTE ACCENT}ad \N{COMBINING ACUTE ACCENT} thing", None),
+        ("ka", "ᲙᲐᲢᲐ ᲫᲘᲜᲐᲕᲡ, Ა Ბ.", ["ᲙᲐᲢᲐ", "ᲫᲘᲜᲐᲕᲡ", ",", "Ა", "Ბ", "."]),
+        ("ja", "𠮷野家 2𝟘 m²", ["𠮷野家", "2𝟘", "m", "²"]),
     ],
 )
-def test_a_letter_stays_with_its_marks_and_words_with_their_spaces(
+def test_a_letter_stays_with_its_marks_and_its_like_and_words_with_their_spaces(
     language: str, text: str, words: list[str] | None
 ) -> None:
     assert MosesTokens(language).split(text) == (words or text.split())

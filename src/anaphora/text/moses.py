@@ -47,7 +47,7 @@ class MosesTokens:
         self._detokeniser = MosesDetokenizer(lang=language)
 
     def split(self, text: str) -> list[str]:
-        """The tokens of one line; a letter stays with its marks, which Moses takes for signs."""
+        """The tokens of one line; a letter stays with its marks and its like, which Moses may take for signs."""
         return _mended(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE), text)
 
     def join(self, tokens: Sequence[str]) -> str:
@@ -59,15 +59,27 @@ class MosesTokens:
 def _mended(tokens: Sequence[str], line: str | None = None) -> list[str]:
     """The tokens, whole where Moses tears a word at the mark of a letter, or at what joins or parts two letters.
 
-    Where the ``line`` that they are of is known, what it has spaces between stays apart.
+    Where the ``line`` that they are of is known, what it has spaces between stays apart, and letters that Moses does
+    not know, such as Georgian capitals, stay together.
     """
     whole: list[str] = []
-    torn = False
+    torn, place = False, 0
     for token in tokens:
         inside = all(unicodedata.category(character) in ("Mn", "Mc", "Cf") for character in token)
-        if whole and (inside or torn) and (line is None or whole[-1] + token in line):
+        joins = inside or torn
+        if line is not None:
+            start = line.find(token, place)
+            alike = bool(whole) and _of_word(whole[-1][-1]) and _of_word(token[0])
+            joins = start == place and (joins or alike)
+            place = start + len(token) if start >= 0 else place
+        if whole and joins:
             whole[-1] += token
         else:
             whole.append(token)
         torn = inside
     return whole
+
+
+def _of_word(character: str) -> bool:
+    """Whether a character is a letter, a mark of one, or a digit: Moses tears no word between two that it knows."""
+    return unicodedata.category(character)[0] in "LM" or character.isdecimal()
