@@ -60,3 +60,9 @@ def test_a_letter_stays_with_its_marks_and_its_like_and_words_with_their_spaces(
     language: str, text: str, words: list[str] | None
 ) -> None:
     assert MosesTokens(language).split(text) == (words or text.split())
+
+
+@pytest.mark.parametrize("sentence", ["the <unk> , isn't it ?", 'ארה"ב , צה״ל .'])
+def test_a_line_may_hold_any_number_of_words_that_are_kept_whole(sentence: str) -> None:
+    tokens = MosesTokens("en")
+    assert tokens.split(" ".join([sentence] * 1100)) == tokens.split(sentence) * 1100

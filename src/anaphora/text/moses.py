@@ -6,7 +6,8 @@ tokenise. Languages that Moses has no rules for are treated as English.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
@@ -16,6 +17,9 @@ _HEBREW = "[\u0591-\u05f2]"
 _KEPT_WHOLE = ["<unk>", f'{_HEBREW}+(?:[\u05f3\u05f4]{_HEBREW}+|"{_HEBREW}(?!{_HEBREW}))']
 """What a text may hold that is one token whatever its signs, a pattern each: the unknown word, and Hebrew words with
 a geresh or gershayim inside, the latter also written as a quote before the last letter."""
+
+_MOST_KEPT = 500
+"""How many of these are given to Moses at once, which takes no line with more than 1,000."""
 
 _BEFORE_ENDS = re.compile(f" +(?=[{OTHER_ENDS}{UNSPACED_ENDS}{PAUSES}])")
 """Spaces before signs that end a part of a sentence, which Moses knows in few languages."""
@@ -48,12 +52,24 @@ class MosesTokens:
 
     def split(self, text: str) -> list[str]:
         """The tokens of one line; a letter stays with its marks and its like, which Moses may take for signs."""
+        return [token for piece in _pieces(text) for token in self._split(piece)]
+
+    def _split(self, text: str) -> list[str]:
         return _mended(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE), text)
 
     def join(self, tokens: Sequence[str]) -> str:
         """The line, with spaces where people write them; what directly followed its word does so again."""
         line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
         return _AFTER_PAUSES.sub("", _BEFORE_ENDS.sub("", line))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A line, in pieces that Moses takes, each but the last ending with what is kept whole."""
+    start = 0
+    for found in islice(re.finditer("|".join(_KEPT_WHOLE), text, re.IGNORECASE), _MOST_KEPT - 1, None, _MOST_KEPT):
+        yield text[start : found.end()]
+        start = found.end()
+    yield text[start:]
 
 
 def _mended(tokens: Sequence[str], line: str | None = None) -> list[str]:
