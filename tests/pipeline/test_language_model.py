@@ -3,7 +3,8 @@
 import copy
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from anaphora.models import registry
 from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.pipeline import LanguageModel
 from anaphora.pipeline.context import State
+from anaphora.pipeline.generation import StreamedText
 from anaphora.pipeline.lines import one_row
 from anaphora.search.beam import beam
 from anaphora.search.without import Without
@@ -208,6 +210,14 @@ def test_a_state_is_written_before_it_is_read() -> None:
         model.BaseScore(model.State(), "man", model.State())
 
 
+@pytest.mark.parametrize("given", [None, 3, ["the man"]])
+def test_what_is_no_text_is_neither_scored_nor_gone_on_from(given: Any) -> None:
+    model = recurrent(word_coder())
+    for call in (model.score, model.perplexity, model.generate):
+        with pytest.raises(TypeError, match="A text was expected, but this is of type"):
+            call(given)
+
+
 def test_one_line_in_place_of_a_list_is_refused() -> None:
     with pytest.raises(TypeError, match="put it into a list"):
         counted(word_coder()).score_lines("the man")
@@ -246,6 +256,23 @@ def test_what_is_heard_is_the_text_that_is_written(coder: Callable[[], TextCoder
     assert pieces > 2 * 20
     heard = []
     assert model.generate("the", beam=3, on_text=heard.append).text == "".join(heard)
+
+
+def test_a_long_text_is_heard_in_larger_pieces_so_that_writing_stays_quick() -> None:
+    heard, decoded = list[str](), 0
+
+    def decode(ids: Sequence[int]) -> str:
+        nonlocal decoded
+        decoded += len(ids)
+        return "x" * len(ids)
+
+    streamed = StreamedText(decode, [], heard.append)
+    for unit in range(20_000):
+        streamed.add(unit)
+    streamed.close("x" * 20_000)
+    assert heard[:199] == ["x"] * 199
+    assert "".join(heard) == "x" * 20_000
+    assert decoded < 250 * 20_000
 
 
 @EVERY_CODER

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+_ONE_BY_ONE = 200
+"""Units that are each shown by themselves; of a longer text pieces, ever larger, each a share of what there is."""
+
 
 @dataclass(frozen=True)
 class Generation:
@@ -25,12 +28,16 @@ class StreamedText:
         self, decode: Callable[[Sequence[int]], str], begin: Sequence[int], on_text: Callable[[str], None]
     ) -> None:
         self._decode, self._ids, self._on_text = decode, list(begin), on_text
-        self._shown = ""
+        self._shown, self._written, self._due = "", 0, 1
         self._show(decode(begin))
 
     def add(self, unit: int) -> None:
         """One more unit; bytes that are no character yet wait for the others."""
         self._ids.append(unit)
+        self._written += 1
+        if self._written < self._due:  # all of it is decoded every time, which would take the square of its length
+            return
+        self._due += 1 + self._written // _ONE_BY_ONE
         text = self._decode(self._ids)
         if text.startswith(self._shown) and not text.endswith("\N{REPLACEMENT CHARACTER}"):
             self._show(text)
