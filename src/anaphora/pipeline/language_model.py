@@ -12,7 +12,7 @@ from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
 from anaphora.evaluation.sentences import UNITS, line_log_probs, sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import LN_10
-from anaphora.pipeline.arguments import demand_several, demand_short
+from anaphora.pipeline.arguments import demand_several, demand_short, one_text
 from anaphora.pipeline.generation import Generation, StreamedText
 from anaphora.pipeline.lines import Reading, one_row
 from anaphora.pipeline.word_scores import WordScores
@@ -82,8 +82,9 @@ class LanguageModel(WordScores):
         found.
 
         Raises ConfigError for a length below 1, lines that a model of sentences cannot go on from, and what
-        ``search.beam`` or ``search.sampling`` refuse.
+        ``search.beam`` or ``search.sampling`` refuse; TypeError for what is no text.
         """
+        prompt = one_text(prompt)
         if length < 1:
             raise ConfigError(f"A text should go on for a length of at least 1 unit, but {length} was given: raise it.")
         if "\n" in prompt and self._of_sentences:
