@@ -146,9 +146,11 @@ def test_a_damaged_list_is_refused(damage: bytes) -> None:
         WordCoder.deserialise(damage, lowercase=False, tokenise="none")
 
 
-def test_a_text_without_words_is_refused() -> None:
-    with pytest.raises(DataError, match="the training text gives none"):
+def test_a_text_without_words_is_refused_with_what_would_give_some() -> None:
+    with pytest.raises(DataError, match=r"should hold words, but holds none: give text with words in it\.$"):
         learn(["", " "])
+    with pytest.raises(DataError, match=r"seen 3 times or more, but holds none: .*, or lower text\.least\.$"):
+        WordCoder.learn(["a a b"], size=9, least=3, lowercase=False, tokenise="none", language="en")
 
 
 def test_a_size_without_places_for_words_is_refused() -> None:

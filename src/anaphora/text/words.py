@@ -87,8 +87,10 @@ class WordCoder:
         words = frequent[:places]
         if not words:
             raise DataError(
-                f"A vocabulary of at most {size} words, marks included, needs words seen at least {least} times, but "
-                f"the training text gives none: give more text, lower text.least, or raise text.size."
+                f"The training text should hold words that are seen {least:,} times or more, but holds none: give text "
+                f"with words in it, or lower text.least."
+                if least > 1
+                else "The training text should hold words, but holds none: give text with words in it."
             )
         return cls([*first, *words], lowercase=lowercase, tokenise=tokenise, language=language)
 
