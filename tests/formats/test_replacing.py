@@ -1,5 +1,6 @@
 """A file is written whole or not at all."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -40,6 +41,15 @@ def test_a_device_is_written_to_and_stays_a_device() -> None:
     with replacing(Path("/dev/null")) as stream:
         stream.write(b"gone")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_an_open_pipe_is_written_to() -> None:
+    out, into = os.pipe()
+    with replacing(Path(f"/dev/fd/{into}")) as stream:
+        stream.write(b"through")
+    os.close(into)
+    with open(out, "rb") as read:
+        assert read.read() == b"through"
 
 
 def test_a_full_disk_is_said(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     final = path.resolve()
     part = final.with_name(f".{zlib.crc32(os.fsencode(final.name)):08x}.{os.getpid()}.part")  # the name may be long
     try:
-        if final.exists() and not final.is_file():
-            with final.open("wb") as stream:
+        if path.exists() and not path.is_file():  # an open pipe has a path, but what that resolves to is none
+            with path.open("wb") as stream:
                 yield stream
             return
         with part.open("wb") as stream:
