@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -57,6 +58,26 @@ def test_gzip_is_known_by_its_bytes_and_all_members_are_read(tmp_path: Path) -> 
     path.write_bytes(gzip.compress(b"a\nb") + gzip.compress(b"c\nd\n"))
     assert list(read_lines(path)) == ["a", "bc", "d"]
     assert b"".join(unpacked(path)) == b"a\nbc\nd\n"
+
+
+def test_an_open_stream_may_be_gzipped_and_stays_open() -> None:
+    assert lines_of(gzip.compress(b"a\nb")) == ["a", "b"]
+    with pytest.raises(DataError, match="archive stream is damaged"):
+        lines_of(gzip.compress(b"a\nb")[:-9])
+    stream = io.BytesIO(b"a")
+    assert list(decode_lines(stream, "stream")) == ["a"]
+    assert not stream.closed
+
+
+def test_a_stream_that_is_a_folder_is_said(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    with (
+        os.fdopen(os.open(os.devnull, os.O_RDONLY), "rb") as stream,
+        pytest.raises(DataError, match="stream cannot be read: Is a directory"),
+    ):
+        os.dup2(descriptor, stream.fileno())
+        list(decode_lines(stream, "stream"))
+    os.close(descriptor)
 
 
 @pytest.mark.parametrize("fault", ["truncated", "flipped", "garbage behind"])

@@ -8,6 +8,7 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -26,7 +27,7 @@ def read_lines(path: Path, *, replace_invalid: bool = False) -> Iterator[str]:
     ``replace_invalid`` puts U+FFFD in their place.
     """
     with _open(path) as stream:
-        yield from decode_lines(stream, str(path), replace_invalid=replace_invalid)
+        yield from _decoded(stream, str(path), replace_invalid)
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
@@ -35,9 +36,18 @@ def unpacked(path: Path) -> Iterator[bytes]:
         yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
 
 
-def decode_lines(stream: BinaryIO, name: str, *, replace_invalid: bool = False) -> Iterator[str]:
-    """The lines of an open stream of bytes; ``name`` is what errors call it (standard input, say)."""
-    for number, raw in enumerate(_sound(stream, name), 1):
+def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
+    """The lines of an open stream of bytes as ``read_lines``; ``name`` is what errors call it (standard input, say)."""
+    buffered: BufferedReader = BufferedReader(cast(RawIOBase, stream))
+    try:
+        with _plain(buffered, name) as plain:
+            yield from _decoded(plain, name)
+    finally:
+        buffered.detach()  # whoever opened the stream closes it
+
+
+def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False) -> Iterator[str]:
+    for number, raw in enumerate(_sound(iter(stream.readline, b""), name), 1):
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
         if 0 in content:
             raise DataError(
@@ -85,13 +95,23 @@ def _open(path: Path) -> Iterator[BinaryIO]:
     except FileNotFoundError:
         raise DataError(f"A file of text was expected, but there is no {path}: check the path.") from None
     except OSError as error:
-        raise DataError(f"The file {path} cannot be read: {error.strerror or error}.") from None
-    with stream:
-        if stream.peek(2)[:2] == _GZIP:
-            with gzip.GzipFile(fileobj=stream) as unpacked:
-                yield cast(BinaryIO, unpacked)
-        else:
-            yield stream
+        raise _unreadable(str(path), error) from None
+    with stream, _plain(stream, str(path)) as plain:
+        yield plain
+
+
+@contextmanager
+def _plain(stream: BufferedReader, name: str) -> Iterator[BinaryIO]:
+    """The stream, unpacked when it is gzipped."""
+    try:
+        begin = stream.peek(2)[:2]
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    if begin != _GZIP:
+        yield stream
+        return
+    with gzip.GzipFile(fileobj=stream) as unpacked:
+        yield cast(BinaryIO, unpacked)
 
 
 def _sound(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -101,4 +121,8 @@ def _sound(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"The archive {name} is damaged ({error}): fetch or pack it again.") from None
     except OSError as error:
-        raise DataError(f"The file {name} cannot be read: {error.strerror or error}.") from None
+        raise _unreadable(name, error) from None
+
+
+def _unreadable(name: str, error: OSError) -> DataError:
+    return DataError(f"The file {name} cannot be read: {error.strerror or error}.")
