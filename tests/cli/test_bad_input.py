@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from anaphora.cli.app import main
-from anaphora.errors import ConfigError
+from anaphora.cli.files import given_lines
+from anaphora.errors import ConfigError, DataError
 from anaphora.experiment.schema import TranslationExperiment
 
 Spoil = Callable[[Path], object]
@@ -332,3 +333,9 @@ def test_a_missing_text_is_refused_and_no_output_begun(
         capsys, "evaluate", run, "--source", toy_pairs / "test.en", "--reference", toy_pairs / "short.fr"
     )
     assert "has 3" in complaint and "has 1" in complaint
+
+
+def test_a_closed_standard_input_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(DataError, match="but that is closed: name a file, or pipe the text in"):
+        given_lines("-")

@@ -18,7 +18,11 @@ def given_lines(file: str) -> list[str]:
     """The lines of a file, or of standard input for ``-``; errors as for ``formats.lines``."""
     from anaphora.formats.lines import decode_lines, read_lines
 
-    return list(decode_lines(sys.stdin.buffer, "standard input") if file == "-" else read_lines(Path(file)))
+    if file != "-":
+        return list(read_lines(Path(file)))
+    if sys.stdin is None:
+        raise DataError("Text is read from standard input, but that is closed: name a file, or pipe the text in.")
+    return list(decode_lines(sys.stdin.buffer, "standard input"))
 
 
 def split_pairs(lines: list[str], file: str) -> tuple[list[str], list[str]]:
