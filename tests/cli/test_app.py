@@ -116,6 +116,17 @@ def test_a_translator_is_trained_used_and_scored_from_the_command_line(
     assert main(["generate", str(run), "--prompt", "a"]) == 2
 
 
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_what_is_written_to_a_closed_stream_goes_nowhere(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, name, None)
+    assert main(["recipes", "nothing"]) == 2
+    assert capsys.readouterr().out == ""
+    assert main(["recipes"]) == 0
+    getattr(sys, name).close()
+
+
 def test_standard_input_is_translated_line_by_line(toy_pairs: Path, tiny_translator: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0

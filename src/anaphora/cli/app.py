@@ -84,6 +84,13 @@ def _what_came(error: Any) -> str:
     return f", but got {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
 
 
+def _open_streams() -> None:
+    """Let what is written to a closed standard output or error go nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (open to the end, as they are)
+
+
 def _close_output() -> None:
     """Let nothing be written to standard output any more, not even by the interpreter's exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -95,6 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Threads wait for each other by spinning for a short while, then sleep: with the long default an
     # update takes ten times as long as soon as anything else wants a core, without any spinning half as long again.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    _open_streams()
     # all text is UTF-8, which a pipe should not depend on a locale for
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
