@@ -84,13 +84,7 @@ class LanguageModel(WordScores):
         Raises ConfigError for a length below 1, lines that a model of sentences cannot go on from, and what
         ``search.beam`` or ``search.sampling`` refuse; TypeError for what is no text.
         """
-        prompt = one_text(prompt)
-        if length < 1:
-            raise ConfigError(f"A text should go on for a length of at least 1 unit, but {length} was given: raise it.")
-        if "\n" in prompt and self._of_sentences:
-            raise ConfigError(
-                "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
-            )
+        prompt = self._prompt(prompt, length)
         if beam:  # before the prompt is shown
             check_size(beam)
         else:
@@ -123,6 +117,17 @@ class LanguageModel(WordScores):
         text = self._decode(found.ids)
         streamed.close(text)
         return Generation(text, found.score, found.finished, begin.count(stepper.unk))
+
+    def _prompt(self, prompt: str, length: int) -> str:
+        """A text that can be gone on with for ``length`` units; errors as for ``generate``."""
+        text = one_text(prompt)
+        if length < 1:
+            raise ConfigError(f"A text should go on for a length of at least 1 unit, but {length} was given: raise it.")
+        if "\n" in text and self._of_sentences:
+            raise ConfigError(
+                "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
+            )
+        return text
 
     def check(self, adaptation: Adaptation) -> None:
         """Raise ConfigError where the model cannot adapt so."""
