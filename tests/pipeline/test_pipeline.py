@@ -2,7 +2,6 @@
 
 import math
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,76 +9,12 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError, DataError, RunError
-from anaphora.evaluation.alignment import words_of
 from anaphora.evaluation.perplexity import TextSize, size_of_line
 from anaphora.events import Event, Progress
-from anaphora.formats.pharaoh import words_between_spaces
-from anaphora.models import registry
 from anaphora.pipeline import LanguageModel, Translation, Translator, load, longest
 from anaphora.protocols import Batch, Sequence
-from anaphora.run import Run
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import TextCoder
-from anaphora.text.sentences import Splitter
-from anaphora.text.subwords import SubwordCoder
 
-NOUNS = ("man", "woman", "dog", "cat", "house", "tree")
-WORDS = ("a", "the", *NOUNS, "walks", "sees", "takes", "big", "small", "red", "in")
-
-
-TRANSLATOR = {
-    "embedding": {"size": 16},
-    "encoder": {"cell": {"kind": "lstm"}, "layers": 1, "size": 16, "bidirectional": True},
-    "decoder": {"cell": {"kind": "lstm"}, "layers": 1, "size": 16},
-}
-LANGUAGE_MODEL = {"embedding": {"size": 6}, "recurrence": {"cell": {"kind": "lstm"}, "layers": 2, "size": 8}}
-
-
-def sentences(count: int, most: int = 20, seed: int = 0) -> list[str]:
-    draw = random.Random(seed)
-    return [" ".join(draw.choices(WORDS, k=draw.randint(1, most))) for _ in range(count)]
-
-
-def network(translator: Translator) -> torch.nn.Module:
-    """What it was made from, by the method that makes its Steppers."""
-    return translator._stepper.__self__  # type: ignore[attr-defined, no-any-return]
-
-
-@pytest.fixture(scope="module")
-def translator() -> Translator:
-    coder = SubwordCoder.learn(sentences(300), size=330, lowercase=False, byte_fallback=True)
-    symbols = {"source": coder.symbols, "target": coder.symbols}
-    model = registry.build("translate", TRANSLATOR, symbols, "a test")
-    model.initialise(3)  # type: ignore[operator]
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.mul_(3.0)
-        # untrained, it would write marks and bytes that a trained one never does
-        model.output.bias[: coder.encode("a")[0]] = -30.0  # type: ignore[index, union-attr]
-        model.output.bias[coder.symbols.eos] = 0.0  # type: ignore[index, union-attr]
-    return Translator(model.stepper, coder, coder)  # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="module")
-def language_model() -> LanguageModel:
-    coder = CharacterCoder.learn(sentences(300), lowercase=False, least=1)
-    model = registry.build("language-model", LANGUAGE_MODEL, {"text": coder.symbols}, "a test")
-    model.initialise(5)  # type: ignore[operator]
-    with torch.no_grad():
-        model.output.bias[:4] = torch.tensor([-30.0, -30.0, -30.0, 0.0])  # type: ignore[index, union-attr]
-    return LanguageModel(model, coder)  # type: ignore[arg-type]
-
-
-def saved(path: Path, experiment: dict[str, object], model: torch.nn.Module, coders: dict[str, TextCoder]) -> None:
-    run = Run.create(path, experiment, coders)
-    run.save(1, model.state_dict(), {}, {})
-    run.mark_best(1)
-
-
-def same(one: Translation, other: Translation) -> bool:
-    """Equal to the last bit, attention and alternatives included."""
-    assert one.weights is not None and other.weights is not None
-    return one == other and np.array_equal(one.weights, other.weights)
+from .conftest import LANGUAGE_MODEL, TRANSLATOR, network, same, saved, sentences
 
 
 @pytest.mark.parametrize("beam", [1, 5])
@@ -187,12 +122,6 @@ def test_a_line_that_is_too_long_for_a_sentence_is_refused_before_any_other_is_t
         with pytest.raises(DataError, match=r"Line 2 should have at most 10,000 units, but has \d\d,\d{3}: split it"):
             call()
     assert not events
-
-
-@pytest.mark.slow
-def test_an_endless_line_of_running_text_is_translated_in_pieces_cut_at_spaces(translator: Translator) -> None:
-    [found] = split_translator(translator).translate_text(["man " * 600], beam=1)
-    assert [len(part.source_pieces) for part in found.sentences] == [501, 101]
 
 
 @pytest.mark.parametrize("beam", [-1, 0, 1001, 100_000])
@@ -347,11 +276,6 @@ def test_a_missing_run_is_named(tmp_path: Path) -> None:
         load(tmp_path / "nowhere")
 
 
-def split_translator(translator: Translator) -> Translator:
-    """The same, for running text."""
-    return Translator(translator._stepper, translator._source, translator._target, splitter=Splitter("en", "en"))
-
-
 def test_translators_of_other_languages_are_no_ensemble_though_one_vocabulary_serves_both(
     translator: Translator,
 ) -> None:
@@ -361,78 +285,3 @@ def test_translators_of_other_languages_are_no_ensemble_though_one_vocabulary_se
     )
     with pytest.raises(ConfigError, match="number 2 translates tr to fi and number 1 fi to tr: leave one out"):
         Translator.ensemble([there, back])
-
-
-PARAGRAPHS = ["The man walks. A dog sees the cat!", "", "  the tree ", "\n", "a man.\n\n\tThe house. The red cat."]
-
-
-def test_running_text_is_the_translations_of_its_sentences_with_the_white_space_it_had(translator: Translator) -> None:
-    sentences = ["The man walks.", "A dog sees the cat!", "the tree", "a man.", "The house.", "The red cat."]
-    one, two, three, four, five, six = translator.translate(sentences)
-    found = split_translator(translator).translate_text(PARAGRAPHS)
-    assert [t.text for t in found] == [
-        f"{one.text} {two.text}",
-        "",
-        f"  {three.text} ",
-        "\n",
-        f"{four.text}\n\n\t{five.text} {six.text}",
-    ]
-    assert found[0].score == one.score + two.score
-    assert found[0].finished == (one.finished and two.finished)
-    assert found[0].sentences == (one, two) and found[2].sentences == ()
-    assert same(replace(found[2], text=three.text), three)
-
-
-def test_links_of_running_text_are_those_of_its_sentences_moved_to_their_words(translator: Translator) -> None:
-    [found] = split_translator(translator).translate_text([PARAGRAPHS[4]])
-    expected, sources, targets = set(), 0, 0
-    for part, source in zip(found.sentences, ["a man.", "The house.", "The red cat."], strict=True):
-        expected |= {(sources + i, targets + j) for i, j in part.links()}
-        sources, targets = sources + len(source.split()), targets + len(part.text.split())
-    assert found.links() == expected != set()
-    assert all(i < sources and j < max(1, targets) for i, j in found.links())
-
-
-@pytest.mark.parametrize("space", ["", " ", " \n", "\t", "\u00a0", "\u3000"])
-def test_words_of_running_text_are_those_between_its_spaces(translator: Translator, space: str) -> None:
-    one, two = translator.translate(["a man", "the dog"])
-    joined = Translation.joined(f"{one.text}{space}{two.text}", [one, two], [(space, space)])
-    pieces = joined.source_pieces[:-1]
-    assert len(set(words_of(pieces))) == len(words_between_spaces(f"a man{space}the dog"))
-    assert "".join(pieces) == f"▁a▁man{'▁' if ' ' in space else ''}the▁dog"
-
-
-def test_alternatives_of_running_text_change_one_sentence_each(translator: Translator) -> None:
-    [found] = split_translator(translator).translate_text([PARAGRAPHS[0]], beam=6, alternatives=4)
-    assert 0 < len(found.alternatives) <= 4
-    for other in found.alternatives:
-        changed = [one != two for one, two in zip(found.sentences, other.sentences, strict=True)]
-        assert changed.count(True) == 1
-        assert other.score <= found.score
-    scores = [other.score for other in found.alternatives]
-    assert scores == sorted(scores, reverse=True)
-
-
-def test_without_a_splitter_a_text_is_one_sentence(translator: Translator) -> None:
-    texts = ["The man walks. A dog sees the cat!", "", "a man"]
-    assert all(
-        same(one, other) if one.weights is not None else one == other
-        for one, other in zip(translator.translate_text(texts), translator.translate(texts), strict=True)
-    )
-
-
-def test_one_text_in_place_of_a_list_of_running_texts_is_refused(translator: Translator) -> None:
-    with pytest.raises(TypeError, match="put it into a list"):
-        translator.translate_text("a man")
-
-
-@pytest.mark.parametrize("sentences", ["split", "whole", "unsaid"])
-def test_a_run_remembers_whether_its_lines_are_split(translator: Translator, tmp_path: Path, sentences: str) -> None:
-    text = {"units": "bpe"} | ({} if sentences == "unsaid" else {"sentences": sentences})
-    experiment = {"task": "translate", "text": text, "data": {"source": "en", "target": "de"}, **TRANSLATOR}
-    coders: dict[str, TextCoder] = {"source": translator._source, "target": translator._target}
-    saved(tmp_path / "run", experiment, network(translator), coders)  # type: ignore[arg-type]
-    loaded = load(tmp_path / "run")
-    assert isinstance(loaded, Translator)
-    [found] = loaded.translate_text([PARAGRAPHS[0]])
-    assert len(found.sentences) == (0 if sentences == "whole" else 2)
