@@ -29,8 +29,8 @@ def experiment_text(
     """The TOML of an experiment, and what messages call it; ConfigError when there is none.
 
     It is that of a recipe, of a file when the name ends in ``.toml``, or for ``auto`` and no name that chosen by the
-    look of the data. ``settings`` will be put into it, and ``text`` is that of
-    the run whose vocabulary it takes over, where it does.
+    look of the data. ``settings`` will be put into it, and ``text`` is that of the run whose vocabulary it takes over,
+    where it does.
     """
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic

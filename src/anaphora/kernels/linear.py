@@ -17,7 +17,8 @@ from anaphora.kernels.arithmetic import is_training, prepare, product
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
 
 ROWS = 8
-"""A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not."""
+"""A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not (with
+MKL; with oneDNN every number of rows does)."""
 
 _COLUMNS, _RUN = 12, 4
 """A product less wide than this, over a width that is no multiple of that, does not either (measured with MKL); nor
