@@ -43,6 +43,22 @@ class TestTranslation:
         parts = translation_parts([tmp_path], "en", "cs", train="train-sample", valid="valid", test="test_2")
         assert (parts.train.count, parts.valid.count, list(parts.tests)) == (5, 4, ["test_2"])
 
+    def test_of_two_validation_parts_the_one_asked_for_is_taken_aloud(self, tmp_path: Path) -> None:
+        for part, count in (("train", 5), ("dev", 3), ("valid", 4), ("val", 2)):
+            put_pairs(tmp_path, part, count)
+            put(tmp_path / f"{part}.txt", *map(str, range(count)))
+        for asked, count, left_out in (("valid", 4, {"val", "dev"}), ("dev", 3, {"val", "valid"})):
+            events: list[Event] = []
+            assert translation_parts([tmp_path], "en", "cs", valid=asked, report=events.append).valid.count == count
+            assert text_parts([tmp_path], valid=asked, report=events.append).valid.count == count
+            notes = [event.text for event in events if isinstance(event, Note) and event.warning]
+            assert (
+                len(notes) == 4 and {name for name in left_out for note in notes if f" {name} is" in note} == left_out
+            )
+        quiet: list[Event] = []
+        text_parts([tmp_path], valid="valid", test="val", report=quiet.append)
+        assert not [event for event in quiet if isinstance(event, Note) and " val is" in event.text]
+
     def test_no_part_is_found_twice(self, tmp_path: Path) -> None:
         for part, count in (("dev", 9), ("newstest2013", 3), ("newstest2014", 2)):
             put_pairs(tmp_path, part, count)

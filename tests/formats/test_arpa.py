@@ -49,3 +49,9 @@ def test_the_begin_of_a_line_alone_may_be_minus_infinity(path: Path) -> None:
     path.write_text(FILE.replace("-0.4\ta", "-inf\ta"))
     with pytest.raises(DataError, match=r":8 should read LOG10 WORD \[BACKOFF\], finite numbers"):
         read_arpa(path)
+
+
+def test_what_kenlm_has_packed_is_told_from_a_damaged_file(path: Path) -> None:
+    path.write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\x00\x01\x00")
+    with pytest.raises(DataError, match=r"build_binary has packed"):
+        read_arpa(path)

@@ -225,6 +225,8 @@ def test_one_line_in_place_of_a_list_is_refused() -> None:
         counted(word_coder()).evaluate("the man")
     with pytest.raises(TypeError, match="of type list"):
         counted(word_coder()).score(["the man"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="number 2 of them is of type NoneType"):
+        counted(word_coder()).score_lines(["the man", None])  # type: ignore[list-item]
 
 
 def test_bytes_are_the_text_that_they_spell() -> None:

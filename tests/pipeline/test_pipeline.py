@@ -102,6 +102,8 @@ def test_progress_ends_with_every_sentence_done(translator: Translator) -> None:
 def test_one_text_in_place_of_a_list_is_refused(translator: Translator) -> None:
     with pytest.raises(TypeError, match="put it into a list"):
         translator.translate("a man")
+    with pytest.raises(TypeError, match="number 3 of them is of type float"):
+        translator.translate(["a man", "", float("nan")])  # type: ignore[list-item]
 
 
 def test_pairs_of_unequal_counts_are_refused(translator: Translator) -> None:

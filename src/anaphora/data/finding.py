@@ -69,11 +69,8 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
             named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
             raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
         found.train.append(train)
-        for name in names.validation():
-            valid = _pairs(listing, name, sides)
-            if valid is not None:
-                found.valid.append(valid)
-                break
+        valid = {name: _pairs(listing, name, sides) for name in names.validation()}
+        found.valid += _one_of(valid, path, names, report)
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, lenient=True)
             if test is not None and test in found.valid and name != names.test:
@@ -85,7 +82,7 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
     return found
 
 
-def find_texts(data: Sequence[Path], names: Names) -> Found[Path]:
+def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path]:
     """The files of a running text: ``train.txt`` or ``ptb.train.txt`` and the like, or a file alone to train on."""
     found: Found[Path] = Found()
     for path in data:
@@ -97,16 +94,23 @@ def find_texts(data: Sequence[Path], names: Names) -> Found[Path]:
         if train is None:
             raise DataError(_lacks(path, f"{names.train}.txt", f"{names.train}.txt", listing))
         found.train.append(train)
-        for name in names.validation():
-            valid = _text(path, listing, name)
-            if valid is not None:
-                found.valid.append(valid)
-                break
+        valid = {name: _text(path, listing, name) for name in names.validation()}
+        found.valid += _one_of(valid, path, names, report)
         for name in _beginning(listing, names.test, (".txt",), anywhere=True):
             file = listing[f"{name}.txt"]
             if file not in found.valid or f".{name}".endswith(f".{names.test}"):
                 found.add_test(path, name, file)
     return found
+
+
+def _one_of(parts: dict[str, File | None], path: Path, names: Names, report: Report) -> list[File]:
+    """The first validation part that a folder has, if any; ``report`` is told of those it has besides."""
+    there = {name: part for name, part in parts.items() if part is not None}
+    chosen, *others = there or ("",)
+    for name in others:
+        if not name.startswith(names.test):
+            report(Note(f"{path} holds more than one validation part: {chosen} is taken, {name} is left out.", True))
+    return [there[chosen]] if there else []
 
 
 def _plain_name(path: Path) -> str:

@@ -69,7 +69,7 @@ def text_parts(
     Raises DataError for a missing file, invalid UTF-8, and a text too short to part.
     """
     _demand(data, "--data FOLDER or --data book.txt")
-    found = find_texts(data, Names(train, valid, test))
+    found = find_texts(data, Names(train, valid, test), report)
     tests = {name: _whole_text(name, files) for name, files in found.tests.items()}
     whole = _whole_text(train, found.train)
     if found.valid:

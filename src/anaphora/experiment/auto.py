@@ -174,7 +174,7 @@ def _is_running_text(path: Path) -> bool:
     names = Names("train", "val", "test")
     try:
         if path.is_dir():
-            find_texts([path], names)
+            find_texts([path], names, silent)
             return True
         find_pairs([path], ("source", "target"), names, silent)
     except DataError:

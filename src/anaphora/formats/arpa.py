@@ -37,6 +37,7 @@ CAPITAL_UNKNOWN = "<UNK>"
 """What some toolkits call ``<unk>``, and others read as such."""
 
 _BEGIN = "<s>"
+_PACKED = "mmap lm "  # the first bytes of a KenLM binary
 _SPACES = re.compile("[ \t]+")  # a word may hold any other
 _COUNT = re.compile("[0-9]{1,15}")
 _LEAST = -1e37  # what is less is -inf as a float32
@@ -109,9 +110,14 @@ def _lines(grams: Iterable[ArpaGram]) -> Iterator[str]:
 
 def _header(lines: Lines, path: Path) -> tuple[list[int], Ahead]:
     """How many n-grams there are of every order."""
-    for _, line in lines:
+    for number, line in lines:
         if line.strip() == "\\data\\":
             break
+        if number == 1 and line.startswith(_PACKED):
+            raise DataError(
+                f"{path} should be an ARPA file, but is one that KenLM's build_binary has packed, which KenLM alone "
+                f"reads: give the ARPA file that it was made from."
+            )
     else:
         raise DataError(f"{path} should be an ARPA file, but has no line \\data\\: is it a model in that format?")
     counts: list[int] = []

@@ -31,10 +31,21 @@ def demand_several(texts: abc.Iterable[str]) -> None:
         raise TypeError("Several texts were expected, but one was given: put it into a list, as in [text].")
 
 
+def demand_texts(texts: abc.Sequence[str]) -> None:
+    """TypeError for one text alone, and for the first of several that is none, such as a missing value."""
+    demand_several(texts)
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, str):
+            raise TypeError(
+                f"Texts were expected, but number {number} of them is of type {type(text).__name__}: give a str for "
+                f"each, an empty one where there is none."
+            )
+
+
 def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None:
-    """TypeError for one text alone, DataError for unequal counts."""
-    demand_several(sources)
-    demand_several(targets)
+    """TypeError for one text alone or what is none, DataError for unequal counts."""
+    demand_texts(sources)
+    demand_texts(targets)
     if len(sources) != len(targets):
         raise DataError(
             f"Sources and translations should be equally many, but there are {len(sources):,} sources and "
@@ -49,12 +60,12 @@ def demand_short(rows: abc.Iterable[abc.Sequence[int]], most: int, otherwise: st
             raise DataError(f"Line {number} should have at most {most:,} units, but has {len(row):,}: {otherwise}.")
 
 
-def sentences_of(coder: TextCoder, texts: abc.Iterable[str]) -> list[list[int]]:
+def sentences_of(coder: TextCoder, texts: abc.Sequence[str]) -> list[list[int]]:
     """The units of texts that are a sentence each.
 
-    TypeError for one text alone, DataError for the first that is too long to be read as a sentence.
+    TypeError for one text alone or what is none, DataError for the first that is too long to be read as a sentence.
     """
-    demand_several(texts)
+    demand_texts(texts)
     rows = [coder.encode(text) for text in texts]
     demand_short(rows, LONGEST, "split it into sentences, or into shorter lines")
     return rows

@@ -12,7 +12,7 @@ from anaphora.evaluation.perplexity import Prediction, perplexity_of_log10
 from anaphora.evaluation.sentences import UNITS, line_log_probs, sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import LN_10
-from anaphora.pipeline.arguments import demand_several, demand_short, one_text
+from anaphora.pipeline.arguments import demand_several, demand_short, demand_texts, one_text
 from anaphora.pipeline.generation import Generation, StreamedText
 from anaphora.pipeline.lines import Reading, one_row
 from anaphora.pipeline.word_scores import WordScores
@@ -203,7 +203,7 @@ class LanguageModel(WordScores):
         With an ``adaptation`` they are running text, as in ``evaluate``: each is read after those before it. Raises
         DataError for a line too long to be read by itself, ConfigError for a model that cannot adapt so.
         """
-        demand_several(lines)
+        demand_texts(lines)
         self.check(adaptation)
         rows, unknown = [self._line(line) for line in lines], self._coder.symbols.unk
         alone = isinstance(adaptation, Static)

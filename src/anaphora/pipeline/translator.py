@@ -11,7 +11,7 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.config import TranslationEvaluation
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.pharaoh import Links
-from anaphora.pipeline.arguments import demand_pairs, demand_several, pieces_of, sentences_of
+from anaphora.pipeline.arguments import demand_pairs, demand_texts, pieces_of, sentences_of
 from anaphora.pipeline.candidates import Candidates
 from anaphora.pipeline.language_model import LanguageModel
 from anaphora.pipeline.translation import Translation
@@ -159,7 +159,7 @@ class Translator:
         The alternatives of a text are those with another translation of one sentence, the best first. Where the run
         takes lines whole (text.sentences), a text is one sentence.
         """
-        demand_several(texts)
+        demand_texts(texts)
         split = self._splitter.split if self._splitter else Passage.whole
         passages = [split(text) for text in texts]
         every = [sentence for passage in passages for sentence in passage.sentences]
