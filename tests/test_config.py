@@ -54,7 +54,7 @@ def complaint(**encoder: Any) -> str:
             "reverse.toml: encoder.cell 'lstmm' is unknown. Known: gru, lstm. Did you mean 'lstm'?",
         ),
         ({"cell": {"kind": "xyz"}}, "reverse.toml: encoder.cell 'xyz' is unknown. Known: gru, lstm."),
-        ({"cell": {"reset": "before"}}, "reverse.toml: encoder.cell does not say its kind. Known: gru, lstm."),
+        ({"cell": {"reset": "before"}}, "reverse.toml: encoder.cell needs encoder.cell.kind too: one of gru, lstm."),
         (
             {"cell": {"kind": "gru", "reset": "befor"}},
             "reverse.toml: encoder.cell.reset 'befor' is unknown. Known: after, before. Did you mean 'before'?",

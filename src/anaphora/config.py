@@ -67,7 +67,7 @@ def by_kind_or(kind: str) -> BeforeValidator:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint " Did you mean 'x'?" when a known name is close, else nothing."""
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.65)
     return f" Did you mean '{matches[0]}'?" if matches else ""
 
 
@@ -129,7 +129,8 @@ def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:
             label = _label(context)
             return unknown(key if label == "kind" else f"{key}.{label}", str(context["tag"]), _tags(annotation))
         case "union_tag_not_found":
-            return f"{key} does not say its {_label(context)}. Known: {', '.join(sorted(_tags(annotation)))}."
+            option = f"{key}.{_label(context)}"
+            return f"{key} needs {option} too: one of {', '.join(sorted(_tags(annotation)))}."
         case "literal_error" if isinstance(came, str):
             return unknown(key.removesuffix(".kind"), came, _literals(annotation))
         case "literal_error":

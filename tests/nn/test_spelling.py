@@ -143,6 +143,10 @@ def test_units_that_are_no_words_are_not_spelt() -> None:
             {"kind": "characters", "size": 100},
             r'embedding\.size is for embedding\.kind = "table", but that is "characters"',
         ),
+        (
+            {"kind": "characters", "widths": 100},
+            r"has widths = 100, but a word has at most longest \+ 2 = 66 characters",
+        ),
         ({"filters": 9}, r'embedding\.filters is for embedding\.kind = "characters", but that is "table"'),
     ],
 )

@@ -7,10 +7,10 @@ word is cut after its first ``longest`` characters, and ends there: words that d
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -45,6 +45,16 @@ class CharactersConfig(Config):
     """Characters of a word that are read; those after them are cut, so that one endless word takes no more memory."""
     dropout: AnyWordDropout = IndependentDropout()
     """Share of the numbers of the words' vectors that is dropped in training, and how; "variational" drops more."""
+
+    @model_validator(mode="after")
+    def _words_are_as_wide(self) -> Self:
+        widest = self.longest + 2
+        if self.widths > widest:
+            raise ValueError(
+                f"has widths = {self.widths}, but a word has at most longest + 2 = {widest} characters, its begin and "
+                f"its end among them: lower widths to {widest} or less."
+            )
+        return self
 
     @property
     def sizes(self) -> list[int]:
