@@ -96,6 +96,13 @@ def test_the_state_that_a_decoder_starts_from_is_not_chosen_where_it_starts_from
     assert read_experiment('task = "translate"\n', "mine.toml", settings[:2])
 
 
+def test_what_is_fed_is_chosen_where_something_is_fed() -> None:
+    settings = ["decoder.fed=context", "decoder.input_feeding=false"]
+    with pytest.raises(ConfigError, match=r"decoder\.fed .* set decoder\.input_feeding = true"):
+        read_experiment('task = "translate"\n', "mine.toml", settings)
+    assert read_experiment('task = "translate"\n', "mine.toml", settings[:1])
+
+
 def test_a_direction_that_nobody_hears_is_not_trained() -> None:
     settings = ["attention=none", "encoder.bidirectional=true", "encoder.summary_from=backward"]
     with pytest.raises(ConfigError, match=r"encoder\.summary_from .* set encoder\.bidirectional = false"):

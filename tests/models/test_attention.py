@@ -23,6 +23,7 @@ SYMBOLS = Symbols(12, 0, 1, 2, 3)
 LUONG = {"query": "current", "context": "output"}
 BAHDANAU = {"query": "previous", "context": "state"}
 SENNRICH = {"query": "current", "context": "state"}
+FEEDINGS: list[dict[str, Any]] = [{"input_feeding": False}, {"fed": "readout"}, {"fed": "context"}]
 READINGS: dict[str, dict[str, Any]] = {
     "both": {"size": 2},
     "one": {"size": 4, "bidirectional": False},
@@ -58,13 +59,13 @@ def test_every_encoder_unit_score_span_topology_and_feeding_take_an_update_toget
     looks = [{"score": name, "span": span} for name, span in itertools.product(kinds(AnyScore), kinds(AnySpan))]
     given = batch([[4, 5, 6], [7]], turned=False)
     for look, topology, feeding in itertools.product(
-        [*looks, {"kind": "window", "components": 2}], (LUONG, BAHDANAU, SENNRICH), (False, True)
+        [*looks, {"kind": "window", "components": 2}], (LUONG, BAHDANAU, SENNRICH), FEEDINGS
     ):
         model = make(
             {
                 "embedding": {"size": 4},
                 "encoder": {"cell": cell} | encoder,
-                "decoder": {"cell": cell, "size": 4, "input_feeding": feeding},
+                "decoder": {"cell": cell, "size": 4} | feeding,
                 "attention": look | topology,
                 "initialise": "uniform",
             }

@@ -41,7 +41,7 @@ CHOICES: dict[str, list[Any]] = {
     "score": ["dot", "general", "concat"],
     "scaled": [False, True],
     "topology": [("current", "output"), ("previous", "state"), ("current", "state")],
-    "input_feeding": [True, False],
+    "feeding": ["readout", "none", "context"],
     "layers": [1, 3],
     "residual": [False, True],
     "layer_norm": [False, True],
@@ -71,7 +71,7 @@ LOOKING: dict[str, list[Any]] = {
     "cell": list(CELLS),
     "span": list(SPANS),
     "topology": CHOICES["topology"],
-    "input_feeding": [True, False],
+    "feeding": ["readout", "none", "context"],
     "weights": ["softmax", {"kind": "softmax", "sharpness": 1.5}, "sigmoid"],
     "scaled": [False, True],
     "reading": ["both", "one", "reversed"],
@@ -102,7 +102,8 @@ def make(row: dict[str, Any]) -> Translator:
         "encoder": shared | READINGS[row["reading"]] | {"cell": cell},
         "decoder": shared
         | {"cell": cell, "size": 24, "readout": row["readout"]}
-        | {name: row[name] for name in ("input_feeding", "start", "readout_word", "readout_layer", "readout_state")},
+        | ({"input_feeding": False} if row["feeding"] == "none" else {"fed": row["feeding"]})
+        | {name: row[name] for name in ("start", "readout_word", "readout_layer", "readout_state")},
         "attention": looking(row) | {"query": row["topology"][0], "context": row["topology"][1]},
         "output": {"bias": row["bias"]},
     }
@@ -222,7 +223,8 @@ def decoder_leaves(decoder: Decoder) -> dict[str, Tensor]:
     shapes = {"x": (4, 3, 8), "memory": (3, 5, 24)}
     shapes |= {f"first layer{n}.{f}": (3, 24) for n in range(decoder.config.layers) for f in decoder.config.cell.state}
     if decoder.config.input_feeding:
-        shapes["first o"] = (3, decoder.config.readout_size)
+        context = decoder.config.fed == "context"
+        shapes["first context" if context else "first o"] = (3, 24 if context else decoder.config.readout_size)
     made = {name: torch.randn(shape, generator=source, dtype=torch.float64) for name, shape in shapes.items()}
     made |= {f"first {name}": value for name, value in decoder.attention.first(made["memory"]).items()}
     used = {n: w for n, w in decoder.weights.tensors().items() if not n.startswith("start")}

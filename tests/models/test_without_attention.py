@@ -344,6 +344,7 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
     [
         ({"decoder": {"start": "zero"}}, r'sees nothing of the source: set decoder\.start = "project"'),
         ({"attention": {}, "decoder": {"summary": "every-step"}}, 'set attention = "none"'),
+        ({"decoder": {"fed": "context"}}, r'attention is "none": set decoder\.fed = "readout"'),
         ({"attention": {}, "decoder": {"readout_layer": "none"}}, r'or attention\.context = "state"'),
         ({"attention": {}, "encoder": {"kind": "convolution"}}, 'set attention = "none"'),
         ({"decoder": {"start": "mean"}, "encoder": {"kind": "gated-convolution"}}, r'decoder\.start = "project"'),

@@ -70,6 +70,11 @@ def refuse_ineffective(config: TranslatorConfig, longest: int, where: str) -> No
             f'{where}: decoder.start_activation acts on a projected start, but decoder.start is "zero": leave it out, '
             f'or set decoder.start = "project".'
         )
+    if decoder.fed != "readout" and not decoder.input_feeding:
+        raise ConfigError(
+            f"{where}: decoder.fed says what input feeding feeds, but decoder.input_feeding is false: leave it out, or "
+            f"set decoder.input_feeding = true."
+        )
     one_direction = getattr(config.encoder, "summary_from", "both") != "both"
     if attention.kind == "none" and one_direction and decoder.start != "mean":
         raise ConfigError(

@@ -13,13 +13,15 @@
 
 What the output layer sees is o_t (``readout.py``). The bridge (``bridge.py``) gives what the decoder starts from and,
 without attention, all that it knows of the sentence. With input feeding, o_{t-1} enters the bottom layer beside the
-embedding (o_0 = 0).
+embedding (o_0 = 0), or the context of the step before does (c_0 = 0): the step of Chorowski et al. (2015), whose state
+has seen the word before when it asks, is query "current" and context "output" with the context fed.
 
 With residual connections, h_t of the current step is the sum that leaves the top layer; the state before, which is
 the query of the second topology, is that of the top layer's unit itself.
 """
 
 from collections.abc import Mapping
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -44,7 +46,9 @@ class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
     """A recurrent decoder."""
 
     input_feeding: bool = True
-    """Whether o_{t-1} enters the bottom layer (Luong et al. 2015, section 3.3)."""
+    """Whether the bottom layer sees what the step before found out (Luong et al. 2015, section 3.3)."""
+    fed: Literal["readout", "context"] = "readout"
+    """What of that step input feeding feeds: o_{t-1}, or c_{t-1} alone (Chorowski et al. 2015, section 2.1)."""
     scheduled_sampling: AnySampling = NoSampling()
     """Whether, in training, it reads words of its own in the place of true ones (Bengio et al. 2015)."""
 
@@ -105,7 +109,8 @@ class Decoder(nn.Module):
         rows, gates = config.cell.gates * config.size, config.cell.gates
         matrices = self._layers.matrices(width) | self.bridge.matrices()
         if config.input_feeding:
-            matrices |= projection_matrices("feed", rows, config.readout_size, False, gates)
+            fed = context if config.fed == "context" else config.readout_size
+            matrices |= projection_matrices("feed", rows, fed, False, gates)
         if self._context_enters:
             matrices |= projection_matrices("context", rows, context, self._context_projection.bias, gates)
         return matrices | (self.attention.matrices() if self.attention else {})
@@ -123,6 +128,11 @@ class Decoder(nn.Module):
         return Program((*before, *layers, *after), ("o", "weights") if self.attention else ("o",))
 
     @property
+    def _fed(self) -> str:
+        """The signal whose last value input feeding feeds."""
+        return "context" if self.config.fed == "context" else "o"
+
+    @property
     def _top_unit(self) -> str:
         return f"layer{self.config.layers - 1}.h"
 
@@ -131,7 +141,7 @@ class Decoder(nn.Module):
         parts: list[Part] = [Clock()] if self.bridge.columns else []
         beside: list[str] = []
         if self.config.input_feeding:
-            parts.append(Project("feed", previous("o"), "fed", False))
+            parts.append(Project("feed", previous(self._fed), "fed", False))
             beside.append("fed")
         if self._context_enters and not self._layers.between and not self.bridge.beside_state:
             if self.attention:
@@ -163,7 +173,7 @@ class Decoder(nn.Module):
         if self.bridge.columns:
             state["clock"] = like.new_zeros(len(like), 1)
         if self.config.input_feeding:
-            state["o"] = like.new_zeros(len(like), self.config.readout_size)
+            state[self._fed] = like.new_zeros(len(like), self.weights.tensors()["feed.weight"].shape[1])
         return state | (self.attention.first(encoded.annotations_BSM) if self.attention else {})
 
     def forward(
@@ -212,6 +222,11 @@ def _read(x_XBD: Tensor, language_XBL: Tensor | None) -> dict[str, Tensor]:
 def _check_source(config: DecoderConfig, attention: AnyAttention) -> None:
     """Refuse a decoder that sees its source twice, or never."""
     if isinstance(attention, NoAttention):
+        if config.fed == "context":
+            raise ConfigError(
+                'decoder.fed = "context" feeds what attention saw the step before, but attention is "none": set '
+                'decoder.fed = "readout".'
+            )
         if config.summary == "start" and config.start == "zero":
             raise ConfigError(
                 'a decoder with attention = "none", decoder.start = "zero" and decoder.summary = "start" sees nothing '
