@@ -72,18 +72,17 @@ def decoder(
 ) -> Walked:
     """The decoder; writes ``o`` and, with attention, its ``weights``.
 
-    ``looking`` are the options of attention by a score; None is the window of Graves 2013.
-    ``query`` "current": Luong et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context
-    as one more input of the bottom unit; "between": Sennrich et al. 2017, section 3.2, the conditional GRU, with the
-    first transition of the bottom layer under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is
-    another input (input feeding), or c_{t-1} where the state begins with a ``context``; with ``combine_word.weight``
-    the embedding is a term of o_t. Where ``query`` is "never" there is no score: step t has position t of the memory as
-    its context, or the last one, for as much as there are weights for one; a summary is a single one (Cho et al. 2014,
-    appendix A.1.2). ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015,
-    appendix A.2.2), and ``language_TBL`` the states of a language model that it is fused with (Gulcehre et al. 2015,
-    section 4.2). ``masks`` has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for
-    the recurrent states, ``mask`` for o. With residual connections the query and the state that is read out are the sum
-    above the top layer.
+    ``looking`` are the options of attention by a score; None is the window of Graves 2013. ``query`` "current": Luong
+    et al. 2015, section 3; "previous": Bahdanau et al. 2015, section 3.1, with the context as one more input of the
+    bottom unit; "between": Sennrich et al. 2017, section 3.2, the conditional GRU, with the first transition of the
+    bottom layer under the name ``ask``. With ``feed.weight`` among the weights, o_{t-1} is another input (input
+    feeding), or c_{t-1} where the state begins with a ``context``; with ``combine_word.weight`` the embedding is a term
+    of o_t. Where ``query`` is "never" there is no score: step t has position t of the memory as its context, or the
+    last one, for as much as there are weights for one; a summary is a single one (Cho et al. 2014, appendix A.1.2).
+    ``readout`` makes o_t of its terms, ``read`` is the state among them (Bahdanau et al. 2015, appendix A.2.2), and
+    ``language_TBL`` the states of a language model that it is fused with (Gulcehre et al. 2015, section 4.2). ``masks``
+    has dropout ready: ``mask0``, .. for what goes from layer to layer, ``recurrent0``, .. for the recurrent states,
+    ``mask`` for o. With residual connections the query and the state that is read are the sum above the top layer.
     """
     top = f"layer{_height(weights) - 1}.h"
     own = _of("attention" if looking else "window", weights)
@@ -112,8 +111,7 @@ def decoder(
         terms |= {"combine_word": x_TBD[t]} | ({} if language_TBL is None else {"combine_language": language_TBL[t]})
         o_BR = _read_out(h_BH, terms, weights, readout) * at_t.get("mask", 1)
         outputs = {"o": o_BR} | ({} if query == "never" else {"weights": a_BS})
-        fed = {"o": o_BR} if "o" in state else {"context": c_BM} if "context" in state else {}
-        return outputs, new | carried | fed
+        return outputs, new | carried | {name: fed for name, fed in (("o", o_BR), ("context", c_BM)) if name in state}
 
     return _walk(step, lengths_B, first, len(x_TBD))
 
