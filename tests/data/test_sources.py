@@ -55,6 +55,10 @@ class TestTranslation:
             assert (
                 len(notes) == 4 and {name for name in left_out for note in notes if f" {name} is" in note} == left_out
             )
+        (tmp_path / "dev.cs").unlink()
+        assert (
+            translation_parts([tmp_path], "en", "cs", valid="valid").valid.count == 4
+        )  # half a part that nobody takes is no fault
         quiet: list[Event] = []
         text_parts([tmp_path], valid="valid", test="val", report=quiet.append)
         assert not [event for event in quiet if isinstance(event, Note) and " val is" in event.text]

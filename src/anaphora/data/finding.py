@@ -1,7 +1,8 @@
 """Which files are which part: names only, nothing is read. A name counts without its ``.gz``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -69,8 +70,7 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
             named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
             raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
         found.train.append(train)
-        valid = {name: _pairs(listing, name, sides) for name in names.validation()}
-        found.valid += _one_of(valid, path, names, report)
+        found.valid += _first(path, names, partial(_pairs, listing, sides=sides), report)
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, lenient=True)
             if test is not None and test in found.valid and name != names.test:
@@ -94,8 +94,7 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path
         if train is None:
             raise DataError(_lacks(path, f"{names.train}.txt", f"{names.train}.txt", listing))
         found.train.append(train)
-        valid = {name: _text(path, listing, name) for name in names.validation()}
-        found.valid += _one_of(valid, path, names, report)
+        found.valid += _first(path, names, partial(_text, path, listing), report)
         for name in _beginning(listing, names.test, (".txt",), anywhere=True):
             file = listing[f"{name}.txt"]
             if file not in found.valid or f".{name}".endswith(f".{names.test}"):
@@ -103,14 +102,24 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path
     return found
 
 
-def _one_of(parts: dict[str, File | None], path: Path, names: Names, report: Report) -> list[File]:
-    """The first validation part that a folder has, if any; ``report`` is told of those it has besides."""
-    there = {name: part for name, part in parts.items() if part is not None}
-    chosen, *others = there or ("",)
-    for name in others:
-        if not name.startswith(names.test):
+def _first(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
+    """The validation part of a folder, if it has one; ``report`` is told of those it has besides, whole or not."""
+    chosen, found = "", list[File]()
+    for name in names.validation():
+        if not found:
+            part = find(name)
+            chosen, found = (name, [part]) if part is not None else ("", [])
+        elif not name.startswith(names.test) and _there(find, name):
             report(Note(f"{path} holds more than one validation part: {chosen} is taken, {name} is left out.", True))
-    return [there[chosen]] if there else []
+    return found
+
+
+def _there(find: Callable[[str], object], name: str) -> bool:
+    """Whether a part is there, even if it is one that cannot be used."""
+    try:
+        return find(name) is not None
+    except DataError:
+        return True
 
 
 def _plain_name(path: Path) -> str:
