@@ -7,6 +7,7 @@ import pytest
 
 import anaphora
 from anaphora.cli.app import main
+from anaphora.formats.tsv import read_pairs
 
 SETTINGS = ["--target", "fr", "--set", "training.epochs=3"]
 
@@ -85,6 +86,31 @@ def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
     assert main(["translate", attending, attending, text, "--alignments", str(links)]) == 0
     assert len(links.read_text().splitlines()) == 3
     assert _translator(attending).attends and not _translator(other).attends
+
+
+def test_translations_are_pairs_to_train_on_in_either_order(
+    runs: tuple[str, str, str],
+    tiny_translator: Path,
+    toy_pairs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Back-translation and distillation are two commands each."""
+    text, taught, made = str(toy_pairs / "test.en"), str(toy_pairs / "taught.tsv"), str(tmp_path / "made.tsv")
+    translate = ["translate", runs[0], text, "--no-split"]
+    assert main(translate) == 0
+    written = capsys.readouterr().out.splitlines()
+    assert main([*translate, "--pairs", taught]) == 0
+    assert main([*translate, "--pairs", made, "--translation-first"]) == 0
+    assert capsys.readouterr().out == ""
+    rows = list(zip(Path(text).read_text().splitlines(), written, strict=True))
+    assert [row[1:] for row in read_pairs(Path(taught))] == rows
+    assert [row[1:] for row in read_pairs(Path(made))] == [(target, source) for source, target in rows]
+    train = ["train", str(tiny_translator), "--data", str(toy_pairs), *SETTINGS]
+    assert main([*train, "--data", made, "--run", str(tmp_path / "more")]) == 0
+    assert main([*train, "--set", "data.train=taught", "--run", str(tmp_path / "taught")]) == 0
+    assert main([*translate, "--translation-first"]) == 2
+    assert "--translation-first belongs to --pairs" in capsys.readouterr().err
 
 
 REFUSED = {

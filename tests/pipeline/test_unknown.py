@@ -63,10 +63,9 @@ def test_units_that_spell_every_word_are_refused() -> None:
             UnknownWords(*sides, {})
 
 
-@pytest.mark.parametrize("ids", [(LE, UNK), (LE, VOIT)])
-def test_a_translator_without_attention_is_refused_whatever_it_writes(ids: tuple[int, ...]) -> None:
+def test_a_translator_without_attention_is_refused_before_it_writes_anything() -> None:
     with pytest.raises(ConfigError, match="has no attention"):
-        UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", IDS, hypothesis(*ids, weights=None))
+        filler(SOURCE, TARGET, {}, lambda: False)
 
 
 def test_a_word_that_looked_nowhere_stays_unknown() -> None:
@@ -94,7 +93,8 @@ def test_an_annotated_word_is_translated_or_copied_and_attention_keeps_to_the_wo
 
 
 def test_a_translator_that_annotates_is_asked_for_no_other_replacement() -> None:
-    assert isinstance(filler(SOURCE, annotated("posunk"), None), AnnotatedWords)
-    assert filler(SOURCE, TARGET, None) is None and isinstance(filler(SOURCE, TARGET, {}), UnknownWords)
+    assert isinstance(filler(SOURCE, annotated("posunk"), None, pytest.fail), AnnotatedWords)
+    assert filler(SOURCE, TARGET, None, pytest.fail) is None
+    assert isinstance(filler(SOURCE, TARGET, {}, lambda: True), UnknownWords)
     with pytest.raises(ConfigError, match=r"text\.rare = 'posunk'"):
-        filler(SOURCE, annotated("posunk"), {})
+        filler(SOURCE, annotated("posunk"), {}, pytest.fail)

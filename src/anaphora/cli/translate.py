@@ -1,7 +1,8 @@
 """``anaphora translate``: lines in, translated lines out."""
 
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -27,14 +28,12 @@ from anaphora.cli.options import (
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
-if TYPE_CHECKING:
-    from anaphora.pipeline import Translation
-
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
     "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
     "anaphora translate runs/en-de test.en --language-model runs/german --fusion-weight 0.2",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
+    "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -53,6 +52,12 @@ def run(
     alignments: Annotated[
         Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")
     ] = None,
+    pairs: Annotated[
+        Path | None, typer.Option(help="Write every line, a tab and its translation here: a .tsv to train on.")
+    ] = None,
+    translation_first: Annotated[
+        bool, typer.Option("--translation-first", help="With --pairs: the translation, a tab and the line.")
+    ] = False,
     no_split: Annotated[
         bool, typer.Option("--no-split", help="Take every line as one sentence, without white space at its ends.")
     ] = False,
@@ -69,13 +74,17 @@ def run(
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
-    check_writable(output, alignments, read=[*runs, language_model, file, dictionary, candidates])
-    if output is not None and alignments is not None and output.absolute() == alignments.absolute():
-        raise ConfigError(f"--output and --alignments should be two files, but both are {output}: name another.")
+    check_writable(output, alignments, pairs, read=[*runs, language_model, file, dictionary, candidates])
+    _check_apart({"--output": output, "--alignments": alignments, "--pairs": pairs})
+    if translation_first and pairs is None:
+        raise ConfigError("--translation-first belongs to --pairs, which is missing.")
     use_threads(threads)
     words = replacements_of(replace_unknown, dictionary)
     chosen = candidates_of(candidates, frequent, each)
 
+    from anaphora.formats.lines import write_lines
+    from anaphora.formats.pharaoh import to_pharaoh
+    from anaphora.formats.tsv import write_pairs
     from anaphora.pipeline import load_together
     from anaphora.pipeline.translation import NO_LINKS
 
@@ -84,15 +93,25 @@ def run(
         if alignments is not None and not translator.attends:
             raise ConfigError(NO_LINKS)
         translate = translator.translate if no_split else translator.translate_text
+        lines = given_lines(file)
         translations = translate(
-            given_lines(file),
+            lines,
             beam=beam,
             length_penalty=length_penalty,
             replace_unknown=words,
             candidates=chosen,
             report=report,
         )
-    _write(translations, output, alignments)
+    texts = [translation.text for translation in translations]
+    if pairs is not None:
+        write_pairs(pairs, zip(*((texts, lines) if translation_first else (lines, texts)), strict=True))
+    if output is not None:
+        write_lines(output, texts)
+    elif pairs is None:
+        for text in texts:
+            typer.echo(text)
+    if alignments is not None:
+        write_lines(alignments, (to_pharaoh(translation.links()) for translation in translations))
 
 
 def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
@@ -107,15 +126,8 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
     return runs, files[0] if files else "-"
 
 
-def _write(translations: list["Translation"], output: Path | None, alignments: Path | None) -> None:
-    from anaphora.formats.lines import write_lines
-    from anaphora.formats.pharaoh import to_pharaoh
-
-    texts = [translation.text for translation in translations]
-    if output is not None:
-        write_lines(output, texts)
-    else:
-        for text in texts:
-            typer.echo(text)
-    if alignments is not None:
-        write_lines(alignments, (to_pharaoh(translation.links()) for translation in translations))
+def _check_apart(outputs: dict[str, Path | None]) -> None:
+    """Refuse one file for two outputs; they are given by their options."""
+    for (one, file), (another, other) in combinations(outputs.items(), 2):
+        if file is not None and other is not None and file.absolute() == other.absolute():
+            raise ConfigError(f"{one} and {another} should be two files, but both are {file}: name another.")

@@ -1,11 +1,11 @@
 """Pairs in one file: source, a tab, target; no quoting, so a tab inside a field is a fault of its line."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import read_lines
+from anaphora.formats.lines import read_lines, write_lines
 
 
 class Row(NamedTuple):
@@ -39,3 +39,8 @@ def read_pairs(path: Path, *, rejected: Callable[[int, int], None] = _ignore) ->
             rejected(number, len(columns))
     if wrong and not found:
         raise DataError(f"{path} should have two columns with a tab between them, but {example}, and no line has two.")
+
+
+def write_pairs(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
+    """Write pairs as ``read_pairs`` reads them, a tab inside a side as a space; raises DataError as ``write_lines``."""
+    write_lines(path, ("\t".join(side.replace("\t", " ") for side in pair) for pair in pairs))

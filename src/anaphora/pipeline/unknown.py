@@ -5,7 +5,7 @@ it stands for, attention says (Jean et al. 2015, section 3.4), or an annotation 
 et al. 2015, "Addressing the Rare Word Problem").
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -24,10 +24,13 @@ class Filler(Protocol):
         """The translation of ``text``, whose ids are given, and the hypothesis without annotations."""
 
 
-def filler(source: TextCoder, target: TextCoder, dictionary: Mapping[str, str] | None) -> Filler | None:
+def filler(
+    source: TextCoder, target: TextCoder, dictionary: Mapping[str, str] | None, attends: Callable[[], bool]
+) -> Filler | None:
     """What fills the translations of a translator with these coders; None where nothing does.
 
-    ``dictionary`` is None where nobody asked for it. Raises ConfigError where it can do nothing.
+    ``dictionary`` is None where nobody asked for it; only where somebody did is ``attends`` called. Raises ConfigError
+    where it can do nothing: units are not words, or the translator does not attend.
     """
     if isinstance(target, AnnotatedCoder):
         if dictionary is not None:
@@ -37,7 +40,15 @@ def filler(source: TextCoder, target: TextCoder, dictionary: Mapping[str, str] |
             )
         assert isinstance(source, WordCoder)
         return AnnotatedWords(source, target)
-    return None if dictionary is None else UnknownWords(source, target, dictionary)
+    if dictionary is None:
+        return None
+    words = UnknownWords(source, target, dictionary)
+    if not attends():
+        raise ConfigError(
+            "Unknown words are replaced by the source word that attention points to, but this translator has no "
+            "attention: translate without replacing any."
+        )
+    return words
 
 
 def demand_unknown(source: TextCoder, target: TextCoder) -> None:
@@ -64,12 +75,8 @@ class UnknownWords:
         self._dictionary = Lookup(dictionary)
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
-        """See ``Filler``; ConfigError for a translator without attention."""
-        if hypothesis.weights is None:
-            raise ConfigError(
-                "Unknown words are replaced by the source word that attention points to, but this translator has no "
-                "attention: translate without replacing any."
-            )
+        """See ``Filler``."""
+        assert hypothesis.weights is not None
         places = [step for step, unit in enumerate(hypothesis.ids) if unit == UNK]
         if not places:
             return self._target.decode(hypothesis.ids), hypothesis
