@@ -19,11 +19,10 @@ def main() -> int:
     try:
         for name in options.tables or tables.names():
             table = tables.read(name)
-            results = results_of(RESULTS / f"{name}.jsonl")
             if not options.pages:
                 with listening() as report, handling_signals() as signals:
                     work_off(name, table, str(this_machine()), _say, report, stop=signals.stop)
-                results = results_of(RESULTS / f"{name}.jsonl")
+            results = results_of(RESULTS / f"{name}.jsonl")
             wanted = [results[job.key] for job in tables.jobs(table) if job.key in results]
             missing, path = len(left(table, results)), RESULTS / f"{name}.md"
             if wanted:

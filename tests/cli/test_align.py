@@ -83,7 +83,7 @@ def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words, text = tmp_path / "words.tsv", str(folder / "test.en")
-    assert main(["export", str(folder / "links"), "--to", "dictionary", "--output", str(words)]) == 0
+    assert main(["export", str(folder / "links"), "--output", str(words)]) == 0
     assert "gardens\tjardins\t" in words.read_text()
     capsys.readouterr()
     options: dict[str, list[str]] = {

@@ -242,6 +242,10 @@ def test_bad_data_is_refused_before_anything_is_written(
             "anaphora: --output and --alignments should be two files, but both are x",
         ),
         (
+            ["translate", "run", "--pairs", "made.txt"],
+            "anaphora: --pairs should be a .tsv file, which training reads, but is made.txt: name it made.txt.tsv.",
+        ),
+        (
             ["evaluate", "run", "--language-model", "lm", "--text", "x"],
             "anaphora: --text, --neural-cache and --dynamic are for a language model, and --language-model is for",
         ),

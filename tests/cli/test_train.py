@@ -19,6 +19,23 @@ def test_what_a_command_was_allowed_is_not_inherited_and_what_was_trained_is(
     assert main(["train", "--from", str(first), "--time", "8m", "--run", str(third)]) == 0
     found = [experiment_of(run).training for run in (first, second, third)]
     assert [(one.minutes, one.threads, one.seed) for one in found] == [(9, 1, 7), (0, 0, 7), (8, 0, 7)]
+    assert main(["train", "--resume", "--set", "training.epochs=4", "--run", str(first)]) == 0
+    going_on = experiment_of(first).training
+    assert (going_on.minutes, going_on.threads, going_on.epochs) == (9, 1, 4)  # all parts of one training together
+
+
+def test_a_run_goes_on_with_moved_files_whose_parts_have_names_of_their_own(
+    tiny_translator: Path, toy_pairs: Path, tmp_path: Path
+) -> None:
+    for side in ("en", "fr"):
+        (toy_pairs / f"train.{side}").rename(toy_pairs / f"taught.{side}")
+    mine, run, moved = tmp_path / "mine.toml", ["--run", str(tmp_path / "run")], tmp_path / "moved"
+    mine.write_text(tiny_translator.read_text() + '\n[data]\ntrain = "taught"\n')
+    sides = ["--source", "en", "--target", "fr"]
+    assert main(["train", str(mine), "--data", str(toy_pairs), *sides, "--set", "training.epochs=1", *run]) == 0
+    toy_pairs.rename(moved)
+    assert main(["train", "--resume", "--data", str(moved), "--set", "training.epochs=2", *run]) == 0
+    assert experiment_of(tmp_path / "run").training.epochs == 2
 
 
 def test_what_is_chosen_for_the_vocabulary_of_a_run_can_be_trained_with_it(

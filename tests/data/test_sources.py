@@ -43,6 +43,24 @@ class TestTranslation:
         parts = translation_parts([tmp_path], "en", "cs", train="train-sample", valid="valid", test="test_2")
         assert (parts.train.count, parts.valid.count, list(parts.tests)) == (5, 4, ["test_2"])
 
+    def test_a_part_that_is_named_and_missing_is_no_part_held_out(self, tmp_path: Path) -> None:
+        for name in ("train", "val", "test"):
+            put_pairs(tmp_path, name, 5)
+            put(tmp_path / f"{name}.txt", *map(str, range(5)))
+        (other := tmp_path / "other").mkdir()
+        put_pairs(other, "train", 5)
+        put_pairs(other, "newstest2013", 2)
+        for part in ("valid", "test"):
+            with pytest.raises(
+                DataError, match=f"data.{part} = 'newstest2013' should name files in .*: check the name"
+            ):
+                translation_parts([tmp_path], "en", "cs", **{part: "newstest2013"})
+            with pytest.raises(
+                DataError, match=f"data.{part} = 'newstest2013' should name files in .*: check the name"
+            ):
+                text_parts([tmp_path], **{part: "newstest2013"})
+        assert translation_parts([tmp_path, other], "en", "cs", valid="newstest2013").valid.count == 2
+
     def test_of_two_validation_parts_the_one_asked_for_is_taken_aloud(self, tmp_path: Path) -> None:
         for part, count in (("train", 5), ("dev", 3), ("valid", 4), ("val", 2)):
             put_pairs(tmp_path, part, count)

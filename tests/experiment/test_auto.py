@@ -47,6 +47,15 @@ def test_running_text_becomes_a_language_model_and_that_is_said(toy_book: Path, 
     assert isinstance(note, Note) and "a character language model" in note.text
 
 
+def test_names_that_settings_give_are_those_of_the_data(toy_pairs: Path, toy_book: Path) -> None:
+    for name in ("train.en", "train.fr"):
+        (toy_pairs / name).rename(toy_pairs / name.replace("train", "taught"))
+    text = automatic([toy_pairs], settings=["data.train=taught", "data.source=en", 'data.target="fr"'])
+    assert 'task = "translate"' in text
+    toy_book.rename(toy_book.with_name("chapters.txt"))
+    assert 'task = "language-model"' in automatic([toy_book.parent], settings=["data.train=chapters"])
+
+
 def said_of(data: Path, *settings: str) -> str:
     said: list[Event] = []
     automatic([data], *(("en", "fr") if data.is_dir() else ("", "")), said.append, settings=settings)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.experiments import AUTO, experiment_text, say_columns
-from anaphora.cli.options import Json
+from anaphora.cli.options import Json, TrainingThreads, threads_of
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, DataError
@@ -47,6 +47,7 @@ def run(
             min=0, metavar="SECONDS", help="Length of the trial training behind the estimate; 0 leaves it out."
         ),
     ] = 5.0,
+    threads: TrainingThreads = None,
     output: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write a page, pictures and the figures as JSON here.")
     ] = None,
@@ -60,13 +61,15 @@ def run(
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")
 
+    changes = [*(settings or []), *threads_of(threads)]
+
     from anaphora.experiment.check import check
     from anaphora.experiment.schema import read_experiment
     from anaphora.formats.figures import figures_as_json
 
     with listening() as report:
-        text, where = experiment_text(recipe, data or [], source, target, settings or [], report)
-        experiment = read_experiment(text, where, settings or [], data=data or [], source=source, target=target)
+        text, where = experiment_text(recipe, data or [], source, target, changes, report)
+        experiment = read_experiment(text, where, changes, data=data or [], source=source, target=target)
         say_columns(experiment, data or [], source, target, report)
         checked = check(experiment, trial=trial, report=report)
     if as_json:

@@ -37,7 +37,7 @@ def experiment_text(
 
         return automatic(data, source, target, report, settings=settings, text=text), f"{AUTO}.toml"
     if not recipe.endswith(".toml"):
-        return _recipe(recipe, bool(data), report), f"{recipe}.toml"
+        return _recipe(recipe, bool(data), settings, report), f"{recipe}.toml"
     try:
         return Path(recipe).read_text(encoding="utf-8-sig"), recipe
     except (OSError, UnicodeDecodeError) as error:
@@ -59,7 +59,7 @@ def say_columns(experiment: "Experiment", data: Sequence[Path], source: str, tar
         )
 
 
-def _recipe(name: str, own_text: bool, report: Report) -> str:
+def _recipe(name: str, own_text: bool, settings: Sequence[str], report: Report) -> str:
     """The TOML of a recipe; a translator's without the lower case and the scores of its corpus, for text of one's own.
 
     These are the conditions that others published their figures under. People want their letters back.
@@ -71,10 +71,12 @@ def _recipe(name: str, own_text: bool, report: Report) -> str:
     table = read_table(text, f"{name}.toml")
     if not own_text or table["task"] != "translate" or not table.get("text", {}).get("lowercase", False):
         return text
-    report(
-        Note(
-            f"Your own text keeps its capitals and is scored with them, though {name} lower-cases its corpus; "
-            f"--set text.lowercase=true --set evaluation.conditions=moses-lowercase does so here too."
+    cased = override(table, ["text.lowercase=false", "evaluation.conditions=raw"])
+    if not override(cased, settings)["text"].get("lowercase", False):
+        report(
+            Note(
+                f"Your own text keeps its capitals and is scored with them, though {name} lower-cases its corpus; "
+                f"--set text.lowercase=true --set evaluation.conditions=moses-lowercase does so here too."
+            )
         )
-    )
-    return tomli_w.dumps(override(table, ["text.lowercase=false", "evaluation.conditions=raw"]))
+    return tomli_w.dumps(cased)

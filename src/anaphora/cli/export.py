@@ -27,19 +27,28 @@ def run(
         str,
         typer.Option(
             metavar="arpa|dictionary",
-            help="arpa: a count model, for any n-gram toolkit; dictionary: what an aligner learnt, as TSV.",
+            help="arpa: a count model, for any n-gram toolkit; dictionary: what an aligner learnt, as TSV. "
+            "[default: what the run is]",
         ),
-    ] = "arpa",
+    ] = "",
 ) -> None:
     """Write a count model as an ARPA file, or an aligner's dictionary as source, target and probability."""
     from anaphora.config import unknown
 
-    if to not in _WRITERS:
+    if to and to not in _WRITERS:
         raise ConfigError(unknown("--to", to, _WRITERS))
     check_writable(output, read=[run_folder])
+    to = to or _natural(run_folder)
     with listening() as report:
         _WRITERS[to](run_folder, output, report)
     typer.echo(output)
+
+
+def _natural(run_folder: Path) -> str:
+    """The format that is for a run of this kind."""
+    from anaphora.experiment.conduct import experiment_of
+
+    return "dictionary" if experiment_of(run_folder).task == "align" else "arpa"
 
 
 def _arpa(run_folder: Path, output: Path, report: "Report") -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.options import RunFolder
+from anaphora.cli.options import RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
@@ -29,6 +29,7 @@ def run(
     top_k: Annotated[int, typer.Option(min=0, help="Draw from this many of the likeliest units; 0 from all.")] = 0,
     top_p: Annotated[float, typer.Option(help="Draw from the likeliest units that make up this share.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another text.")] = 0,
+    threads: Threads = 0,
 ) -> None:
     """Go on with a text to the end of its line."""
     if greedy and beam:
@@ -38,6 +39,8 @@ def run(
             "--temperature, --top-k, --top-p and --seed are for drawing, but --greedy and --beam draw nothing: keep "
             "the ones or the other."
         )
+    use_threads(threads)
+
     from anaphora.pipeline import LanguageModel, load_as
 
     with listening() as report:

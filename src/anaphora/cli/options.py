@@ -90,6 +90,10 @@ Threads = Annotated[
     int, typer.Option("--threads", min=0, max=1024, help="Threads for matrix products; 0 lets torch choose.")
 ]
 
+TrainingThreads = Annotated[
+    int | None, typer.Option("--threads", min=0, max=1024, help="Threads; 0 lets torch choose.")
+]
+
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+(?:\.\d+)?)s)?")
 
 
@@ -179,6 +183,11 @@ def _number(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
+
+
+def threads_of(count: int | None) -> list[str]:
+    """The settings of an experiment that ``TrainingThreads`` makes: none where nobody said how many."""
+    return [] if count is None else [f"training.threads={count}"]
 
 
 def use_threads(count: int) -> None:

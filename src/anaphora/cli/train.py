@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from anaphora.cli.experiments import AUTO, experiment_text, say_columns
-from anaphora.cli.options import minutes
+from anaphora.cli.options import TrainingThreads, minutes, threads_of
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, how_to_go_on, leave
 from anaphora.cli.talk import say
@@ -52,7 +52,7 @@ def run(
         typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
     ] = None,
     time: Annotated[str, typer.Option(metavar="30m", help="Train for so long at most, all parts together.")] = "",
-    threads: Annotated[int | None, typer.Option(min=0, max=1024, help="Threads; 0 lets torch choose.")] = None,
+    threads: TrainingThreads = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run folder where it stands.")] = False,
     parent: Annotated[
         Path | None, typer.Option("--from", metavar="RUN", help="Start a new run from the weights of an older one.")
@@ -77,7 +77,7 @@ def run(
         with listening() as report, handling_signals() as signals:
             given = _Data(data or [], source, target)
             given = _begun_with(folder, recipe, given) if resume else given
-            text, where = _toml(recipe, folder if resume else parent, vocabulary, given, changes, report)
+            text, where = _toml(recipe, folder if resume else parent, resume, vocabulary, given, changes, report)
             experiment = read_experiment(text, where, changes, **given._asdict(), start=start)
             say_columns(experiment, *given, report)
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
@@ -94,8 +94,7 @@ def run(
 def _changes(settings: list[str], time: str, threads: int | None) -> list[str]:
     """What the command line changes of an experiment, as settings."""
     timed = [f"training.minutes={minutes(time)}"] if time else []
-    threaded = [] if threads is None else [f"training.threads={threads}"]
-    return [*settings, *timed, *threaded]
+    return [*settings, *timed, *threads_of(threads)]
 
 
 class _Data(NamedTuple):
@@ -126,6 +125,7 @@ def _begun_with(run: Path, recipe: str, given: _Data) -> _Data:
 def _toml(
     recipe: str,
     run: Path | None,
+    resume: bool,
     vocabulary: str,
     data: _Data,
     changes: list[str],
@@ -138,9 +138,10 @@ def _toml(
     lent = other.text if other and vocabulary == "only" else None
     if recipe or other is None or lent:
         return experiment_text(recipe, *data, changes, report, lent)
-    # how long one command may take, and on how many threads, is no part of what is trained
-    training = other.training.model_copy(update={"minutes": 0.0, "threads": 0})
-    return other.model_copy(update={"training": training}).to_toml(), f"{run}/experiment.toml"
+    if not resume:  # how long the old training was to take, and on how many threads, is no part of what is trained
+        training = other.training.model_copy(update={"minutes": 0.0, "threads": 0})
+        other = other.model_copy(update={"training": training})
+    return other.to_toml(), f"{run}/experiment.toml"
 
 
 def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":

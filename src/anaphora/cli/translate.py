@@ -1,8 +1,10 @@
 """``anaphora translate``: lines in, translated lines out."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,6 +30,9 @@ from anaphora.cli.options import (
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
+if TYPE_CHECKING:
+    from anaphora.pipeline.translation import Translation
+
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
     "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
@@ -36,6 +41,20 @@ EXAMPLES = (
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
+
+Output = Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")]
+Alignments = Annotated[
+    Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")
+]
+Pairs = Annotated[
+    Path | None, typer.Option(help="Write every line, a tab and its translation here: a .tsv to train on.")
+]
+TranslationFirst = Annotated[
+    bool, typer.Option("--translation-first", help="With --pairs: the translation, a tab and the line.")
+]
+NoSplit = Annotated[
+    bool, typer.Option("--no-split", help="Take every line as one sentence, without white space at its ends.")
+]
 
 
 def run(
@@ -48,19 +67,11 @@ def run(
     ],
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
-    output: Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")] = None,
-    alignments: Annotated[
-        Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")
-    ] = None,
-    pairs: Annotated[
-        Path | None, typer.Option(help="Write every line, a tab and its translation here: a .tsv to train on.")
-    ] = None,
-    translation_first: Annotated[
-        bool, typer.Option("--translation-first", help="With --pairs: the translation, a tab and the line.")
-    ] = False,
-    no_split: Annotated[
-        bool, typer.Option("--no-split", help="Take every line as one sentence, without white space at its ends.")
-    ] = False,
+    output: Output = None,
+    alignments: Alignments = None,
+    pairs: Pairs = None,
+    translation_first: TranslationFirst = False,
+    no_split: NoSplit = False,
     replace_unknown: ReplaceUnknown = False,
     dictionary: Dictionary = None,
     candidates: CandidatesOption = None,
@@ -74,17 +85,11 @@ def run(
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
-    check_writable(output, alignments, pairs, read=[*runs, language_model, file, dictionary, candidates])
-    _check_apart({"--output": output, "--alignments": alignments, "--pairs": pairs})
-    if translation_first and pairs is None:
-        raise ConfigError("--translation-first belongs to --pairs, which is missing.")
+    outputs = _Outputs(output, alignments, pairs, translation_first)
+    outputs.check(read=[*runs, language_model, file, dictionary, candidates])
     use_threads(threads)
-    words = replacements_of(replace_unknown, dictionary)
-    chosen = candidates_of(candidates, frequent, each)
+    words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
 
-    from anaphora.formats.lines import write_lines
-    from anaphora.formats.pharaoh import to_pharaoh
-    from anaphora.formats.tsv import write_pairs
     from anaphora.pipeline import load_together
     from anaphora.pipeline.translation import NO_LINKS
 
@@ -102,16 +107,7 @@ def run(
             candidates=chosen,
             report=report,
         )
-    texts = [translation.text for translation in translations]
-    if pairs is not None:
-        write_pairs(pairs, zip(*((texts, lines) if translation_first else (lines, texts)), strict=True))
-    if output is not None:
-        write_lines(output, texts)
-    elif pairs is None:
-        for text in texts:
-            typer.echo(text)
-    if alignments is not None:
-        write_lines(alignments, (to_pharaoh(translation.links()) for translation in translations))
+    outputs.write(lines, translations)
 
 
 def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
@@ -126,8 +122,42 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
     return runs, files[0] if files else "-"
 
 
-def _check_apart(outputs: dict[str, Path | None]) -> None:
-    """Refuse one file for two outputs; they are given by their options."""
-    for (one, file), (another, other) in combinations(outputs.items(), 2):
-        if file is not None and other is not None and file.absolute() == other.absolute():
-            raise ConfigError(f"{one} and {another} should be two files, but both are {file}: name another.")
+@dataclass(frozen=True)
+class _Outputs:
+    """The files that translations go to; they are printed where neither a text nor pairs are asked for."""
+
+    text: Path | None
+    alignments: Path | None
+    pairs: Path | None
+    translation_first: bool
+
+    def check(self, read: Sequence[Path | str | None]) -> None:
+        """Refuse files that cannot be written, one for two of them, pairs nothing can train on, an order of none."""
+        files = {"--output": self.text, "--alignments": self.alignments, "--pairs": self.pairs}
+        check_writable(*files.values(), read=read)
+        for (one, file), (another, other) in combinations(files.items(), 2):
+            if file is not None and other is not None and file.absolute() == other.absolute():
+                raise ConfigError(f"{one} and {another} should be two files, but both are {file}: name another.")
+        if self.pairs is not None and not self.pairs.name.lower().removesuffix(".gz").endswith(".tsv"):
+            raise ConfigError(
+                f"--pairs should be a .tsv file, which training reads, but is {self.pairs}: name it {self.pairs}.tsv."
+            )
+        if self.pairs is None and self.translation_first:
+            raise ConfigError("--translation-first belongs to --pairs, which is missing.")
+
+    def write(self, lines: Sequence[str], translations: Sequence["Translation"]) -> None:
+        """Write what came of ``lines`` wherever it should go."""
+        from anaphora.formats.lines import write_lines
+        from anaphora.formats.pharaoh import to_pharaoh
+        from anaphora.formats.tsv import write_pairs
+
+        texts = [translation.text for translation in translations]
+        if self.pairs is not None:
+            write_pairs(self.pairs, zip(*((texts, lines) if self.translation_first else (lines, texts)), strict=True))
+        if self.text is not None:
+            write_lines(self.text, texts)
+        elif self.pairs is None:
+            for text in texts:
+                typer.echo(text)
+        if self.alignments is not None:
+            write_lines(self.alignments, (to_pharaoh(translation.links()) for translation in translations))

@@ -14,6 +14,9 @@ from anaphora.events import Note, Report
 VALIDATION_NAMES = ("val", "valid", "dev")
 """Names that a validation part may have, each as good as the others."""
 
+TEST_NAME = "test"
+"""What the names of test parts begin with, where nobody says otherwise."""
+
 File = TypeVar("File", PairFiles, Path)
 
 
@@ -79,6 +82,7 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
                 found.add_test(path, name, test)
             else:
                 report(Note(f"{path / name}.* lacks one of the sides {sides[0]} and {sides[1]} and is left out.", True))
+    _demand_named(data, names, found)
     return found
 
 
@@ -99,7 +103,21 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path
             file = listing[f"{name}.txt"]
             if file not in found.valid or f".{name}".endswith(f".{names.test}"):
                 found.add_test(path, name, file)
+    _demand_named(data, names, found)
     return found
+
+
+def _demand_named(data: Sequence[Path], names: Names, found: Found[File]) -> None:
+    """DataError where a part that was given a name of its own is in none of the folders."""
+    for part, name, usual, files in (
+        ("valid", names.valid, VALIDATION_NAMES, found.valid),
+        ("test", names.test, (TEST_NAME,), found.tests),
+    ):
+        if name not in usual and not files:
+            raise DataError(
+                f"data.{part} = '{name}' should name files in {', '.join(map(str, data))}, but none there are called "
+                f"so: check the name, or leave it out."
+            )
 
 
 def _first(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:

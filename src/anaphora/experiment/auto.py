@@ -114,15 +114,22 @@ def automatic(
         raise ConfigError(
             "Without a recipe, --data FOLDER|FILE says what to train on; anaphora recipes lists the recipes."
         )
-    if not (source or target) and all(_is_running_text(path) for path in data):
-        characters = sum(len(line) + 1 for line in text_parts(data).train)
+    named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
+    source, target = source or _word(named, "data.source"), target or _word(named, "data.target")
+    names = Names(*(_word(named, f"data.{part}") for part in ("train", "valid", "test")))
+    if not (source or target) and all(_is_running_text(path, names) for path in data):
+        found = text_parts(data, train=names.train, valid=names.valid, test=names.test)
+        characters = sum(len(line) + 1 for line in found.train)
         size = next(tier for tier in TEXT_TIERS if characters <= tier.characters)
         model = _language_model(size)
         said = _said_of_language_model(override(model, settings), text)
         report(Note(f"No recipe was named: for {characters:,} characters of running text, {said}."))
         return tomli_w.dumps(model)
     # with the sides' usual names where none are given, as an experiment has them
-    pairs = translation_parts(data, source or "en", target or "de").train.count
+    parts = translation_parts(
+        data, source or "en", target or "de", train=names.train, valid=names.valid, test=names.test
+    )
+    pairs = parts.train.count
     tier = next(tier for tier in TIERS if pairs <= tier.pairs)
     model = _translator(tier, text)
     report(Note(f"No recipe was named: for {pairs:,} pairs, {_said_of_translator(override(model, settings), text)}."))
@@ -170,8 +177,13 @@ def _at(table: Table, key: str) -> object:
     return here
 
 
-def _is_running_text(path: Path) -> bool:
-    names = Names("train", "val", "test")
+def _word(table: Table, key: str) -> str:
+    """The word at a dotted key; nothing where there is none, or something else, which the experiment refuses."""
+    value = _at(table, key)
+    return value if isinstance(value, str) else ""
+
+
+def _is_running_text(path: Path, names: Names) -> bool:
     try:
         if path.is_dir():
             find_texts([path], names, silent)

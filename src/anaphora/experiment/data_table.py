@@ -70,9 +70,10 @@ def refuse_parts(data: DataConfig, where: str) -> None:
 
 
 def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
-    """The ``[data]`` table for a person's own files: their parts have the common names, whatever the recipe's have."""
-    places = DataConfig.model_fields
-    options = {key: value for key, value in table.items() if key not in places} if isinstance(table, Mapping) else {}
+    """The ``[data]`` table for a person's own files; those of a corpus take the names of its parts along with them."""
+    options = dict(table) if isinstance(table, Mapping) else {}
+    if options.get("corpus", "none") != "none":
+        options = {key: value for key, value in options.items() if key not in DataConfig.model_fields}
     return options | {"files": [str(path) for path in data]}
 
 

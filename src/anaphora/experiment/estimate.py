@@ -163,7 +163,7 @@ def _write_sample(
 
 def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     """The experiment over the sample, bounded to one epoch and ``seconds``."""
-    places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "none"}
+    places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "test"}
     bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0}
     decided = {"metric": "loss", "better": "lower"}
     # the links of a file are those of all lines, and cost next to nothing beside the words

@@ -309,9 +309,9 @@ def read_experiment(
 ) -> Experiment:
     """The experiment in a TOML ``text`` that came from ``where``, with ``settings`` such as ``training.epochs=5``.
 
-    ``data`` takes the place of the corpus in the ``[data]`` table and of its parts; ``source`` and ``target`` replace
-    the languages.
-    ``start`` takes the place of the ``[start]`` table. Settings come last. Raises ConfigError with one sentence.
+    ``data`` takes the place of the files in the ``[data]`` table, or of its corpus and the names of its parts;
+    ``source`` and ``target`` replace the languages. ``start`` takes the place of the ``[start]`` table. Settings come
+    last. Raises ConfigError with one sentence.
     """
     table = read_table(text, where)
     if data:

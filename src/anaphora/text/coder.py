@@ -12,7 +12,7 @@ PAD, UNK, BOS, EOS = range(4)
 """The ids of the marks, the same in every vocabulary."""
 
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
-"""How pictures show the marks, by id."""
+"""How the marks are written, by id: in pieces, in the files of other programs, and ``<unk>`` in text."""
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 """What an unknown symbol reads as in decoded text."""
