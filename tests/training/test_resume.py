@@ -128,6 +128,30 @@ def test_training_in_two_parts_equals_training_in_one(
     assert everything(parts) == everything(whole)
 
 
+@pytest.mark.parametrize("bound", [{"epochs": 1}, {"minutes": 1e-9}], ids=str)
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"schedule": {"kind": "plateau", "patience": 1}},
+        {"optimizer": {"kind": "averaged-sgd", "rate": 9.0, "interval": 1}, "schedule": "constant"},
+    ],
+    ids=["plateau", "averaged"],
+)
+def test_a_bound_that_is_moved_changes_nothing_of_what_follows(
+    trainer: Trainer, tmp_path: Path, training: dict[str, Any], bound: dict[str, Any]
+) -> None:
+    training = training | {"validate_every": 4, "save_every": 0}  # no bound falls on a validation that is due
+    whole, parts = tmp_path / "whole" / "run", tmp_path / "parts" / "run"
+    trainer(folder=whole, training=training)
+    trainer(folder=parts, training=training | bound)
+    assert Run.open(parts).checkpoints()[-1] % 4
+    trainer(folder=parts, training=training)
+    (state, *tensors), (expected, *its) = (everything(folder)["step-18"] for folder in (parts, whole))
+    assert tensors == its
+    del state["best"], expected["best"]  # of all validations, that at the bound among them
+    assert state == expected
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_kill_at_any_file_operation_changes_nothing(trainer: Trainer, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ class _Training:
         state = self._state
         if state.cursor.epoch > self._config.epochs:
             return "epochs"
-        if self._config.patience and state.best.since >= self._config.patience:
+        if self._config.patience and state.due.since >= self._config.patience:
             return "patience"
         # a new training makes one update at least, so that there is something to load
         if self._config.minutes and state.cursor.update and state.seconds() >= 60 * self._config.minutes:
@@ -276,8 +276,9 @@ class _Training:
         cost = state.best.cost(metrics)
         if cursor.skipped_in_row and not math.isfinite(cost):
             raise _NotFinite(f"validation gave {self._config.metric} {cost} amid skipped updates")
-        state.optimizer.validated(cost)
-        state.schedule.validated(improved)
+        if self._validation_is_due():
+            state.optimizer.validated(cost)
+            state.schedule.validated(state.due.observe(metrics, cursor.update))
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
         self._run.metrics.append(log.validation_line(event))
         self._report(event)

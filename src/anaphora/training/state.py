@@ -21,7 +21,11 @@ _CARRY, _OPTIMIZER = "carry/", "optimizer/"
 
 
 class TrainingState:
-    """A network in training, its optimizer and schedule, what it carries, and where it stands."""
+    """A network in training, its optimizer and schedule, what it carries, and where it stands.
+
+    ``best`` is of all validations, and ``due`` of those that were due. What training goes on by is ``due``, so that a
+    validation made because a bound was reached changes nothing for a training whose bound is moved.
+    """
 
     def __init__(self, model: torch.nn.Module, config: TrainingConfig) -> None:
         """``model`` holds the weights that a new training starts from."""
@@ -36,7 +40,7 @@ class TrainingState:
     def _reset(self) -> None:
         self.optimizer = NamedOptimizer(self._config.optimizer, self.model, self._config.moving_average)
         self.schedule = self._config.schedule.build(self._config.optimizer.rate, self._config.epochs)
-        self.best = BestSoFar(self._config.metric, self._config.better)
+        self.best, self.due = (BestSoFar(self._config.metric, self._config.better) for _ in range(2))
         self.cursor = Cursor()
         self.carry: Carry = {}
 
@@ -60,6 +64,7 @@ class TrainingState:
                 "schedule": self.schedule.state(),
                 "optimizer": self.optimizer.numbers(),
                 "best": self.best.state(),
+                "due": self.due.state(),
                 "seconds": self.seconds(),
             }
             path = run.save(self.cursor.update, tensors_of(self.model), tensors, state)
@@ -99,6 +104,7 @@ class TrainingState:
         self.cursor = Cursor.restored(checkpoint.state["cursor"])
         self.schedule.restore(checkpoint.state["schedule"])
         self.best.restore(checkpoint.state["best"])
+        self.due.restore(checkpoint.state.get("due", checkpoint.state["best"]))  # older checkpoints told none apart
         self._first = {}
         run.rewind(checkpoint.update)
         return checkpoint
