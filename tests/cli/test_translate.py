@@ -1,13 +1,16 @@
 """Several runs translate together."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import anaphora
 from anaphora.cli.app import main
 from anaphora.formats.tsv import read_pairs
+from anaphora.pipeline.translation import Translation
 
 SETTINGS = ["--target", "fr", "--set", "training.epochs=3"]
 
@@ -189,3 +192,21 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     assert main(["train", *pairs, "--from", models[0], "--vocabulary", "only"]) == 2
     assert "the vocabularies of both sides" in capsys.readouterr().err
     assert main(["train", *pairs, "--from", runs[1], "--vocabulary", "only"]) == 0
+
+
+def test_pairs_to_train_on_that_hold_the_unknown_mark_are_counted(
+    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, made = tmp_path / "text.en", str(tmp_path / "made.tsv")
+    text.write_text("abc\nabd\n")
+    translate = anaphora.Translator.translate_text
+
+    def marked(self: anaphora.Translator, *given: Any, **options: Any) -> list[Translation]:
+        first, second = translate(self, *given, **options)
+        return [replace(first, text="a <unk>."), replace(second, text="a")]
+
+    monkeypatch.setattr(anaphora.Translator, "translate_text", marked)
+    assert main(["translate", runs[0], str(text), "--pairs", made]) == 0
+    assert "1 of 2 translations have <unk> in them" in " ".join(capsys.readouterr().err.split())
+    assert main(["translate", runs[0], str(text)]) == 0
+    assert "<unk>" not in capsys.readouterr().err

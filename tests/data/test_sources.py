@@ -234,7 +234,7 @@ class TestTranslation:
 
     def test_a_corpus_of_one_source_cannot_be_parted(self, tmp_path: Path) -> None:
         put(tmp_path / "pairs.tsv", *["same\tother"] * 40)
-        with pytest.raises(DataError, match="cannot be split without sharing a source"):
+        with pytest.raises(DataError, match="cannot be split, since each source sentence"):
             translation_parts([tmp_path / "pairs.tsv"], "en", "cs")
 
     def test_one_file_is_never_both_sides_but_columns_may_be_of_one_language(self, tmp_path: Path) -> None:

@@ -363,6 +363,17 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
         ),
         ({"decoder": {"summary_place": "recurrent"}}, r'or set decoder\.summary = "every-step"'),
         ({"decoder": {"summary": "every-step", "summary_place": "recurrent"}}, r'decoder\.cell is "lstm" without one'),
+        (
+            {
+                "encoder": {"cell": "gru"},
+                "decoder": {
+                    "cell": {"kind": "gru", "reset": "before"},
+                    "summary": "every-step",
+                    "summary_place": "recurrent",
+                },
+            },
+            r'decoder\.cell is "gru" of reset "before": set decoder\.cell\.reset = "after"',
+        ),
         ({"decoder": {"readout_layer": "none", "readout": 8}}, r"decoder\.readout has no effect"),
         ({"decoder": {"readout_layer": "none", "readout_word": True}}, r"decoder\.readout_word has no effect"),
         ({"decoder": {"readout_layer": "none", "readout_state": "previous"}}, r"decoder\.readout_state has no effect"),

@@ -68,7 +68,8 @@ Dictionary = Annotated[
 CandidatesOption = Annotated[
     Path | None,
     typer.Option(
-        "--candidates", help="Restrict output to frequent words and this dictionary's translations of the source."
+        "--candidates",
+        help="Restrict output to frequent words, and the source's words and their translations in this dictionary.",
     ),
 ]
 Frequent = Annotated[

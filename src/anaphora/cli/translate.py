@@ -31,6 +31,7 @@ from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
+    from anaphora.events import Report
     from anaphora.pipeline.translation import Translation
 
 EXAMPLES = (
@@ -107,6 +108,7 @@ def run(
             candidates=chosen,
             report=report,
         )
+        outputs.say_what_is_unknown(translations, report)
     outputs.write(lines, translations)
 
 
@@ -144,6 +146,21 @@ class _Outputs:
             )
         if self.pairs is None and self.translation_first:
             raise ConfigError("--translation-first belongs to --pairs, which is missing.")
+
+    def say_what_is_unknown(self, translations: Sequence["Translation"], report: "Report") -> None:
+        """Report how many pairs to train on hold ``<unk>``, which training takes for any other text."""
+        from anaphora.events import Note
+        from anaphora.text.coder import MARKS, UNK
+
+        count = sum(MARKS[UNK] in translation.text for translation in translations)
+        if self.pairs is not None and count:
+            report(
+                Note(
+                    f"{count:,} of {len(translations):,} translations have {MARKS[UNK]} in them, which training takes "
+                    f"for text: --replace-unknown puts the source's words in its place, or leave those pairs out.",
+                    warning=True,
+                )
+            )
 
     def write(self, lines: Sequence[str], translations: Sequence["Translation"]) -> None:
         """Write what came of ``lines`` wherever it should go."""

@@ -137,7 +137,8 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
     if not held.count:
         raise DataError(
             f"A validation part has to be held out, but the pairs of {_paths(_flat(whole.files))} ({whole.count:,}) "
-            f"cannot be split without sharing a source sentence: give more data, or a validation part of its own."
+            f"cannot be split, since each source sentence stands in more than a twentieth of them: give a validation "
+            f"part of its own, or data with more different sources."
         )
 
     def kept(source: str, target: str) -> bool:

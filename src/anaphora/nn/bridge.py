@@ -111,12 +111,15 @@ class Bridge:
                 'decoder.summary_place says where the summary enters at every step, but decoder.summary is "start": '
                 'leave it out, or set decoder.summary = "every-step".'
             )
-        if not isinstance(self._cell, Gru) or self._cell.reset != "after":
-            raise ConfigError(
-                'decoder.summary_place = "recurrent" puts the summary under the reset gate of a GRU of reset "after", '
-                f'but decoder.cell is "{self._cell.kind}" without one: set decoder.cell = {{kind = "gru", reset = '
-                '"after"}, or decoder.summary_place = "input".'
-            )
+        if isinstance(self._cell, Gru) and self._cell.reset == "after":
+            return
+        its, remedy = "without one", 'decoder.cell = {kind = "gru", reset = "after"}'
+        if isinstance(self._cell, Gru):
+            its, remedy = f'of reset "{self._cell.reset}"', 'decoder.cell.reset = "after"'
+        raise ConfigError(
+            f'decoder.summary_place = "recurrent" puts the summary under the reset gate of a GRU of reset "after", but '
+            f'decoder.cell is "{self._cell.kind}" {its}: set {remedy}, or decoder.summary_place = "input".'
+        )
 
     @property
     def columns(self) -> bool:

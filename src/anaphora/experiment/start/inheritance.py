@@ -103,7 +103,8 @@ class Parent:
 
     def say_what_it_lacks(self, experiment: Experiment, train: PairCorpus | TextCorpus, report: Report) -> None:
         """Report what of ``experiment`` and its training part the run has not learnt: units, the languages of sides."""
-        if self._mode != "extend":
+        fused = isinstance(experiment, TranslationExperiment) and experiment.fusion.kind != "none"
+        if self._mode != "extend" and not fused:  # what is fused goes on with the vocabulary that both have
             say_what_is_unknown(self._path, experiment, train, self._old, report)
         if self.gives_weights or not self.begun.text.one_vocabulary:
             say_what_is_swapped(self._path, experiment, self.begun, report)

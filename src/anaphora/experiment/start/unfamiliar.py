@@ -21,16 +21,20 @@ def say_what_is_unknown(
     How much is worth a word, the rules of ``anaphora check`` say.
     """
     words, data = isinstance(experiment.text, Word), experiment.data
-    names = {"source": data.source, "target": data.target} if isinstance(data, PairData) else {"text": data.language}
-    extend = "extend it (--vocabulary extend)" if experiment.start.vocabulary == "keep" else "leave --from out"
-    turned = ", or exchange --source and --target if they are the wrong way round" if len(names) > 1 else ""
+    pairs = isinstance(data, PairData)
+    names = {"source": data.source, "target": data.target} if isinstance(data, PairData) else {"text": ""}
+    if experiment.start.vocabulary == "only":
+        remedy = ", as models that go together need; a larger vocabulary is that run's"
+    else:
+        turned = ", or exchange --source and --target if they are the wrong way round" if pairs else ""
+        remedy = f": extend it (--vocabulary extend){turned}"
     rule = RULES["unknown-words" if words else "unknown-units"]
     for found in unknown_units(train.name, train, coders, names, rule):
         report(
             Note(
                 f"{found.count:,} of {found.total:,} {'words' if words else 'units'} ({found.count / found.total:.1%}) "
-                f"of the training part ({found.side}) are outside the vocabulary of {path} and trained on as <unk>: "
-                f"{extend}{turned}.",
+                f"of the training part{f' ({found.side})' if pairs else ''} are outside the vocabulary of {path} and "
+                f"trained on as <unk>{remedy}.",
                 warning=found.severity == "warning",
             )
         )
