@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
+from anaphora.kernels import scan
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.scores import Concat, Dot, General, Score
 
@@ -42,6 +43,33 @@ def test_values_and_gradients_of_every_decoder_equal_the_naive_reading(
     cell: Cell, form: Score, query: str, feeding: bool, hidden: int, decoder: Callable
 ) -> None:
     assert_equal_to_the_naive_reading(decoder(cell, form, query, feeding, hidden))
+
+
+def test_without_gradients_nothing_is_kept_of_a_step_that_is_over(
+    decoder: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Saved(tuple[Any, ...]):
+        alive = most = 0
+
+        def __del__(self) -> None:
+            Saved.alive -= 1
+
+    taken = scan._step
+
+    def step(*arguments: Any) -> Saved:
+        Saved.alive += 1
+        Saved.most = max(Saved.most, Saved.alive)
+        return Saved(taken(*arguments))
+
+    monkeypatch.setattr(scan, "_step", step)
+    network = decoder(Gru(), Concat(), "current", True, 7)
+    values = network.fast()
+    assert Saved.most > 2
+    del values
+    Saved.most = Saved.alive = 0
+    with torch.no_grad():
+        network.fast()
+    assert 0 < Saved.most <= 2
 
 
 @SIZES

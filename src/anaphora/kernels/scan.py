@@ -12,7 +12,8 @@ Blocks at the door are time first (T x B x width); inside, only the steps that a
 of it, one step apart; their gradients likewise (``blocks.py``).
 """
 
-from collections.abc import Collection, Mapping
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -152,13 +153,21 @@ def _walk(spec: _Spec, recording: bool, inputs: Tensors, first: Tensors, weights
         blocks.carry(name, value_BW)
     saved: list[list[tuple[Any, ...]]] = []
     for stage in stages(spec.program):
-        if stage.loops:
-            saved.append([_step(stage, products, blocks, step) for step in range(len(spec.rows.active))])
+        steps = _steps(spec.rows, stage, products, blocks)
+        if recording:
+            saved.append(list(steps))
         else:
-            saved.append([(_all_steps(spec.rows, stage.parts[0], products, blocks),)])
-        if not recording:
-            saved.clear()
+            deque(steps, maxlen=0)  # nothing is kept of a step that is not gone back through
     return _Walked(products, blocks, saved)
+
+
+def _steps(rows: Rows, stage: Stage, products: Products, blocks: Blocks) -> Iterator[tuple[Any, ...]]:
+    """Take the steps of a stage, and give what its parts saved at each: one for all where it does not loop."""
+    if not stage.loops:
+        yield (_all_steps(rows, stage.parts[0], products, blocks),)
+        return
+    for step in range(len(rows.active)):
+        yield _step(stage, products, blocks, step)
 
 
 def _step(stage: Stage, products: Products, blocks: Blocks, step: int) -> tuple[Any, ...]:
