@@ -75,7 +75,7 @@ def test_what_a_kept_vocabulary_does_not_know_is_counted_with_what_to_do(
     assert not warnings(child(parent, [new_pairs], "extend", EPOCHS), tmp_path / "extended")
     assert not warnings(child(parent, [toy_pairs], "keep", EPOCHS), tmp_path / "same")
     source, _ = warnings(child(parent, [new_pairs], "only", EPOCHS), tmp_path / "only")
-    assert source.endswith("trained on as <unk>, as models that go together need; a larger vocabulary is that run's.")
+    assert source.endswith("as models that go together need; for fewer, train that run with a larger text.size.")
 
 
 def test_words_that_a_kept_vocabulary_lacks_are_said_from_a_tenth_on(

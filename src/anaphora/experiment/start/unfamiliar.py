@@ -24,7 +24,7 @@ def say_what_is_unknown(
     pairs = isinstance(data, PairData)
     names = {"source": data.source, "target": data.target} if isinstance(data, PairData) else {"text": ""}
     if experiment.start.vocabulary == "only":
-        remedy = ", as models that go together need; a larger vocabulary is that run's"
+        remedy = ", as models that go together need; for fewer, train that run with a larger text.size"
     else:
         turned = ", or exchange --source and --target if they are the wrong way round" if pairs else ""
         remedy = f": extend it (--vocabulary extend){turned}"
