@@ -132,7 +132,7 @@ def test_training_in_two_parts_equals_training_in_one(
 @pytest.mark.parametrize(
     "training",
     [
-        {"schedule": {"kind": "plateau", "patience": 1}},
+        {"optimizer": {"kind": "sgd", "rate": 9.0}, "schedule": {"kind": "plateau", "patience": 1}},
         {"optimizer": {"kind": "averaged-sgd", "rate": 9.0, "interval": 1}, "schedule": "constant"},
     ],
     ids=["plateau", "averaged"],
