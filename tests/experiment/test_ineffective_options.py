@@ -67,6 +67,14 @@ def test_an_option_of_updates_is_refused_where_there_are_none(kind: str) -> None
     assert read_experiment(FITTED[kind], "mine.toml", ["training.seed=3", "training.threads=1"]).training.seed == 3
 
 
+@pytest.mark.parametrize("task", ["translate", "language-model"])
+def test_averaging_starts_by_an_epoch_or_by_validation(task: str) -> None:
+    rule = 'training.optimizer={kind="averaged-sgd",interval=3'
+    with pytest.raises(ConfigError, match=r"mine.toml: training\.optimizer\.interval .* from_epoch = 2 .* leave one"):
+        read_experiment(f'task = "{task}"\n', "mine.toml", [f"{rule},from_epoch=2}}"])
+    assert read_experiment(f'task = "{task}"\n', "mine.toml", [f"{rule}}}"])
+
+
 @pytest.mark.parametrize(("table", "options", "complaint"), IDLE[:2])
 def test_a_run_that_has_one_still_loads(table: str, options: dict[str, object], complaint: str) -> None:
     tables = {"task": "translate", table: options}

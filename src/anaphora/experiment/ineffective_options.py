@@ -13,6 +13,7 @@ from anaphora.nn.attention import AttentionConfig
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.search.beam import check_size
 from anaphora.training.config import TrainingConfig
+from anaphora.training.rules import AveragedSgd
 
 OF_FITTING = ("seed", "threads")
 """Options of ``[training]`` that fitting in one go has a use for."""
@@ -33,6 +34,16 @@ def refuse_updates(training: TrainingConfig, data: DataConfig, where: str) -> No
                     f"{where}: data.{name} says where gradients are cut, but this model is fitted in one go: leave it "
                     f"out."
                 )
+
+
+def refuse_two_triggers(training: TrainingConfig, where: str) -> None:
+    """Raise ConfigError in an experiment from ``where`` whose averaging would start by an epoch and by validation."""
+    rule = training.optimizer
+    if isinstance(rule, AveragedSgd) and rule.from_epoch and rule.interval != AveragedSgd().interval:
+        raise ConfigError(
+            f"{where}: training.optimizer.interval says when validation starts the average, but from_epoch = "
+            f"{rule.from_epoch} starts it whatever validation says: leave one of them out."
+        )
 
 
 def refuse_search(evaluation: TranslationEvaluation, training: TrainingConfig, where: str) -> None:

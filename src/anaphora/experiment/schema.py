@@ -19,6 +19,7 @@ from anaphora.experiment.ineffective_options import (
     refuse_ineffective,
     refuse_lone_residual,
     refuse_search,
+    refuse_two_triggers,
     refuse_updates,
 )
 from anaphora.experiment.overrides import explaining_leftovers, override, read_table
@@ -325,6 +326,7 @@ def read_experiment(
     with explaining_leftovers(settings, where):
         experiment = parse(with_whole_paths(override(table, [*languages, *settings])), where)
     refuse_parts(experiment.data, where)
+    refuse_two_triggers(experiment.training, where)
     if isinstance(experiment, TranslationExperiment):
         refuse_two_vocabularies(experiment, where)
         refuse_ineffective(experiment, experiment.data.longest, where)
