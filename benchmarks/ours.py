@@ -9,10 +9,12 @@ from pathlib import Path
 import torch
 
 from anaphora.events import Event, Update
-from anaphora.experiment.schema import Experiment, read_experiment
+from anaphora.experiment.reading import read_experiment
 from anaphora.models import registry
 from anaphora.protocols import Batches, Symbols
 from anaphora.run import Run
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import kind_of
 from anaphora.training.loop import train
 from benchmarks.work import Sample, Setting, peak_mib
 
@@ -20,10 +22,10 @@ WARM_UP = 3
 """Updates that are made before the clock is read, on both sides."""
 
 
-def build(toml: str, symbols: Mapping[str, Symbols], setting: Setting) -> tuple[torch.nn.Module, Experiment]:
+def build(toml: str, symbols: Mapping[str, Symbols], setting: Setting) -> tuple[torch.nn.Module, ExperimentBase]:
     """A network with the weights that training under ``setting.seed`` starts from, and its experiment."""
     experiment = read_experiment(toml, "the benchmark", [f"training.seed={setting.seed}"])
-    model = registry.build(experiment.task, experiment.tables(), symbols, "the benchmark")
+    model = registry.build(kind_of(experiment).network, experiment, symbols)
     model.initialise(setting.seed)  # type: ignore[operator]  # every network has it
     return model, experiment
 

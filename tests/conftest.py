@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from anaphora.experiment.reading import read_experiment
+from anaphora.tasks.base import ExperimentBase
+
 # a busy machine makes no test fail: what a test may take is counted in time of the processor, below
 settings.register_profile("anaphora", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("anaphora")
@@ -148,6 +151,18 @@ def tiny_language_model(tmp_path: Path) -> Path:
     path = tmp_path / "tiny-language-model.toml"
     path.write_text(TINY_LANGUAGE_MODEL)
     return path
+
+
+@pytest.fixture
+def translator(tiny_translator: Path, toy_pairs: Path) -> ExperimentBase:
+    """A translator of the toy corpus."""
+    return read_experiment(tiny_translator.read_text(), "tiny.toml", data=[toy_pairs], source="en", target="fr")
+
+
+@pytest.fixture
+def language_model(tiny_language_model: Path, toy_book: Path) -> ExperimentBase:
+    """A language model of the short text."""
+    return read_experiment(tiny_language_model.read_text(), "tiny.toml", data=[toy_book])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

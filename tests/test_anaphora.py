@@ -26,12 +26,14 @@ def test_every_public_name_is_there() -> None:
 
 def test_public_names_are_pinned() -> None:
     assert anaphora.__all__ == [
-        "Aligner",
+        "AlignmentPredictor",
         "AnaphoraError",
-        "Experiment",
-        "LanguageModel",
+        "ExperimentBase",
+        "LanguageModelPredictor",
+        "SearchOptions",
         "Translation",
-        "Translator",
+        "TranslationPredictor",
+        "__version__",
         "load",
         "read_experiment",
         "train",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from anaphora.tasks.registry import TASKS
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "anaphora"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -28,7 +30,7 @@ def test_no_file_class_or_function_is_too_long(file: Path) -> None:
     assert [name for node in ast.walk(ast.parse(text)) if (name := too_long(node))] == []
 
 
-MAY_NAME_OPTIONS = {"cli", "experiment", "data", "run"}
+MAY_NAME_OPTIONS = {"cli", "experiment", "tasks", "data", "run"}
 """Folders whose sentences may name options of the command line; people who write Python hear those of all others."""
 
 
@@ -40,6 +42,45 @@ def test_what_python_is_told_names_no_option_of_the_command_line(file: Path) -> 
     said = [text for error in ast.walk(tree) if isinstance(error, ast.Raise) for text in ast.walk(error)]
     texts = [node.value for node in said if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     assert [text for text in texts if re.search(r"(^|[ (])--[a-z]", text)] == []
+
+
+def experiment_classes() -> set[str]:
+    """The names of the experiments of all tasks."""
+    configs = PACKAGE.glob("tasks/*/config.py")
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in configs]
+    return {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+OUTSIDE_TASKS = [file for file in FILES if file.relative_to(PACKAGE).parts[0] != "tasks"]
+
+
+@pytest.mark.parametrize("file", OUTSIDE_TASKS, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_nothing_outside_the_tasks_branches_on_a_task(file: Path) -> None:
+    tree, classes, names = ast.parse(file.read_text(encoding="utf-8")), experiment_classes(), set(TASKS)
+
+    def strings(node: ast.AST) -> set[object]:
+        return {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+            found += [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and one.id in classes]
+        elif (isinstance(node, ast.Compare) and strings(node) & names) or (
+            isinstance(node, ast.Dict) and strings(ast.Tuple([key for key in node.keys if key])) & names
+        ):
+            found.append(ast.unparse(node))
+        elif isinstance(node, ast.Match) and any(strings(case.pattern) & names for case in node.cases):
+            found.append(ast.unparse(node.subject))
+    allowed = {"cli/quickstart.py": ["TranslationExperiment"]}  # which trains a translator, whatever comes
+    assert found == allowed.get(str(file.relative_to(PACKAGE)), [])
+
+
+@pytest.mark.parametrize("task", sorted(path.parent.name for path in PACKAGE.glob("tasks/*/__init__.py")))
+def test_a_task_uses_another_by_its_public_face_alone(task: str) -> None:
+    for file in (PACKAGE / "tasks" / task).rglob("*.py"):
+        imported = [node.module for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
+        others = re.compile(rf"anaphora\.tasks\.(?!{task}\b)(translation|language_model|alignment)\.")
+        assert [module for module in imported if module and others.match(module)] == [], file
 
 
 def layers() -> list[set[str]]:

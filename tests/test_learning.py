@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import anaphora
-from anaphora.pipeline import LanguageModel, Translator
+from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.translation import TranslationPredictor
 
 REVERSE = """
 task = "translate"
@@ -117,7 +118,7 @@ def test_a_translator_learns_to_spell_words_backwards(kinds: dict[str, str], tmp
     experiment = anaphora.read_experiment(REVERSE.format(**kinds), "reverse.toml", data=[tmp_path])
     anaphora.train(experiment, tmp_path / "run")
     translator = anaphora.load(tmp_path / "run")
-    assert isinstance(translator, Translator)
+    assert isinstance(translator, TranslationPredictor)
     asked = [word for word in unseen if word not in known]
     outputs = translator.translate(asked)
     right = sum(output.text == word[::-1] for output, word in zip(outputs, asked, strict=True))
@@ -140,7 +141,7 @@ def test_a_translator_without_attention_learns_to_spell_words(
     experiment = anaphora.read_experiment(COPY.format(**kinds), "copy.toml", data=[tmp_path])
     anaphora.train(experiment, tmp_path / "run")
     translator = anaphora.load(tmp_path / "run")
-    assert isinstance(translator, Translator)
+    assert isinstance(translator, TranslationPredictor)
     asked = [word for word in unseen if word not in known]
     outputs = translator.translate(asked, beam=1)
     right = sum(output.text == word for output, word in zip(outputs, asked, strict=True))
@@ -155,6 +156,6 @@ def test_a_language_model_learns_a_text_by_heart(cell: str, tmp_path: Path) -> N
     book.write_text("".join(f"{line}\n" for line in verse * 60))
     anaphora.train(anaphora.read_experiment(BY_HEART.format(cell=cell), "heart.toml", data=[book]), tmp_path / "run")
     model = anaphora.load(tmp_path / "run")
-    assert isinstance(model, LanguageModel)
+    assert isinstance(model, LanguageModelPredictor)
     assert model.evaluate(verse * 5).bits_per_character < 0.3
     assert model.generate("a child", beam=1).text == "a child reads the long letter"

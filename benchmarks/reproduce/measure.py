@@ -5,7 +5,9 @@ import json
 import shutil
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -17,14 +19,18 @@ from anaphora.evaluation.significance import paired_bootstrap
 from anaphora.events import Report
 from anaphora.experiment.conduct import train
 from anaphora.experiment.overrides import read_table
-from anaphora.experiment.schema import Experiment, TranslationExperiment, parse
-from anaphora.experiment.scoring.assess import assess, assess_ensemble
-from anaphora.experiment.scoring.keeping import Results
-from anaphora.experiment.scoring.search import Search
-from anaphora.experiment.scoring.translation_scores import TranslationScores
 from anaphora.formats.pharaoh import Links, words_between_spaces
-from anaphora.pipeline import Aligner, Candidates, Translator, load
+from anaphora.prediction.candidates import Candidates
+from anaphora.prediction.options import SearchOptions
 from anaphora.run.about import about
+from anaphora.tasks.alignment import AlignmentPredictor
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.evaluation import Request, Results
+from anaphora.tasks.registry import parse
+from anaphora.tasks.runs import load, task_at, weights_of_runs
+from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.scores import TranslationScores
 from anaphora.text.units import Word
 from benchmarks.reproduce.table import Job
 
@@ -40,7 +46,7 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
     an aligner of the same pairs, over all words ("links") and over source words that their sentence has twice or more
     ("links, repeated words").
     """
-    found = about(job.run)
+    found = about(job.run, weights_of_runs)
     figures: Figures = {"parameters": found.total_parameters}
     figures |= {f"validation {name}": value for name, value in found.validation.items()}
     translates = isinstance(job.experiment, TranslationExperiment)
@@ -58,16 +64,16 @@ def measure(job: Job, report: Report, aligners: Path | None = None) -> Figures:
             [known, *_] = _results(job, aligner, report, known=True).values()
             assert isinstance(known, TranslationScores)
             figures["bleu, of known words"] = next(iter(known.scores.values()))[0].value
-    for group, (_, (of_group, _)) in result.of_groups(dict(by_length(result.sources))).items():
+    for group, (_, (of_group, _)) in replace(result, groups=dict(by_length(result.sources))).of_groups().items():
         figures[f"bleu, {group}"] = of_group.value
     if job.beside:
         figures |= _ahead(job.beside, result, report)
     return figures | (_links(job.run, result, aligner, report) if aligner else {})
 
 
-def _results(job: Job, aligner: Aligner | None, report: Report, *, known: bool = False) -> Results:
+def _results(job: Job, aligner: AlignmentPredictor | None, report: Report, *, known: bool = False) -> Results:
     """What comes of the job's search, or of the text as it stands; of pairs of ``known`` words alone if so."""
-    search = Search(known=known)
+    search = SearchOptions(known=known)
     if aligner:
         translations: dict[str, list[str]] = {}
         for entry in aligner.dictionary():
@@ -78,13 +84,18 @@ def _results(job: Job, aligner: Aligner | None, report: Report, *, known: bool =
             search = search._replace(candidates=Candidates(translations, job.system.candidates))
     if job.language_model or job.ensemble:
         fusion = (job.language_model, job.system.fusion_weight) if job.language_model else None
-        return assess_ensemble(job.ensemble or [job.run], fusion=fusion, search=search, report=report)
-    return assess(job.run, search=search, report=report)
+        request = Request(search=search, fusion=fusion, ensemble=bool(job.ensemble), keep=False)
+        return _scored(job.ensemble or [job.run], request, report)
+    return _scored([job.run], Request(search=search, keep=False), report)
+
+
+def _scored(runs: Sequence[Path], request: Request, report: Report) -> Results:
+    return task_at(runs[0]).evaluate(runs, request, report).scored[0].results
 
 
 def _ahead(beside: Path, result: TranslationScores, report: Report) -> Figures:
     """How far the translations are ahead of those of another run, by paired bootstrap."""
-    other = next(iter(assess(beside, report=report).values()))
+    other = next(iter(_scored([beside], Request(keep=False), report).values()))
     assert isinstance(other, TranslationScores)
     outputs, own = ([output.text for output in scores.outputs] for scores in (other, result))
     condition = next(iter(result.scores))
@@ -94,21 +105,21 @@ def _ahead(beside: Path, result: TranslationScores, report: Report) -> Figures:
     return {"bleu ahead, at least": low, "bleu ahead, at most": high}
 
 
-def _aligner(experiment: Experiment, folder: Path, report: Report) -> Aligner:
+def _aligner(experiment: ExperimentBase, folder: Path, report: Report) -> AlignmentPredictor:
     """The aligner that learns from what a translator does, trained once."""
     data = experiment.data.model_dump(mode="json")
     run = folder / hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
     if not (run / "latest").exists():
         shutil.rmtree(run, ignore_errors=True)
         train(parse(read_table(recipes.read("aligner"), "aligner.toml") | {"data": data}, "aligner.toml"), run, report)
-    return cast(Aligner, load(run))
+    return cast(AlignmentPredictor, load(run))
 
 
-def _links(run: Path, result: TranslationScores, aligner: Aligner, report: Report) -> Figures:
+def _links(run: Path, result: TranslationScores, aligner: AlignmentPredictor, report: Report) -> Figures:
     """How far attention links the words of the references as the aligner does, 100 being all; nothing without any."""
     pairs = (result.sources, result.references)
     try:
-        found = cast(Translator, load(run)).align(*pairs, report=report)
+        found = cast(TranslationPredictor, load(run)).align(*pairs, report=report)
     except ConfigError:  # no attention, or none that given translations have
         return {}
     links = aligner.align(*pairs)

@@ -33,7 +33,8 @@ from anaphora import recipes
 from anaphora.config import Config, unknown
 from anaphora.errors import ConfigError
 from anaphora.experiment.overrides import override, read_table
-from anaphora.experiment.schema import Experiment, read_experiment
+from anaphora.experiment.reading import read_experiment
+from anaphora.tasks.base import ExperimentBase
 from benchmarks.reproduce.texts import Text
 
 FOLDER = Path(__file__).parent / "tables"
@@ -124,7 +125,7 @@ class Job:
 
     system: System
     seed: int
-    experiment: Experiment
+    experiment: ExperimentBase
     key: str
     """What tells its result apart: a sum of all that recipe and settings say, whatever options come to exist beside,
     and of how it is measured."""

@@ -10,35 +10,43 @@ Names are looked up when they are first used, so that ``import anaphora`` is lig
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from anaphora.version import VERSION as __version__
+
 if TYPE_CHECKING:
     from anaphora.errors import AnaphoraError
     from anaphora.experiment.conduct import train
-    from anaphora.experiment.schema import Experiment, read_experiment
-    from anaphora.pipeline import Aligner, LanguageModel, Translation, Translator, load
+    from anaphora.experiment.reading import read_experiment
+    from anaphora.prediction.options import SearchOptions
+    from anaphora.tasks.alignment import AlignmentPredictor
+    from anaphora.tasks.base import ExperimentBase
+    from anaphora.tasks.language_model import LanguageModelPredictor
+    from anaphora.tasks.runs import load
+    from anaphora.tasks.translation import Translation, TranslationPredictor
 
 __all__ = [
-    "Aligner",
+    "AlignmentPredictor",
     "AnaphoraError",
-    "Experiment",
-    "LanguageModel",
+    "ExperimentBase",
+    "LanguageModelPredictor",
+    "SearchOptions",
     "Translation",
-    "Translator",
+    "TranslationPredictor",
+    "__version__",
     "load",
     "read_experiment",
     "train",
 ]
 
-__version__ = "0.1.0"
-
 _HOMES = {
-    "Aligner": "anaphora.pipeline",
+    "AlignmentPredictor": "anaphora.tasks.alignment",
     "AnaphoraError": "anaphora.errors",
-    "Experiment": "anaphora.experiment.schema",
-    "LanguageModel": "anaphora.pipeline",
-    "Translation": "anaphora.pipeline",
-    "Translator": "anaphora.pipeline",
-    "load": "anaphora.pipeline",
-    "read_experiment": "anaphora.experiment.schema",
+    "ExperimentBase": "anaphora.tasks.base",
+    "LanguageModelPredictor": "anaphora.tasks.language_model",
+    "SearchOptions": "anaphora.prediction.options",
+    "Translation": "anaphora.tasks.translation",
+    "TranslationPredictor": "anaphora.tasks.translation",
+    "load": "anaphora.tasks.runs",
+    "read_experiment": "anaphora.experiment.reading",
     "train": "anaphora.experiment.conduct",
 }
 

@@ -4,7 +4,8 @@ A part's class owns its config; the only thing that knows all of them is ``anaph
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Self, Union, get_args, get_origin
 
@@ -34,7 +35,7 @@ class Config(BaseModel):
         return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
     @classmethod
-    def parse(cls, table: Mapping[str, Any], where: str, others: Sequence[type["Config"]] = ()) -> Self:
+    def parse(cls, table: Mapping[str, Any], where: str, others: Iterable[type["Config"]] = ()) -> Self:
         """Validate a table that came from ``where`` (a file's name), or raise ConfigError with one sentence.
 
         ``others`` might stand in its place, if it said that it is of another kind.
@@ -247,3 +248,29 @@ def _literals(annotation: Any) -> list[str]:
 
 def _is_literal(annotation: Any) -> bool:
     return get_origin(annotation) is Literal
+
+
+def label_of(table: type[Config]) -> tuple[str, str]:
+    """The option that tells a table from the others that may stand in its place, and what it is in this one."""
+    names = kind_names(table)
+    for key, field in table.model_fields.items():
+        if names.intersection(get_args(field.annotation)):
+            return key, str(*get_args(field.annotation))
+    return "", ""
+
+
+def as_toml(value: Any) -> str:
+    """A value as one writes it after ``--set KEY=``."""
+    if isinstance(value, Config):
+        label, name = label_of(type(value))
+        fields = type(value).model_fields
+        given = {key: inner for key, inner in value if key != label and inner != fields[key].default}
+        inside = ", ".join(f"{key} = {as_toml(inner)}" for key, inner in given.items())
+        if label == "kind" and not inside:
+            return f'"{name}"'
+        return f'{{ {label} = "{name}"{inside and ", "}{inside} }}'
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(as_toml, value))}]"
+    if isinstance(value, Mapping):
+        return "{}" if not value else json.dumps(dict(value))
+    return json.dumps(value, ensure_ascii=False)

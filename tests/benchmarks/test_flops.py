@@ -2,9 +2,10 @@
 
 import torch
 
-from anaphora.experiment.schema import TranslationExperiment, read_experiment
+from anaphora.experiment.reading import read_experiment
 from anaphora.models.translator import Translator
 from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.tasks.translation.config import TranslationExperiment
 from benchmarks.flops import training_flops
 
 TOML = """

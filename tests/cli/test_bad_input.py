@@ -13,7 +13,7 @@ import torch
 from anaphora.cli.app import main
 from anaphora.cli.files import given_lines
 from anaphora.errors import ConfigError, DataError
-from anaphora.experiment.schema import TranslationExperiment
+from anaphora.tasks.translation.config import TranslationExperiment
 
 Spoil = Callable[[Path], object]
 

@@ -7,7 +7,7 @@ import pytest
 
 from anaphora.cli.app import main
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import read_experiment
+from anaphora.experiment.reading import read_experiment
 
 
 @pytest.fixture
@@ -164,4 +164,4 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
 
 def test_a_translator_has_no_text_to_remember(translator: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", str(translator), "--dynamic", "0.1"]) == 2
-    assert "are for language models" in capsys.readouterr().err
+    assert "has no use for a neural cache" in capsys.readouterr().err

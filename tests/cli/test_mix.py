@@ -9,6 +9,7 @@ import pytest
 import anaphora
 from anaphora.cli.app import main
 from anaphora.run.about import about
+from anaphora.tasks.runs import weights_of_runs
 
 WORDS = """
 task = "language-model"
@@ -65,12 +66,12 @@ def test_a_mixture_is_a_run_like_any_other_and_stands_alone(
     assert main(["info", str(moved)]) == 0
     told = capsys.readouterr().out
     assert "all whole" in told and all(f"  {name}\n" in told for name in (*runs, "cache of 1 unit", "cache of 2 units"))
-    assert sum(about(moved).mixed.values()) == pytest.approx(1)
+    assert sum(about(moved, weights_of_runs).mixed.values()) == pytest.approx(1)
     assert main(["train", "--resume", "--run", str(moved)]) == 0
     assert main(["generate", str(moved), "--prompt", "line 3", "--seed", "1"]) == 0
     assert main(["score", str(moved), str(toy_book)]) == 0
     model = anaphora.load(moved)
-    assert isinstance(model, anaphora.LanguageModel) and model.order == 0
+    assert isinstance(model, anaphora.LanguageModelPredictor) and model.order == 0
     lines = toy_book.read_text().splitlines()
     assert model.evaluate(lines).nats == pytest.approx(together["nats"])
     assert sum(line.nats for line in model.score_lines(lines)) == pytest.approx(-together["sentence_nats"], rel=1e-5)

@@ -10,7 +10,7 @@ import pytest
 from anaphora import recipes
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
-from anaphora.experiment.schema import read_experiment
+from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.settings import chosen, every_setting, settings_at
 
 LABELS = ("kind", "units", "model")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from anaphora.cli.app import main
-from anaphora.experiment.conduct import experiment_of
-from anaphora.experiment.schema import TranslationExperiment
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.translation.config import TranslationExperiment
 
 
 def test_what_a_command_was_allowed_is_not_inherited_and_what_was_trained_is(

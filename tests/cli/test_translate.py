@@ -10,7 +10,7 @@ import pytest
 import anaphora
 from anaphora.cli.app import main
 from anaphora.formats.tsv import read_pairs
-from anaphora.pipeline.translation import Translation
+from anaphora.tasks.translation import Translation
 
 SETTINGS = ["--target", "fr", "--set", "training.epochs=3"]
 
@@ -42,16 +42,16 @@ def test_several_runs_translate_as_one_and_a_run_beside_itself_as_it_does_alone(
     for mean in ("arithmetic", "geometric"):
         assert translated(runs[0], runs[0], text, "--mean", mean) == alone
         assert len(translated(runs[0], runs[1], text, "--mean", mean).splitlines()) == 3
-    both = anaphora.Translator.ensemble([_translator(run) for run in runs[:2]])
+    both = anaphora.TranslationPredictor.ensemble([_translator(run) for run in runs[:2]])
     sources = (toy_pairs / "test.en").read_text().splitlines()
     assert translated(runs[0], runs[1], text).splitlines() == [found.text for found in both.translate_text(sources)]
     [scored] = both.score_pairs(sources[:1], ["abc"])
     assert scored.weights is not None and scored.weights.sum(1) == pytest.approx(1, abs=1e-5)
 
 
-def _translator(run: str) -> anaphora.Translator:
+def _translator(run: str) -> anaphora.TranslationPredictor:
     found = anaphora.load(run)
-    assert isinstance(found, anaphora.Translator)
+    assert isinstance(found, anaphora.TranslationPredictor)
     return found
 
 
@@ -199,13 +199,13 @@ def test_pairs_to_train_on_that_hold_the_unknown_mark_are_counted(
 ) -> None:
     text, made = tmp_path / "text.en", str(tmp_path / "made.tsv")
     text.write_text("abc\nabd\n")
-    translate = anaphora.Translator.translate_text
+    translate = anaphora.TranslationPredictor.stream
 
-    def marked(self: anaphora.Translator, *given: Any, **options: Any) -> list[Translation]:
+    def marked(self: anaphora.TranslationPredictor, *given: Any, **options: Any) -> list[Translation]:
         first, second = translate(self, *given, **options)
         return [replace(first, text="a <unk>."), replace(second, text="a")]
 
-    monkeypatch.setattr(anaphora.Translator, "translate_text", marked)
+    monkeypatch.setattr(anaphora.TranslationPredictor, "stream", marked)
     assert main(["translate", runs[0], str(text), "--pairs", made]) == 0
     assert "1 of 2 translations have <unk> in them" in " ".join(capsys.readouterr().err.split())
     assert main(["translate", runs[0], str(text)]) == 0

@@ -15,8 +15,8 @@ from anaphora.evaluation.adaptation import Adaptation, Scaled, Static, adapted_l
 from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.neural_cache import NeuralCache
 from anaphora.evaluation.windows import rows_of_text
-from anaphora.models import registry
 from anaphora.text.coder import symbols_of
+from tests.networks import build
 
 SIZE = 12
 NETWORKS = {
@@ -30,9 +30,7 @@ Tensors = tuple[torch.Tensor, ...]
 
 
 def make(kind: str = "recurrent") -> Any:
-    model: Any = registry.build(
-        "language-model", {"model": kind} | NETWORKS[kind], {"text": symbols_of(SIZE)}, "a test"
-    )
+    model: Any = build("language-model", {"model": kind} | NETWORKS[kind], {"text": symbols_of(SIZE)}, "a test")
     model.initialise(3)
     return model.eval()
 
@@ -199,7 +197,7 @@ def test_the_rule_rms_is_refused_before_anything_was_gathered_and_its_option_wit
 
 @pytest.mark.parametrize("adaptation", [NeuralCache(), Dynamic()])
 def test_counts_have_no_states_and_no_gradient(adaptation: Adaptation) -> None:
-    counts: Any = registry.build("language-model", {"model": "ngram"}, {"text": symbols_of(SIZE)}, "a test")
+    counts: Any = build("language-model", {"model": "ngram"}, {"text": symbols_of(SIZE)}, "a test")
     with pytest.raises(ConfigError, match="need one network"):
         adapted_log_probs(counts, TEXT, 3, adaptation)
     with pytest.raises(ConfigError, match="need one network"):

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from anaphora.evaluation import stream
 from anaphora.evaluation.stream import stream_log_probs, stream_loss, stream_sources
-from anaphora.models import registry
 from anaphora.protocols import Batch, Carry, Loss, Sequence
 from anaphora.text.coder import symbols_of
+from tests.networks import build
 
 SIZE = 12
 
@@ -24,7 +24,7 @@ class Counted:
     def __init__(self, forget_bias: float) -> None:
         cell = {"kind": "lstm", "forget_bias": forget_bias}
         tables = {"embedding": {"size": 6}, "recurrence": {"cell": cell, "size": 8, "layers": 2}}
-        self.model: Any = registry.build("language-model", tables, {"text": symbols_of(SIZE)}, "a test").eval()
+        self.model: Any = build("language-model", tables, {"text": symbols_of(SIZE)}, "a test").eval()
         self.model.initialise(3)
         self.steps = 0
 
@@ -115,7 +115,7 @@ def test_the_members_of_a_mixture_are_read_each_in_its_own_way() -> None:
     member = {"model": "recurrent", "embedding": {"size": 6}, "recurrence": {"size": 8, "layers": 2}}
     cache = {"kind": "counts", "units": 5}
     tables = {"model": "mixture", "mixture": {"runs": ["a", "b"], "members": [member, member], "cache": cache}}
-    mixture: Any = registry.build("language-model", tables, {"text": symbols_of(SIZE)}, "a test")
+    mixture: Any = build("language-model", tables, {"text": symbols_of(SIZE)}, "a test")
     mixture.members[0], mixture.members[1] = forgetful.model, remembering.model
     whole = Counted(1.0)
     whole.model = mixture

@@ -5,17 +5,16 @@ import pytest
 from anaphora import recipes
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Note
-from anaphora.experiment.auto import TEXT_TIERS, TIERS, automatic
+from anaphora.experiment.auto import automatic
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import (
-    LanguageModelExperiment,
-    RecurrentExperiment,
-    TranslationExperiment,
-    read_experiment,
-)
-from anaphora.models import registry
+from anaphora.experiment.reading import read_experiment
 from anaphora.protocols import Symbols
+from anaphora.tasks.language_model.config import LanguageModelExperiment, RecurrentExperiment
+from anaphora.tasks.language_model.sizing import TIERS as TEXT_TIERS
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.sizing import TIERS
 from anaphora.text.units import AnyUnits, Bpe, Byte, Character, Word
+from tests.networks import build
 
 
 def test_pairs_become_a_translator_and_that_is_said(toy_pairs: Path) -> None:
@@ -103,10 +102,10 @@ def test_every_tier_is_a_network_that_can_be_built(
 ) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(30)))
-    monkeypatch.setattr("anaphora.experiment.auto.TIERS", [tier])
+    monkeypatch.setattr("anaphora.tasks.translation.sizing.TIERS", [tier])
     experiment = read_experiment(automatic([path]), "auto.toml")
     symbols = Symbols(50, 0, 1, 2, 3)
-    registry.build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "auto.toml")
+    build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "auto.toml")
 
 
 def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
@@ -132,7 +131,7 @@ def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
 def test_pairs_take_the_first_tier_that_holds_the_training_part(
     most: int, tier: int, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anaphora.experiment.auto.TIERS", [TIERS[0]._replace(pairs=most), *TIERS[1:]])
+    monkeypatch.setattr("anaphora.tasks.translation.sizing.TIERS", [TIERS[0]._replace(pairs=most), *TIERS[1:]])
     chosen = read_experiment(automatic([toy_pairs], "en", "fr"), "auto.toml")
     assert isinstance(chosen, TranslationExperiment)
     assert (chosen.decoder.size, chosen.training.epochs) == (TIERS[tier].decoder, TIERS[tier].epochs)
@@ -146,12 +145,12 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
     toy_book.rename(toy_book.with_name("train.txt"))
     toy_book.with_name("valid.txt").write_text("a line of another book\n")
     smallest = TEXT_TIERS[0]._replace(characters=characters - less)
-    monkeypatch.setattr("anaphora.experiment.auto.TEXT_TIERS", [smallest, *TEXT_TIERS[1:]])
+    monkeypatch.setattr("anaphora.tasks.language_model.sizing.TIERS", [smallest, *TEXT_TIERS[1:]])
     chosen = read_experiment(automatic([toy_book.parent]), "auto.toml")
     assert isinstance(chosen, RecurrentExperiment)
     assert (chosen.recurrence.size, chosen.training.epochs) == (TEXT_TIERS[tier].size, TEXT_TIERS[tier].epochs)
     symbols = Symbols(50, 0, 1, 2, 3)
-    registry.build("language-model", chosen.tables(), {"text": symbols}, "auto.toml")
+    build("language-model", chosen.tables(), {"text": symbols}, "auto.toml")
 
 
 def test_tiers_grow_with_the_data() -> None:

@@ -8,22 +8,24 @@ from torch import Tensor
 from anaphora.errors import ConfigError, RunError
 from anaphora.experiment.averaging import average_run
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment, parse, read_experiment
-from anaphora.pipeline import load
+from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
 from anaphora.run.about import about
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import parse
+from anaphora.tasks.runs import load, weights_of_runs
 from anaphora.training.loop import Validate
 
 
 @pytest.fixture
-def kept(tiny_language_model: Path, toy_book: Path) -> Experiment:
+def kept(tiny_language_model: Path, toy_book: Path) -> ExperimentBase:
     """A language model whose last three checkpoints are kept."""
     settings = ["training.keep=3", "training.epochs=3", "training.optimizer.rate=0.02"]
     return read_experiment(tiny_language_model.read_text(), "tiny.toml", settings, data=[toy_book])
 
 
 @pytest.fixture
-def trained(kept: Experiment, tmp_path: Path) -> Path:
+def trained(kept: ExperimentBase, tmp_path: Path) -> Path:
     """Its run folder."""
     train(kept, tmp_path / "run")
     return tmp_path / "run"
@@ -54,7 +56,7 @@ def test_an_average_that_validates_better_is_the_best_from_then_on(trained: Path
     for name, tensor in centre.items():
         torch.testing.assert_close(used.model[name], tensor)
     assert f"| validation loss | {found.metrics['loss']:.4f} |" in (trained / "card.md").read_text()
-    told = about(trained)
+    told = about(trained, weights_of_runs)
     assert told.checkpoints[0].name == "average" and not told.faults
     assert load(trained, "average").generate("line", length=5)  # type: ignore[union-attr]
 
@@ -109,7 +111,7 @@ def test_an_average_is_judged_by_bleu_where_that_decides_and_by_the_loss_where_i
     best: tuple[float, float],
     average: tuple[float, float],
     better: bool,
-    translator: Experiment,
+    translator: ExperimentBase,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -125,7 +127,9 @@ def test_an_average_is_judged_by_bleu_where_that_decides_and_by_the_loss_where_i
     assert before is not None and Run.open(path).best() == ("average" if better else before)
 
 
-def test_training_goes_on_from_its_own_checkpoint_and_never_from_an_average(kept: Experiment, tmp_path: Path) -> None:
+def test_training_goes_on_from_its_own_checkpoint_and_never_from_an_average(
+    kept: ExperimentBase, tmp_path: Path
+) -> None:
     path = tmp_path / "run"
     train(kept, path)
     latest = Run.open(path).checkpoints()[-1]
@@ -137,7 +141,7 @@ def test_training_goes_on_from_its_own_checkpoint_and_never_from_an_average(kept
 
 @pytest.mark.parametrize("loss", [0.0, 100.0])
 def test_an_average_stays_the_best_until_training_finds_something_better(
-    loss: float, kept: Experiment, trained: Path
+    loss: float, kept: ExperimentBase, trained: Path
 ) -> None:
     run = Run.open(trained)
     around(run, 0.5)
@@ -158,7 +162,7 @@ def test_an_average_stays_the_best_until_training_finds_something_better(
     assert run.best() == (least if loss else "average")
 
 
-def test_a_run_in_training_is_not_averaged(kept: Experiment, tmp_path: Path) -> None:
+def test_a_run_in_training_is_not_averaged(kept: ExperimentBase, tmp_path: Path) -> None:
     path = tmp_path / "run"
     train(kept, path)
     with Run.open(path).lock(), pytest.raises(RunError, match="is in use"):
@@ -167,7 +171,7 @@ def test_a_run_in_training_is_not_averaged(kept: Experiment, tmp_path: Path) -> 
         average_run(path, last=1)
 
 
-def test_counts_have_nothing_to_average(kept: Experiment, tmp_path: Path) -> None:
+def test_counts_have_nothing_to_average(kept: ExperimentBase, tmp_path: Path) -> None:
     tables = kept.tables()
     train(parse({name: tables[name] for name in ("task", "data", "text")} | {"model": "ngram"}, "test"), tmp_path / "a")
     with pytest.raises(ConfigError, match="fitted in one go"):

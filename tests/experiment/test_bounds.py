@@ -8,17 +8,19 @@ import torch
 
 from anaphora.errors import RunError
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import experiment_of, train
-from anaphora.experiment.schema import Experiment, parse
+from anaphora.experiment.conduct import train
 from anaphora.formats.lines import write_lines
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import parse
+from anaphora.tasks.runs import experiment_of
 
 
-def changed(experiment: Experiment, table: str, **options: object) -> Experiment:
+def changed(experiment: ExperimentBase, table: str, **options: object) -> ExperimentBase:
     tables = experiment.tables()
     return parse(tables | {table: tables[table] | options}, "changed.toml")
 
 
-def resumed(experiment: Experiment, run: Path) -> list[str]:
+def resumed(experiment: ExperimentBase, run: Path) -> list[str]:
     """All that is said where a run goes on."""
     events: list[Event] = []
     train(experiment, run, events.append, resume=True)
@@ -39,7 +41,7 @@ def one_thread() -> Iterator[None]:
     [("epochs", 2, 3), ("patience", 5, 3), ("minutes", 0.0, 7.5), ("keep", 2, 4), ("threads", 0, 1)],
 )
 def test_a_new_bound_is_said_and_is_that_of_the_run_from_then_on(
-    bound: str, before: float, after: float, translator: Experiment, tmp_path: Path
+    bound: str, before: float, after: float, translator: ExperimentBase, tmp_path: Path
 ) -> None:
     run, other = tmp_path / "run", changed(translator, "training", **{bound: after})
     train(translator, run)
@@ -51,7 +53,7 @@ def test_a_new_bound_is_said_and_is_that_of_the_run_from_then_on(
     assert resumed(experiment_of(run), run) == []
 
 
-def test_links_may_be_moved_but_not_changed(translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:
+def test_links_may_be_moved_but_not_changed(translator: ExperimentBase, toy_pairs: Path, tmp_path: Path) -> None:
     run, links, moved = tmp_path / "run", tmp_path / "links", tmp_path / "moved"
     write_lines(links, ["0-0"] * 12)
     guided = parse(translator.tables() | {"guide": {"kind": "file", "file": str(links)}}, "guided.toml")

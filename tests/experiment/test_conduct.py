@@ -7,13 +7,15 @@ import pytest
 import anaphora
 from anaphora.errors import AnaphoraError, ConfigError, DataError, MissingExtraError, RunError
 from anaphora.events import Event, Note, Skipped, Update, Validated
-from anaphora.experiment.conduct import experiment_of, train
-from anaphora.experiment.schema import Experiment, parse
+from anaphora.experiment.conduct import train
 from anaphora.run import Run
 from anaphora.run.about import about
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import parse
+from anaphora.tasks.runs import experiment_of, weights_of_runs
 
 
-def changed(experiment: Experiment, table: str, **options: object) -> Experiment:
+def changed(experiment: ExperimentBase, table: str, **options: object) -> ExperimentBase:
     tables = experiment.tables()
     return parse(tables | {table: tables[table] | options}, "changed.toml")
 
@@ -32,7 +34,7 @@ def test_an_experiment_becomes_a_run_that_can_be_used(
     assert experiment_of(run) == experiment
     assert {type(event) for event in events} >= {Update, Validated}
     model = anaphora.load(run)
-    if isinstance(model, anaphora.Translator):
+    if isinstance(model, anaphora.TranslationPredictor):
         assert len(model.translate(["adf", ""], beam=2)) == 2
     else:
         assert model.generate("line", length=5).text.startswith("line")
@@ -62,7 +64,7 @@ def test_a_run_that_goes_on_ends_where_one_left_alone_ends(
     assert Note("training.epochs is 2 from here on; it was 1 before.") in said
 
 
-def test_new_bounds_are_those_of_the_run_from_then_on(translator: Experiment, tmp_path: Path) -> None:
+def test_new_bounds_are_those_of_the_run_from_then_on(translator: ExperimentBase, tmp_path: Path) -> None:
     one, run = changed(translator, "training", epochs=1), tmp_path / "run"
     train(one, run)
     train(translator, run, resume=True, stop=lambda: True)
@@ -72,7 +74,7 @@ def test_new_bounds_are_those_of_the_run_from_then_on(translator: Experiment, tm
     assert not [event for event in events if isinstance(event, Note)]
 
 
-def with_units(experiment: Experiment, **options: object) -> Experiment:
+def with_units(experiment: ExperimentBase, **options: object) -> ExperimentBase:
     return parse(experiment.tables() | {"text": options}, "units.toml")
 
 
@@ -86,7 +88,7 @@ UNITS: list[dict[str, object]] = [
 
 @pytest.mark.parametrize("options", UNITS)
 def test_a_run_with_any_units_goes_on_exactly_and_is_used_with_raw_text(
-    options: dict[str, object], translator: Experiment, tmp_path: Path
+    options: dict[str, object], translator: ExperimentBase, tmp_path: Path
 ) -> None:
     experiment = with_units(translator, **options)
     train(experiment, tmp_path / "whole")
@@ -97,11 +99,11 @@ def test_a_run_with_any_units_goes_on_exactly_and_is_used_with_raw_text(
     )
     assert whole == parts
     model = anaphora.load(tmp_path / "whole")
-    assert isinstance(model, anaphora.Translator)
+    assert isinstance(model, anaphora.TranslationPredictor)
     assert len(model.translate(["adf", ""], beam=2)) == 2
 
 
-def test_sampled_cuts_are_what_training_sees(translator: Experiment, tmp_path: Path) -> None:
+def test_sampled_cuts_are_what_training_sees(translator: ExperimentBase, tmp_path: Path) -> None:
     for dropout in (0.0, 0.5):
         train(with_units(translator, units="bpe", size=300, dropout=dropout), tmp_path / str(dropout))
     plain, cut = (Run.open(tmp_path / name).metrics.lines() for name in ("0.0", "0.5"))
@@ -109,12 +111,12 @@ def test_sampled_cuts_are_what_training_sees(translator: Experiment, tmp_path: P
 
 
 def test_a_language_model_of_words_reads_the_unknown_word_of_its_text(
-    language_model: Experiment, toy_book: Path, tmp_path: Path
+    language_model: ExperimentBase, toy_book: Path, tmp_path: Path
 ) -> None:
     toy_book.write_text("the <unk> of the book\n" * 40)
     train(with_units(language_model, units="word", tokenise="none"), tmp_path / "run")
     model = anaphora.load(tmp_path / "run")
-    assert isinstance(model, anaphora.LanguageModel)
+    assert isinstance(model, anaphora.LanguageModelPredictor)
     found = model.evaluate(["the <unk> of war", "the book"])
     assert (found.tokens, found.unknown) == (8, 2)
     assert set(model.generate("the", length=5).text.split()) <= {"the", "<unk>", "of", "book"}
@@ -124,7 +126,7 @@ def last(run: Path) -> str:
     return (run / "latest").read_text().strip().removeprefix("step-") + "/model.safetensors"
 
 
-def test_a_folder_that_exists_is_refused_and_left_alone(translator: Experiment, tmp_path: Path) -> None:
+def test_a_folder_that_exists_is_refused_and_left_alone(translator: ExperimentBase, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
     (run / "thesis.txt").write_text("years of work")
@@ -134,7 +136,7 @@ def test_a_folder_that_exists_is_refused_and_left_alone(translator: Experiment, 
 
 
 def test_a_changed_experiment_is_not_resumed_and_every_difference_is_listed(
-    translator: Experiment, tmp_path: Path
+    translator: ExperimentBase, tmp_path: Path
 ) -> None:
     train(translator, tmp_path / "run")
     other = changed(changed(translator, "training", batch_tokens=70, seed=2), "decoder", size=16)
@@ -148,7 +150,7 @@ def test_a_changed_experiment_is_not_resumed_and_every_difference_is_listed(
         assert difference in str(caught.value)
 
 
-def test_changed_data_is_not_resumed(translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:
+def test_changed_data_is_not_resumed(translator: ExperimentBase, toy_pairs: Path, tmp_path: Path) -> None:
     train(translator, tmp_path / "run")
     with (toy_pairs / "train.en").open("a") as source, (toy_pairs / "train.fr").open("a") as target:
         source.write("abc\n")
@@ -157,7 +159,7 @@ def test_changed_data_is_not_resumed(translator: Experiment, toy_pairs: Path, tm
         train(translator, tmp_path / "run", resume=True)
 
 
-def test_the_same_data_may_lie_elsewhere(translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:
+def test_the_same_data_may_lie_elsewhere(translator: ExperimentBase, toy_pairs: Path, tmp_path: Path) -> None:
     train(translator, tmp_path / "run")
     moved = toy_pairs.rename(tmp_path / "moved")
     elsewhere = changed(
@@ -171,20 +173,20 @@ def test_the_same_data_may_lie_elsewhere(translator: Experiment, toy_pairs: Path
         train(elsewhere, tmp_path / "run", resume=True)
 
 
-def test_what_others_leave_in_a_folder_is_no_part_of_the_run(translator: Experiment, tmp_path: Path) -> None:
+def test_what_others_leave_in_a_folder_is_no_part_of_the_run(translator: ExperimentBase, tmp_path: Path) -> None:
     train(translator, tmp_path / "run")
     (tmp_path / "run" / "vocabulary" / ".DS_Store").write_bytes(b"a desktop was here")
     (tmp_path / "run" / "vocabulary" / "thumbnails").mkdir()
-    assert not about(tmp_path / "run").faults
+    assert not about(tmp_path / "run", weights_of_runs).faults
     assert train(translator, tmp_path / "run", resume=True).reason == "epochs"
 
 
-def test_a_damaged_log_is_named_and_nothing_of_the_rest_is_lost(translator: Experiment, tmp_path: Path) -> None:
+def test_a_damaged_log_is_named_and_nothing_of_the_rest_is_lost(translator: ExperimentBase, tmp_path: Path) -> None:
     train(translator, tmp_path / "run")
     log = tmp_path / "run" / "metrics.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join([lines[0], lines[1].replace(b'"', b"\0", 1), *lines[2:]]))
-    [fault] = about(tmp_path / "run").faults
+    [fault] = about(tmp_path / "run", weights_of_runs).faults
     assert f"{log} is damaged in line 2" in fault
     said: list[Event] = []
     train(
@@ -197,7 +199,7 @@ def test_a_damaged_log_is_named_and_nothing_of_the_rest_is_lost(translator: Expe
     assert log.read_bytes().splitlines(keepends=True)[2 : len(lines)] == lines[2:]
 
 
-def test_validation_leaves_out_what_training_would(translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:
+def test_validation_leaves_out_what_training_would(translator: ExperimentBase, toy_pairs: Path, tmp_path: Path) -> None:
     train(translator, tmp_path / "short")
     for side in ("en", "fr"):
         with (toy_pairs / f"val.{side}").open("a") as file:
@@ -213,7 +215,7 @@ def test_validation_leaves_out_what_training_would(translator: Experiment, toy_p
 
 @pytest.mark.parametrize("language", ["ja", "ko"])
 def test_a_tokeniser_that_is_missing_is_told_before_anything_is_made(
-    language: str, translator: Experiment, toy_pairs: Path, tmp_path: Path
+    language: str, translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
 ) -> None:
     for file in toy_pairs.glob("*.fr"):
         file.rename(file.with_suffix(f".{language}"))
@@ -223,7 +225,7 @@ def test_a_tokeniser_that_is_missing_is_told_before_anything_is_made(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_changed_vocabulary_is_not_resumed(translator: Experiment, tmp_path: Path) -> None:
+def test_a_changed_vocabulary_is_not_resumed(translator: ExperimentBase, tmp_path: Path) -> None:
     train(translator, tmp_path / "run")
     [vocabulary] = (tmp_path / "run" / "vocabulary").glob("source*")
     vocabulary.write_bytes(vocabulary.read_bytes().replace(b'"a"', b'"z"'))
@@ -231,7 +233,7 @@ def test_a_changed_vocabulary_is_not_resumed(translator: Experiment, tmp_path: P
         train(translator, tmp_path / "run", resume=True)
 
 
-def test_an_empty_or_missing_run_is_not_resumed(translator: Experiment, tmp_path: Path) -> None:
+def test_an_empty_or_missing_run_is_not_resumed(translator: ExperimentBase, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for run in (tmp_path / "empty", tmp_path / "missing"):
         with pytest.raises(RunError, match=str(run)):
@@ -265,7 +267,7 @@ def spoil_everything(pairs: Path) -> None:
     ],
 )
 def test_bad_data_leaves_nothing_behind(
-    spoil: Callable[[Path], None], said: str, translator: Experiment, toy_pairs: Path, tmp_path: Path
+    spoil: Callable[[Path], None], said: str, translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
 ) -> None:
     spoil(toy_pairs)
     before = sorted(tmp_path.rglob("*"))
@@ -283,7 +285,7 @@ def test_bad_data_leaves_nothing_behind(
     ],
 )
 def test_options_that_do_not_go_together_leave_nothing_behind(
-    table: str, options: dict[str, object], said: str, translator: Experiment, tmp_path: Path
+    table: str, options: dict[str, object], said: str, translator: ExperimentBase, tmp_path: Path
 ) -> None:
     experiment = changed(changed(translator, "embedding", size=12), table, **options)
     before = sorted(tmp_path.rglob("*"))
@@ -292,7 +294,7 @@ def test_options_that_do_not_go_together_leave_nothing_behind(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_two_places_for_one_corpus_are_refused(translator: Experiment, tmp_path: Path) -> None:
+def test_two_places_for_one_corpus_are_refused(translator: ExperimentBase, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"keep one of them"):
         train(changed(translator, "data", corpus="multi30k"), tmp_path / "run")
 
@@ -308,7 +310,9 @@ def test_a_training_set_smaller_than_a_batch_is_one_batch(
     assert len(lines) == 2  # one an epoch
 
 
-def test_a_text_shorter_than_a_window_is_learnt_too(language_model: Experiment, toy_book: Path, tmp_path: Path) -> None:
+def test_a_text_shorter_than_a_window_is_learnt_too(
+    language_model: ExperimentBase, toy_book: Path, tmp_path: Path
+) -> None:
     toy_book.write_text("ab\ncd\n")
     train(changed(language_model, "data", steps=50), tmp_path / "run")
     assert anaphora.load(tmp_path / "run")
@@ -326,7 +330,7 @@ def test_too_little_to_hold_anything_out_is_said_in_a_sentence(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_second_trainer_is_kept_out_from_the_first_update_on(translator: Experiment, tmp_path: Path) -> None:
+def test_a_second_trainer_is_kept_out_from_the_first_update_on(translator: ExperimentBase, tmp_path: Path) -> None:
     refused = []
 
     def stop() -> bool:
@@ -340,7 +344,9 @@ def test_a_second_trainer_is_kept_out_from_the_first_update_on(translator: Exper
     assert refused == [True, True]
 
 
-def test_what_was_interrupted_before_it_learnt_anything_leaves_nothing(translator: Experiment, tmp_path: Path) -> None:
+def test_what_was_interrupted_before_it_learnt_anything_leaves_nothing(
+    translator: ExperimentBase, tmp_path: Path
+) -> None:
     def stop() -> bool:
         raise KeyboardInterrupt
 
@@ -349,7 +355,9 @@ def test_what_was_interrupted_before_it_learnt_anything_leaves_nothing(translato
     assert not (tmp_path / "run").exists()
 
 
-def test_an_interrupted_training_leaves_an_empty_folder_where_one_was(translator: Experiment, tmp_path: Path) -> None:
+def test_an_interrupted_training_leaves_an_empty_folder_where_one_was(
+    translator: ExperimentBase, tmp_path: Path
+) -> None:
     def stop() -> bool:
         raise KeyboardInterrupt
 
@@ -360,6 +368,6 @@ def test_an_interrupted_training_leaves_an_empty_folder_where_one_was(translator
     assert (tmp_path / "run").is_symlink() and not list((tmp_path / "disk").iterdir())
 
 
-def test_a_folder_that_cannot_be_written_to_is_refused_before_training(translator: Experiment) -> None:
+def test_a_folder_that_cannot_be_written_to_is_refused_before_training(translator: ExperimentBase) -> None:
     with pytest.raises(RunError, match=r"The run folder /proc/run cannot be made"):
         train(translator, Path("/proc/run"))

@@ -7,12 +7,13 @@ import torch
 
 import anaphora
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment, parse
 from anaphora.run import Run
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import parse
 
 
 @pytest.fixture
-def unfolding(translator: Experiment) -> Experiment:
+def unfolding(translator: ExperimentBase) -> ExperimentBase:
     """The toy translator, its source unfolded to the length of the target."""
     changed = {
         "attention": "none",
@@ -27,7 +28,7 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
 
 
 def test_a_run_knows_how_long_its_training_pairs_are_and_goes_on_as_if_left_alone(
-    unfolding: Experiment, toy_pairs: Path, tmp_path: Path
+    unfolding: ExperimentBase, toy_pairs: Path, tmp_path: Path
 ) -> None:
     sources, targets = ["ad", "ad", "c"] * 6, ["dag", "d", "cadf"] * 6
     for language, lines in ("en", sources), ("fr", targets):
@@ -43,10 +44,10 @@ def test_a_run_knows_how_long_its_training_pairs_are_and_goes_on_as_if_left_alon
     assert observed.sum(1).tolist() == [18, 66]
 
 
-def test_a_translation_is_the_same_alone_and_in_any_batch(unfolding: Experiment, tmp_path: Path) -> None:
+def test_a_translation_is_the_same_alone_and_in_any_batch(unfolding: ExperimentBase, tmp_path: Path) -> None:
     train(unfolding, tmp_path / "run")
     translator = anaphora.load(tmp_path / "run")
-    assert isinstance(translator, anaphora.Translator)
+    assert isinstance(translator, anaphora.TranslationPredictor)
     lines = ["adf", "", "a", "cehadf", "bdg"]
     together = translator.translate(lines, beam=3)
     for line, expected in zip(lines, together, strict=True):

@@ -9,11 +9,12 @@ import torch
 import anaphora
 from anaphora.errors import ConfigError
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment, StartConfig, parse
 from anaphora.models.language_model import LanguageModel
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
+from anaphora.tasks.base import ExperimentBase, StartConfig
+from anaphora.tasks.registry import parse
 
 PARTITION = {"kind": "sampled", "proposal": {"kind": "partition", "words": 12}}
 OUTPUTS: list[tuple[str, Any]] = [
@@ -27,7 +28,7 @@ OUTPUTS: list[tuple[str, Any]] = [
 ]
 
 
-def with_output(experiment: Experiment, output: Any, **training: Any) -> Experiment:
+def with_output(experiment: ExperimentBase, output: Any, **training: Any) -> ExperimentBase:
     tables = experiment.tables()
     changed = {"output": output, "training": tables["training"] | training}
     return parse(tables | changed, "changed.toml")
@@ -50,14 +51,14 @@ def test_a_run_that_goes_on_ends_where_one_left_alone_ends(
     assert whole.keys() == parts.keys()
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
     model = anaphora.load(tmp_path / "whole")
-    if isinstance(model, anaphora.Translator):
+    if isinstance(model, anaphora.TranslationPredictor):
         assert len(model.translate(["adf", ""], beam=2)) == 2
     else:
         assert model.generate("line", length=5).text.startswith("line")
 
 
 def test_a_language_model_counts_every_unit_that_it_predicts_whatever_it_starts_from(
-    language_model: Experiment, tmp_path: Path
+    language_model: ExperimentBase, tmp_path: Path
 ) -> None:
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "train.txt").write_text("abba\n" * 9 + "cab\n" * 5)
@@ -73,7 +74,9 @@ def test_a_language_model_counts_every_unit_that_it_predicts_whatever_it_starts_
     assert {unit: count for unit, count in enumerate(counted.tolist()) if count} == expected
 
 
-def test_a_translator_counts_the_units_of_its_targets(translator: Experiment, toy_pairs: Path, tmp_path: Path) -> None:
+def test_a_translator_counts_the_units_of_its_targets(
+    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
+) -> None:
     train(with_output(translator, "nce", epochs=1), tmp_path / "run")
     coder = load_coders(Run.open(tmp_path / "run"))["target"]
     lines = (toy_pairs / "train.fr").read_text().splitlines()
@@ -82,7 +85,7 @@ def test_a_translator_counts_the_units_of_its_targets(translator: Experiment, to
     assert counted.tolist() == torch.bincount(torch.tensor(ids), minlength=coder.symbols.size).tolist()
 
 
-def extending(experiment: Experiment, parent: Path, text: Path) -> Experiment:
+def extending(experiment: ExperimentBase, parent: Path, text: Path) -> ExperimentBase:
     """The same from the weights of a parent, whose vocabulary becomes larger by that of a text."""
     text.write_text("zebra xylophone quiz\n" * 60)
     tables = experiment.tables()
@@ -90,7 +93,9 @@ def extending(experiment: Experiment, parent: Path, text: Path) -> Experiment:
     return parse(tables | {"start": start, "data": tables["data"] | {"files": (str(text),)}}, "child.toml")
 
 
-def test_a_run_that_starts_from_another_keeps_what_its_weights_mean(language_model: Experiment, tmp_path: Path) -> None:
+def test_a_run_that_starts_from_another_keeps_what_its_weights_mean(
+    language_model: ExperimentBase, tmp_path: Path
+) -> None:
     classes = with_output(language_model, {"kind": "class-factored", "classes": 3}, epochs=1)
     train(classes, tmp_path / "parent")
     train(extending(classes, tmp_path / "parent", tmp_path / "other.txt"), tmp_path / "child")
@@ -104,14 +109,14 @@ def test_a_run_that_starts_from_another_keeps_what_its_weights_mean(language_mod
 def of_words(run: Path) -> torch.Tensor:
     """The class of every unit."""
     model = anaphora.load(run)
-    assert isinstance(model, anaphora.LanguageModel) and isinstance(model._model, LanguageModel)
+    assert isinstance(model, anaphora.LanguageModelPredictor) and isinstance(model._model, LanguageModel)
     assert isinstance(model._model.output, ClassFactoredOutput)
     return model._model.output.classes.class_V
 
 
 @pytest.mark.parametrize("output", ["class-factored", "hierarchical", "adaptive"])
 def test_a_vocabulary_that_lays_the_network_out_is_not_extended(
-    output: str, language_model: Experiment, tmp_path: Path
+    output: str, language_model: ExperimentBase, tmp_path: Path
 ) -> None:
     laid_out = with_output(language_model, output, epochs=1)
     train(laid_out, tmp_path / "parent")

@@ -9,8 +9,9 @@ import anaphora
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Skipped, Update
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment, parse
 from anaphora.run import Run
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import parse
 
 WAYS = {
     "windows of random lengths": {"data": {"windows": "random", "steps": 10}},
@@ -19,7 +20,7 @@ WAYS = {
 
 
 @pytest.fixture(params=WAYS)
-def reading(request: pytest.FixtureRequest, language_model: Experiment, toy_book: Path) -> Experiment:
+def reading(request: pytest.FixtureRequest, language_model: ExperimentBase, toy_book: Path) -> ExperimentBase:
     tables = language_model.tables()
     changes = WAYS[request.param]
     data = {"files": [str(toy_book)], **changes["data"]}
@@ -32,7 +33,7 @@ def last_weights(path: Path) -> bytes:
     return (run.load("latest").path / "model.safetensors").read_bytes()
 
 
-def test_a_training_stopped_amid_an_epoch_goes_on_to_the_same_bits(reading: Experiment, tmp_path: Path) -> None:
+def test_a_training_stopped_amid_an_epoch_goes_on_to_the_same_bits(reading: ExperimentBase, tmp_path: Path) -> None:
     train(reading, tmp_path / "whole")
     asked = count(1)
     assert train(reading, tmp_path / "parts", stop=lambda: next(asked) > 2).reason == "stopped"
@@ -41,17 +42,17 @@ def test_a_training_stopped_amid_an_epoch_goes_on_to_the_same_bits(reading: Expe
 
 
 @pytest.fixture
-def of_sentences(language_model: Experiment, toy_book: Path) -> Experiment:
+def of_sentences(language_model: ExperimentBase, toy_book: Path) -> ExperimentBase:
     data = {"files": [str(toy_book)]}
     return parse(language_model.tables() | {"reads": "sentences", "data": data}, "changed.toml")
 
 
 def test_a_model_of_sentences_measures_a_text_by_the_scores_of_its_lines(
-    of_sentences: Experiment, toy_book: Path, tmp_path: Path
+    of_sentences: ExperimentBase, toy_book: Path, tmp_path: Path
 ) -> None:
     train(of_sentences, tmp_path / "run")
     model = anaphora.load(tmp_path / "run")
-    assert isinstance(model, anaphora.LanguageModel)
+    assert isinstance(model, anaphora.LanguageModelPredictor)
     lines = toy_book.read_text().splitlines()
     measured = model.evaluate(lines)
     scores = model.score_lines(lines)
@@ -65,7 +66,7 @@ def test_a_model_of_sentences_measures_a_text_by_the_scores_of_its_lines(
 
 
 def test_long_sentences_are_left_out_of_training_and_that_is_said(
-    of_sentences: Experiment, toy_book: Path, tmp_path: Path
+    of_sentences: ExperimentBase, toy_book: Path, tmp_path: Path
 ) -> None:
     data = {"files": [str(toy_book)], "longest": 25}
     said: list[Event] = []
@@ -77,13 +78,15 @@ def test_long_sentences_are_left_out_of_training_and_that_is_said(
 
 
 @pytest.mark.parametrize("options", [{"steps": 7}, {"windows": "random"}])
-def test_what_cuts_running_text_is_refused_for_sentences(options: dict[str, object], of_sentences: Experiment) -> None:
+def test_what_cuts_running_text_is_refused_for_sentences(
+    options: dict[str, object], of_sentences: ExperimentBase
+) -> None:
     with pytest.raises(ConfigError, match=r"data\.steps and data\.windows say where running text is cut"):
         parse(of_sentences.tables() | {"data": options}, "x")
 
 
 @pytest.mark.parametrize("changes", [{"reads": "stream"}, {"model": "window"}])
-def test_running_text_has_no_longest_line(changes: dict[str, object], language_model: Experiment) -> None:
+def test_running_text_has_no_longest_line(changes: dict[str, object], language_model: ExperimentBase) -> None:
     tables = {key: value for key, value in language_model.tables().items() if key in ("task", "text")}
     with pytest.raises(ConfigError, match=r"data\.longest leaves out sentences"):
         parse(tables | changes | {"data": {"longest": 9}}, "x")

@@ -11,11 +11,11 @@ from torch import nn
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
-from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.protocols import Batch, Symbols
 from anaphora.search.beam import beam
 from anaphora.search.scoring import score
+from tests.networks import build
 
 from ..batches import pair_batch
 

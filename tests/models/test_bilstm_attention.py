@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.protocols import Batch, Sequence, Symbols
+from tests.networks import build
 
 SOURCE, TARGET = Symbols(11, 0, 1, 2, 3), Symbols(13, 0, 1, 2, 3)
 

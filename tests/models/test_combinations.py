@@ -13,10 +13,10 @@ from anaphora.kernels.naive.attention import Scored
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
-from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.randomness import draws
+from tests.networks import build
 
 from .covering import covering, strangers
 from .four_pairs import (

@@ -12,10 +12,10 @@ from torch.testing import assert_close
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.kernels.naive.attention import Scored
-from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Sequence
+from tests.networks import build
 
 from .four_pairs import (
     ALL,

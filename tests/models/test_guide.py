@@ -9,9 +9,9 @@ from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
-from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.protocols import Batch, Sequence, Symbols
+from tests.networks import build
 
 SYMBOLS = Symbols(11, 0, 1, 2, 3)
 LENGTHS = (torch.tensor([4, 2]), torch.tensor([3, 2]))

@@ -12,10 +12,10 @@ from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
 from anaphora.models.mixture import Mixture
 from anaphora.models.ngram import NgramModel
-from anaphora.models.registry import build
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.beam import beam
 from anaphora.search.scoring import score
+from tests.networks import build
 
 SYMBOLS = Symbols(9, 0, 1, 2, 3)
 END = SYMBOLS.eos

@@ -8,13 +8,13 @@ import torch
 from torch import nn
 
 from anaphora.models.language_model import LanguageModel
-from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.models.window_model import WindowModel
 from anaphora.nn.counts import Counts
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.run.weights import fill, tensors_of
+from tests.networks import build
 
 SYMBOLS = Symbols(23, 0, 1, 2, 3)
 OUTPUTS: list[Any] = ["full", "class-factored", "hierarchical", "sampled", "nce", "adaptive"]

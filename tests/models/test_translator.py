@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError
-from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Symbols
+from tests.networks import build
 
 from ..batches import pair_batch
 from .four_pairs import SOURCES, SYMBOLS, TARGETS, cost_after_its_own_likeliest_words

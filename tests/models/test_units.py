@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from anaphora.kernels.cells import AnyCell, Forgetting
-from anaphora.models.registry import build
 from anaphora.protocols import Batch, Sequence, Symbols
+from tests.networks import build
 
 SYMBOLS = Symbols(11, 0, 1, 2, 3)
 KINDS = {unit.model_fields["kind"].default: unit for unit in get_args(get_args(AnyCell)[0])}

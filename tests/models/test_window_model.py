@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.naive.normalised import normalised
-from anaphora.models.registry import build
 from anaphora.models.window_model import WindowModel
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.scoring import score
+from tests.networks import build
 
 SYMBOLS = Symbols(11, 0, 1, 2, 3)
 END = SYMBOLS.eos

@@ -10,11 +10,11 @@ from torch.testing import assert_close
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.kernels.cells import AnyCell
-from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.encoders.encoder import Encoded
 from anaphora.nn.randomness import draws
+from tests.networks import build
 
 from .covering import Never, covering, product, strangers
 from .four_pairs import (

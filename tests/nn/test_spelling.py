@@ -7,11 +7,11 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
-from anaphora.models.registry import build
 from anaphora.nn.randomness import draws, generator
 from anaphora.nn.spelling import CharactersConfig, Spelling
 from anaphora.nn.weights import Orthogonal
 from anaphora.protocols import Batch, Sequence, Symbols
+from tests.networks import build
 
 WORDS = ["the", "cat", "cats", "catalogue", "t", "act"]
 SYMBOLS = Symbols(4 + len(WORDS), 0, 1, 2, 3)

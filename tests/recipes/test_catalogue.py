@@ -11,9 +11,9 @@ from anaphora.data.catalogue import CORPORA
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
-from anaphora.experiment.schema import read_experiment
-from anaphora.models import registry
+from anaphora.experiment.reading import read_experiment
 from anaphora.protocols import Batch, Sequence, Symbols
+from tests.networks import build
 
 torch = pytest.importorskip("torch")
 
@@ -75,7 +75,7 @@ def test_a_network_of_the_paper_s_size_can_be_built(name: str) -> None:
     experiment = read_experiment(recipes.read(name), name, settings(dict(paragraphs(name))["Paper's size"]))
     sides = dict.fromkeys(("source", "target"), Symbols(40, 0, 1, 2, 3))
     with torch.device("meta"):
-        assert [*registry.build(experiment.task, experiment.tables(), sides, name).parameters()]
+        assert [*build(experiment.task, experiment.tables(), sides, name).parameters()]
 
 
 @pytest.mark.parametrize("name", [name for name in FOUNDING if "lstm" in recipes.read(name)])
@@ -109,7 +109,7 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     symbols = Symbols(40, 0, 1, 2, 3)
     sides = ("source", "target") if experiment.task == "translate" else ("text",)
     words = {"text": [f"word{number}" for number in range(36)]}
-    model = registry.build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name, words)
+    model = build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name, words)
     model.initialise(1)
     model.eval()
     ids = Sequence(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))
@@ -128,7 +128,7 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
 @pytest.mark.parametrize("name", COUNTED)
 def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
-    model = registry.build(experiment.task, experiment.tables(), {"text": Symbols(40, 0, 1, 2, 3)}, name)
+    model = build(experiment.task, experiment.tables(), {"text": Symbols(40, 0, 1, 2, 3)}, name)
     ids = torch.tensor([[3, *([5, 6, 7, 8, 3] * 20)]])
     model.fit(TextStore(ids[0].numpy(), characters=1), lambda order: None)
     row, lengths = Sequence(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
@@ -140,7 +140,7 @@ def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> 
 def test_every_recipe_of_an_aligner_links_words_that_always_come_together(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
     symbols = Symbols(40, 0, 1, 2, 3)
-    model = registry.build("align", experiment.tables(), {"source": symbols, "target": symbols}, name)
+    model = build("align", experiment.tables(), {"source": symbols, "target": symbols}, name)
     sources, targets = Ragged.of([[5, 6], [5, 7], [6, 7]]), Ragged.of([[8, 9], [8, 4], [4, 9]])
     model.fit(sources, targets)
     assert model.links(sources, targets, "intersection") == [{(0, 0), (1, 1)}, {(0, 0), (1, 1)}, {(0, 1), (1, 0)}]
@@ -150,7 +150,7 @@ def test_every_recipe_of_an_aligner_links_words_that_always_come_together(name: 
 def test_the_multi30k_recipes_keep_to_five_million_parameters(name: str) -> None:
     experiment = read_experiment(recipes.read(name), name)
     symbols = Symbols(experiment.text.size, 0, 1, 2, 3)
-    model = registry.build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "multi30k")
+    model = build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "multi30k")
     assert sum(weight.numel() for weight in model.parameters()) <= 5_000_000
 
 

@@ -8,10 +8,12 @@ import pytest
 from anaphora import recipes
 from anaphora.events import Event, Update
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment, NgramExperiment, read_experiment
+from anaphora.experiment.reading import read_experiment
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.language_model.config import NgramExperiment
 
 
-def experiment_of(name: str, *data: Path) -> Experiment:
+def experiment_of(name: str, *data: Path) -> ExperimentBase:
     return read_experiment(recipes.read(name), name, ["training.threads=1"], data=data)
 
 

@@ -8,8 +8,10 @@ import pytest
 import anaphora
 from anaphora import recipes
 from anaphora.errors import ConfigError
-from anaphora.experiment.schema import StartConfig, TranslationExperiment, read_experiment
-from anaphora.pipeline import Translator
+from anaphora.experiment.reading import read_experiment
+from anaphora.tasks.base import StartConfig
+from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.config import TranslationExperiment
 
 SMALL = [
     "embedding.size=16",
@@ -43,7 +45,7 @@ def test_a_recipe_trains_on_a_small_corpus_and_translates(name: str, corpus: Pat
     assert isinstance(experiment, TranslationExperiment)
     anaphora.train(experiment, tmp_path / "run")
     translator = anaphora.load(tmp_path / "run")
-    assert isinstance(translator, Translator)
+    assert isinstance(translator, TranslationPredictor)
     first, empty = translator.translate(["a small dog sleeps .", ""])
     assert first.score < 0 and first.target_pieces
     assert empty.text == ""
@@ -74,7 +76,7 @@ def test_the_commands_of_gulcehre2015_lead_from_pairs_and_text_to_a_fused_transl
     run("sentence-lm", "german", layers, corpus / "train.de", taken)
     run("gulcehre2015", "gulcehre2015", small, corpus)
     translator = anaphora.load("runs/gulcehre2015")
-    assert isinstance(translator, Translator)
+    assert isinstance(translator, TranslationPredictor)
     (found,) = translator.translate(["a small dog sleeps ."])
     assert translator.score_pairs(["a small dog sleeps ."], [found.text])[0].score < 0
 

@@ -9,6 +9,7 @@ from anaphora.errors import RunError
 from anaphora.run import Run
 from anaphora.run.about import about
 from anaphora.run.evaluations import Evaluation, Figure
+from anaphora.tasks.runs import weights_of_runs
 
 Save = Callable[[Run, int], Path]
 
@@ -17,7 +18,7 @@ def test_a_run_is_described_by_its_best_checkpoint(run: Run) -> None:
     run.metrics.append({"update": 10, "validation": {"loss": 1.5, "bleu": None}, "best": True})
     run.metrics.append({"update": 40, "validation": {"loss": 2.5}, "best": False})
     run.evaluations.append(Evaluation("2026-11-21", "test", "step-10", "0.1.0", (Figure("BLEU", 38.0, "raw"),)))
-    found = about(run.path)
+    found = about(run.path, weights_of_runs)
     assert (found.task, found.format, found.total_parameters) == ("toy", 1, 9)
     assert found.parameters == {"layer": 9}
     assert found.validation == {"loss": 1.5}
@@ -36,7 +37,7 @@ def test_what_was_counted_is_no_parameter(tmp_path: Path) -> None:
     made = Run.create(tmp_path / "run", {"task": "language-model"}, {}, {})
     weights = {"output.weight": torch.zeros(7, 2), "output.counts.observed": torch.zeros(7, dtype=torch.int64)}
     made.save(1, weights, {}, {})
-    found = about(made.path)
+    found = about(made.path, weights_of_runs)
     assert found.parameters == {"output": 14} and found.total_parameters == 14
 
 
@@ -44,7 +45,7 @@ def test_what_was_counted_is_no_parameter(tmp_path: Path) -> None:
 def test_a_damaged_file_is_among_the_faults(run: Run, name: str) -> None:
     file = run.path / "checkpoints" / "step-30" / name
     file.write_bytes(file.read_bytes()[:-2])
-    found = about(run.path)
+    found = about(run.path, weights_of_runs)
     assert [str(file) in fault for fault in found.faults if "step-30" in fault] == [True]
     assert [one.name for one in found.checkpoints if one.fault] == ["step-30"]
 
@@ -52,12 +53,12 @@ def test_a_damaged_file_is_among_the_faults(run: Run, name: str) -> None:
 def test_without_its_best_checkpoint_a_run_is_described_by_the_newest(run: Run) -> None:
     (run.path / "checkpoints" / "step-10" / "manifest.json").unlink()
     run.metrics.append({"update": 40, "validation": {"loss": 2.5}})
-    assert about(run.path).validation == {"loss": 2.5}
+    assert about(run.path, weights_of_runs).validation == {"loss": 2.5}
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="nothing is there"):
-        about(tmp_path / "none")
+        about(tmp_path / "none", weights_of_runs)
 
 
 def test_the_card_holds_evaluations_as_they_came_out_last_and_the_licence_of_a_known_corpus(

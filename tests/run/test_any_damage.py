@@ -15,7 +15,8 @@ from anaphora.errors import AnaphoraError
 from anaphora.events import Event
 from anaphora.run import Run
 from anaphora.run.identity import identity
-from anaphora.run.loading import load_coders, load_model
+from anaphora.run.loading import load_coders
+from anaphora.tasks.runs import load_trained
 
 STORED = Path(__file__).parents[1] / "runs" / "format-1"
 
@@ -93,7 +94,7 @@ def test_a_changed_file_of_the_run_is_named_or_read_as_it_was(stored: Run, name:
     events: list[Event] = []
     try:
         file.write_bytes(changed)
-        model, _, _ = load_model(stored.path, report=events.append)
+        _, _, model, _ = load_trained(stored.path, report=events.append)
     except AnaphoraError as error:
         assert Path(name).name in str(error) or "vocabulary" in str(error)
         return
@@ -114,4 +115,4 @@ def test_a_vocabulary_of_another_run_is_refused(stored: Run, tmp_path: Path) -> 
     index = path / "vocabulary" / "vocabulary.json"
     index.write_text((other / "vocabulary" / "vocabulary.json").read_text() + "\n")
     with pytest.raises(AnaphoraError, match=r"was trained with another vocabulary/vocabulary.json"):
-        load_model(path)
+        load_trained(path)

@@ -234,6 +234,7 @@ def test_rewinding_drops_what_came_later(run: Run) -> None:
 def test_the_card_names_task_data_scores_and_use(tmp_path: Path) -> None:
     experiment = {"task": "translate", "data": {"source": "en", "target": "cs"}}
     run = Run.create(tmp_path / "en-cs", experiment, {}, {"train": "ab12"})
+    run.use = 'anaphora.load("{path}")'
     run.write_card({"BLEU": 38.125})
     card = (run.path / "card.md").read_text()
     for words in (

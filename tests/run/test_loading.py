@@ -7,8 +7,10 @@ import torch
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.events import Event, Note
 from anaphora.run import Run
-from anaphora.run.loading import build_model, load_coders, load_model
+from anaphora.run.loading import load_coders
 from anaphora.run.weights import tensors_of
+from anaphora.tasks.registry import parse
+from anaphora.tasks.runs import build, load_trained
 from anaphora.text.characters import CharacterCoder
 
 EXPERIMENT: dict[str, Any] = {
@@ -24,7 +26,7 @@ def saved(tmp_path: Path) -> tuple[Path, dict[str, torch.Tensor]]:
     """A small language model in a run folder, and its weights."""
     coders = {"text": CharacterCoder.learn(["a man walks", "the dog runs"], lowercase=False, least=1)}
     run = Run.create(tmp_path / "run", EXPERIMENT, coders)
-    model = build_model(run.experiment, load_coders(run), "here")
+    model = build(parse(run.experiment, "here"), load_coders(run), "here")
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
@@ -39,13 +41,13 @@ def test_a_model_comes_back_with_its_best_weights_coders_and_experiment(
     saved: tuple[Path, dict[str, torch.Tensor]],
 ) -> None:
     path, weights = saved
-    model, coders, experiment = load_model(path)
+    _, experiment, model, coders = load_trained(path)
     assert not model.training
     assert {name: tensor.tolist() for name, tensor in tensors_of(model).items()} == {
         name: tensor.tolist() for name, tensor in weights.items()
     }
     assert coders["text"].decode(coders["text"].encode("the man")) == "the man"
-    assert experiment == EXPERIMENT
+    assert experiment == parse(EXPERIMENT, "here")
 
 
 def test_a_damaged_best_model_gives_way_to_the_newest_with_a_warning(
@@ -54,7 +56,7 @@ def test_a_damaged_best_model_gives_way_to_the_newest_with_a_warning(
     path, weights = saved
     (path / "checkpoints" / "step-3" / "model.safetensors").write_bytes(b"")
     events: list[Event] = []
-    model, _, _ = load_model(path, report=events.append)
+    _, _, model, _ = load_trained(path, report=events.append)
     name, tensor = next(iter(tensors_of(model).items()))
     assert torch.equal(tensor, weights[name] + 1)
     assert [isinstance(event, Note) and event.warning for event in events] == [True]
@@ -67,7 +69,7 @@ def test_a_network_of_another_size_is_refused_by_the_first_tensor_that_differs(
     toml = path / "experiment.toml"
     toml.write_text(toml.read_text().replace("size = 6", "size = 7"))
     with pytest.raises(RunError, match=r"model.safetensors: .* should be .* but is .* experiment.toml"):
-        load_model(path)
+        load_trained(path)
 
 
 NAMED = {
@@ -100,7 +102,7 @@ def test_whatever_file_is_damaged_the_answer_is_a_sentence_that_names_it(
     if damage == "gone":
         file.unlink()
     with pytest.raises(AnaphoraError, match=NAMED[name][damage]):
-        load_model(path)
+        load_trained(path)
 
 
 def test_another_task_than_the_vocabulary_serves_is_refused(saved: tuple[Path, dict[str, torch.Tensor]]) -> None:
@@ -108,4 +110,4 @@ def test_another_task_than_the_vocabulary_serves_is_refused(saved: tuple[Path, d
     toml = path / "experiment.toml"
     toml.write_text('format = 1\ntask = "translate"\n[text]\nunits = "character"\n')
     with pytest.raises(RunError, match="'translate' needs a vocabulary 'source'"):
-        load_model(path)
+        load_trained(path)

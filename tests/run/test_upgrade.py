@@ -8,13 +8,16 @@ import pytest
 
 from anaphora.errors import RunError
 from anaphora.events import Event
-from anaphora.experiment.conduct import experiment_of, train
+from anaphora.experiment.conduct import train
 from anaphora.formats.pharaoh import to_pharaoh
-from anaphora.pipeline import Aligner, LanguageModel, Translator, load
 from anaphora.run import Run, upgrade
 from anaphora.run.about import about
 from anaphora.run.manifest import FORMAT
 from anaphora.run.upgrade import UPGRADES, upgraded
+from anaphora.tasks.alignment import AlignmentPredictor
+from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.runs import experiment_of, load, weights_of_runs
+from anaphora.tasks.translation import TranslationPredictor
 
 STORED = Path(__file__).parents[1] / "runs"
 
@@ -28,12 +31,12 @@ def test_every_older_format_has_an_upgrade_and_every_format_a_stored_run() -> No
 def test_a_stored_run_translates_as_it_did(name: str) -> None:
     events: list[Event] = []
     translator = load(STORED / name, report=events.append)
-    assert isinstance(translator, Translator) and not events
+    assert isinstance(translator, TranslationPredictor) and not events
     expected = json.loads((STORED / name / "translations.json").read_text())
     found = translator.translate([line["source"] for line in expected])
     assert [output.text for output in found] == [line["text"] for line in expected]
     assert [output.score for output in found] == pytest.approx([line["score"] for line in expected], rel=1e-4)
-    assert about(STORED / name).format == int(name.removeprefix("format-"))
+    assert about(STORED / name, weights_of_runs).format == int(name.removeprefix("format-"))
 
 
 KINDS = pytest.mark.parametrize(
@@ -50,7 +53,7 @@ def test_every_format_has_a_stored_run_of_every_kind() -> None:
 def test_a_stored_language_model_predicts_as_it_did(stored: Path, kind: str) -> None:
     events: list[Event] = []
     model = load(stored / kind, report=events.append)
-    assert isinstance(model, LanguageModel) and not events
+    assert isinstance(model, LanguageModelPredictor) and not events
     expected = json.loads((stored / "figures.json").read_text())
     found = [line.log10 for line in model.score_lines(expected["lines"])]
     assert found == pytest.approx(expected[kind], rel=1e-4)
@@ -60,7 +63,7 @@ def test_a_stored_language_model_predicts_as_it_did(stored: Path, kind: str) -> 
 def test_a_stored_aligner_links_as_it_did(stored: Path) -> None:
     events: list[Event] = []
     aligner = load(stored / "aligner", report=events.append)
-    assert isinstance(aligner, Aligner) and not events
+    assert isinstance(aligner, AlignmentPredictor) and not events
     expected = json.loads((stored / "figures.json").read_text())
     found = aligner.align(expected["sources"], expected["targets"])
     assert [to_pharaoh(links) for links in found] == expected["aligner"]

@@ -16,9 +16,10 @@ import torch
 
 from anaphora.data.grammar import write
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import read_experiment
-from anaphora.pipeline import Translator, load
+from anaphora.experiment.reading import read_experiment
 from anaphora.run.manifest import FORMAT
+from anaphora.tasks.runs import load
+from anaphora.tasks.translation import TranslationPredictor
 
 EXPERIMENT = """
 task = "translate"
@@ -60,7 +61,7 @@ def make(place: Path) -> None:
         write(Path("corpus"), train=4000)
         train(read_experiment(EXPERIMENT, "make.py"), Path("run"), print)
         model = load("run")
-        assert isinstance(model, Translator)
+        assert isinstance(model, TranslationPredictor)
         found = [
             {"source": text, "text": output.text, "score": output.score}
             for text, output in zip(SENTENCES, model.translate(SENTENCES), strict=True)

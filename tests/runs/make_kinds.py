@@ -16,12 +16,15 @@ from typing import Any
 import torch
 
 from anaphora.data.grammar import corpus
-from anaphora.experiment.conduct import experiment_of, train
-from anaphora.experiment.schema import Experiment, read_experiment
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
 from anaphora.formats.lines import write_lines
 from anaphora.formats.pharaoh import to_pharaoh
-from anaphora.pipeline import Aligner, LanguageModel, load
 from anaphora.run.manifest import FORMAT
+from anaphora.tasks.alignment import AlignmentPredictor
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.runs import experiment_of, load
 
 TEXT = """
 task = "language-model"
@@ -83,7 +86,7 @@ def make(place: Path) -> None:
         shutil.copytree(folder, place)
 
 
-def relative(experiment: Experiment) -> Experiment:
+def relative(experiment: ExperimentBase) -> ExperimentBase:
     """The experiment with its files named from here, so that no path of this machine is stored."""
     files = tuple(Path(file).name for file in experiment.data.files)
     return experiment.model_copy(update={"data": experiment.data.model_copy(update={"files": files})})
@@ -106,10 +109,10 @@ def figures() -> dict[str, Any]:
     found: dict[str, Any] = {"lines": LINES, "sources": SOURCES, "targets": TARGETS}
     for name in RUNS:
         model = load(name)
-        if isinstance(model, Aligner):
+        if isinstance(model, AlignmentPredictor):
             found[name] = [to_pharaoh(links) for links in model.align(SOURCES, TARGETS)]
         else:
-            assert isinstance(model, LanguageModel)
+            assert isinstance(model, LanguageModelPredictor)
             found[name] = [line.log10 for line in model.score_lines(LINES)]
     shutil.copytree("language-model", "resumed")
     outcome = train(experiment_of(Path("resumed")), Path("resumed"), print, resume=True)

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.sampling import sample
+from tests.networks import build
 
 from ..batches import pair_batch
 

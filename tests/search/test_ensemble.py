@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import ConfigError
-from anaphora.models.registry import build
 from anaphora.protocols import Symbols
 from anaphora.search.beam import beam
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.scoring import score
+from tests.networks import build
 
 from ..batches import pair_batch
 

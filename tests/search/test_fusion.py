@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError
-from anaphora.models.registry import build
 from anaphora.protocols import Symbols
 from anaphora.search.beam import beam
 from anaphora.search.fusion import Fused
 from anaphora.search.scoring import score
+from tests.networks import build
 
 from ..batches import pair_batch
 

@@ -10,13 +10,13 @@ import torch
 from anaphora.errors import ConfigError
 from anaphora.kernels import scan
 from anaphora.kernels.arithmetic import arithmetic_for, products_in
-from anaphora.models import registry
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.recipes import catalogue
 from anaphora.training.config import TrainingConfig
 from anaphora.training.device import device_for, placed
 from anaphora.training.reduction import reduced, weighted
+from tests.networks import build
 
 SYMBOLS = Symbols(1000, 0, 1, 2, 3)
 META = torch.device("meta")
@@ -48,7 +48,7 @@ def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: p
     if output.get("proposal", {}).get("kind") != "partition":
         tables["output"] = {"kind": "full", "tied": output.get("tied", False)}  # in others shapes hang on values
     symbols = dict.fromkeys(("source", "target", "text"), SYMBOLS)
-    model = registry.build(str(tables["task"]), tables, symbols, name).to(META)
+    model = build(str(tables["task"]), tables, symbols, name).to(META)
     given = placed(weighted(batch(), "mean_per_sequence"), META)
     carry = None
     for update in (1, 2):

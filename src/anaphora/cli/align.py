@@ -1,11 +1,12 @@
 """``anaphora align``: which words of a sentence and of its translation belong together."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines, split_pairs
+from anaphora.cli.files import check_writable, given_lines, named, writing
 from anaphora.cli.options import Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -50,52 +51,60 @@ def run(
     use_threads(threads)
 
     from anaphora.evaluation.alignment import agreement
-    from anaphora.formats.lines import write_lines
     from anaphora.formats.pharaoh import to_pharaoh
+    from anaphora.formats.tsv import split_pairs
 
     if source is not None and target is not None:
-        sources, targets = given_lines(str(source)), given_lines(str(target))
+        pairs = _aligned(source, target)
     else:
-        sources, targets = split_pairs(given_lines(file), file)
-    sure, allowed = (_given_links(path, sources, targets) if path else [] for path in (gold, possible))
-    with listening() as report:
-        found = _links(run_folder, sources, targets, symmetrise, report)
-    if output is None:
-        for links in found:
-            typer.echo(to_pharaoh(links))
-    else:
-        write_lines(output, map(to_pharaoh, found))
+        pairs = split_pairs(given_lines(file), named(file))
+    sure: list[Links] = []
+    allowed: list[Links] = []
+    if gold is not None:
+        given = list(pairs)
+        sure, allowed = (_given_links(path, given) if path else [] for path in (gold, possible))
+        pairs = iter(given)
+    found: list[Links] = []
+    with listening() as report, writing(output) as write:
+        for links in _links(run_folder, pairs, symmetrise, report):
+            write(to_pharaoh(links))
+            if gold is not None:
+                found.append(links)
     if gold is not None:
         say(f"{len(found):,} pairs: {agreement(found, sure, allowed)}")
 
 
-def _given_links(path: Path, sources: list[str], targets: list[str]) -> "list[Links]":
+def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:
+    """Line by line; DataError, before anything is printed, where one file is longer."""
+    from anaphora.data.corpora import AlignedFiles
+
+    pairs = AlignedFiles(source, target)
+    for _ in pairs:
+        pass
+    return iter(pairs)
+
+
+def _given_links(path: Path, pairs: "Sequence[tuple[str, str]]") -> "list[Links]":
     from anaphora.formats.pharaoh import check_links, read_links, words_between_spaces
 
-    links = read_links(path, len(sources))
-    lengths = ([len(words_between_spaces(text)) for text in side] for side in (sources, targets))
-    check_links(path, links, zip(*lengths, strict=False))
+    links = read_links(path, len(pairs))
+    check_links(
+        path, links, [(len(words_between_spaces(one)), len(words_between_spaces(other))) for one, other in pairs]
+    )
     return links
 
 
 def _links(
-    run_folder: Path, sources: list[str], targets: list[str], symmetrise: str, report: "Report"
-) -> "list[Links]":
+    run_folder: Path, pairs: "Iterable[tuple[str, str]]", symmetrise: str, report: "Report"
+) -> "Iterator[Links]":
     from anaphora.config import unknown
     from anaphora.models.alignment.symmetrise import Symmetrise
-    from anaphora.pipeline import LanguageModel, Translator, load
-    from anaphora.pipeline.translation import NO_LINKS
+    from anaphora.tasks.runs import load, task_at
 
     if symmetrise and symmetrise not in get_args(Symmetrise):
         raise ConfigError(unknown("--symmetrise", symmetrise, get_args(Symmetrise)))
     model = load(run_folder, report=report)
-    if isinstance(model, LanguageModel):
-        raise RunError(f"{run_folder} should be an aligner or a translator, but is a language model.")
-    if not isinstance(model, Translator):
-        how = cast(Symmetrise, symmetrise) if symmetrise else None
-        return model.align(sources, targets, symmetrise=how, report=report)
-    if symmetrise:
-        raise ConfigError(f"--symmetrise joins two directions, but {run_folder} is a translator, which has one.")
-    if not model.attends:
-        raise ConfigError(NO_LINKS)
-    return model.align(sources, targets, report=report)
+    if not hasattr(model, "align_stream"):
+        raise RunError(f"{run_folder} should be an aligner or a translator, but is {task_at(run_folder).noun}.")
+    found: Iterator[Links] = model.align_stream(pairs, symmetrise=symmetrise or None, report=report)
+    return found

@@ -64,7 +64,7 @@ def run(
     changes = [*(settings or []), *threads_of(threads)]
 
     from anaphora.experiment.check import check
-    from anaphora.experiment.schema import read_experiment
+    from anaphora.experiment.reading import read_experiment
     from anaphora.formats.figures import figures_as_json
 
     with listening() as report:

@@ -10,7 +10,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 
 if TYPE_CHECKING:
-    from anaphora.experiment.schema import Experiment
+    from anaphora.tasks.base import ExperimentBase as Experiment
     from anaphora.text.units import AnyUnits
 
 AUTO = "auto"
@@ -47,36 +47,27 @@ def experiment_text(
 
 def say_columns(experiment: "Experiment", data: Sequence[Path], source: str, target: str, report: Report) -> None:
     """Say which languages the columns of a file are taken for, where nobody said which they are."""
-    from anaphora.experiment.data_table import PairData
-
     columns = [path for path in data if path.name.lower().removesuffix(".gz").endswith(".tsv")]
-    if columns and not (source or target) and isinstance(experiment.data, PairData):
+    languages = list(experiment.data.languages.values())
+    if columns and not (source or target) and len(languages) > 1:
         report(
             Note(
-                f"The columns of {columns[0]} are taken for '{experiment.data.source}' and '{experiment.data.target}': "
-                f"give --source and --target if they are others."
+                f"The columns of {columns[0]} are taken for '{languages[0]}' and '{languages[1]}': give --source and "
+                f"--target if they are others."
             )
         )
 
 
 def _recipe(name: str, own_text: bool, settings: Sequence[str], report: Report) -> str:
-    """The TOML of a recipe; a translator's without the lower case and the scores of its corpus, for text of one's own.
-
-    These are the conditions that others published their figures under. People want their letters back.
-    """
+    """The TOML of a recipe, with the settings that its task has for text of one's own."""
     from anaphora import recipes
     from anaphora.experiment.overrides import override, read_table
+    from anaphora.tasks.registry import named_in
 
     text = recipes.read(name)
     table = read_table(text, f"{name}.toml")
-    if not own_text or table["task"] != "translate" or not table.get("text", {}).get("lowercase", False):
-        return text
-    cased = override(table, ["text.lowercase=false", "evaluation.conditions=raw"])
-    if not override(cased, settings)["text"].get("lowercase", False):
-        report(
-            Note(
-                f"Your own text keeps its capitals and is scored with them, though {name} lower-cases its corpus; "
-                f"--set text.lowercase=true --set evaluation.conditions=moses-lowercase does so here too."
-            )
-        )
-    return tomli_w.dumps(cased)
+    task, _ = named_in(table, f"{name}.toml")
+    changes, note = task.own_text(table, settings, name) if own_text else ([], "")
+    if note:
+        report(Note(note))
+    return tomli_w.dumps(override(table, changes)) if changes else text

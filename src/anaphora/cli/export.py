@@ -1,18 +1,14 @@
 """``anaphora export``: a run in the format of another program."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
-
-if TYPE_CHECKING:
-    from anaphora.events import Report
 
 EXAMPLES = (
     "anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz",
@@ -34,47 +30,18 @@ def run(
 ) -> None:
     """Write a count model as an ARPA file, or an aligner's dictionary as source, target and probability."""
     from anaphora.config import unknown
+    from anaphora.tasks.registry import every_kind, kind_of
+    from anaphora.tasks.runs import experiment_of
 
-    if to and to not in _WRITERS:
-        raise ConfigError(unknown("--to", to, _WRITERS))
+    known = [name for _, kind in every_kind() for name in kind.exports]
+    if to and to not in known:
+        raise ConfigError(unknown("--to", to, known))
     check_writable(output, read=[run_folder])
-    to = to or _natural(run_folder)
+    exports = kind_of(experiment_of(run_folder)).exports
+    to = to or next(iter(exports), "")
+    if to not in exports:
+        whose = " and ".join(kind.plural for _, kind in every_kind() if kind.exports.keys() & ({to} if to else known))
+        raise ConfigError(f"{run_folder} cannot be exported as {to or ' or '.join(known)}, which is for {whose}.")
     with listening() as report:
-        _WRITERS[to](run_folder, output, report)
+        exports[to](run_folder, output, report)
     typer.echo(output)
-
-
-def _natural(run_folder: Path) -> str:
-    """The format that is for a run of this kind."""
-    from anaphora.experiment.conduct import experiment_of
-
-    return "dictionary" if experiment_of(run_folder).task == "align" else "arpa"
-
-
-def _arpa(run_folder: Path, output: Path, report: "Report") -> None:
-    from anaphora.experiment.conduct import experiment_of
-    from anaphora.export.arpa import save_arpa
-    from anaphora.models.ngram import NgramModel
-    from anaphora.run.loading import load_model
-    from anaphora.text.units import Word
-
-    model, coders, _ = load_model(run_folder, "best", report)
-    if not isinstance(model, NgramModel):
-        raise ConfigError(f"An ARPA file holds counts, but {run_folder} is no count model: train one from ptb-ngram.")
-    save_arpa(model, coders["text"], output)
-    text = experiment_of(run_folder).text
-    if isinstance(text, Word) and text.tokenise != "none":
-        say(
-            f"Its words are cut by text.tokenise = {text.tokenise!r}, but whoever reads the file takes what stands "
-            f"between spaces for words: give it text that is cut alike, or score with {run_folder} itself."
-        )
-
-
-def _dictionary(run_folder: Path, output: Path, report: "Report") -> None:
-    from anaphora.export.dictionary import save_dictionary
-    from anaphora.pipeline import Aligner, load_as
-
-    save_dictionary(load_as(Aligner, run_folder, report), output)
-
-
-_WRITERS = {"arpa": _arpa, "dictionary": _dictionary}

@@ -2,8 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import typer
 
 from anaphora.errors import DataError
 
@@ -14,27 +17,21 @@ _FOLDERS_OF_A_RUN = ("checkpoints", "encoded", "vocabulary")
 """Folders of one, likewise."""
 
 
-def given_lines(file: str) -> list[str]:
-    """The lines of a file, or of standard input for ``-``; errors as for ``formats.lines``."""
+def given_lines(file: str) -> Iterator[str]:
+    """The lines of a file as they are read, or of standard input for ``-``; errors as for ``formats.lines``."""
     from anaphora.formats.lines import decode_lines, read_lines
 
     if file != "-":
-        return list(read_lines(Path(file)))
+        return read_lines(Path(file))
     if sys.stdin is None:
         raise DataError("Text is read from standard input, but that is closed: name a file, or pipe the text in.")
-    return list(decode_lines(sys.stdin.buffer, "standard input"))
+    # unbuffered, so that a line is there as soon as it was written
+    return decode_lines(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), "standard input")
 
 
-def split_pairs(lines: list[str], file: str) -> tuple[list[str], list[str]]:
-    """The sources and the targets of a file's lines of two columns; DataError for the first line that has not two."""
-    pairs = [line.split("\t") for line in lines]
-    for number, pair in enumerate(pairs, 1):
-        if len(pair) != 2:
-            raise DataError(
-                f"{'standard input' if file == '-' else file}:{number} should be a source and its translation with a "
-                f"tab between them, but its columns are {len(pair)}: put both into one file of two columns."
-            )
-    return [source for source, _ in pairs], [target for _, target in pairs]
+def named(file: str) -> str:
+    """What messages call a file, or standard input."""
+    return "standard input" if file == "-" else file
 
 
 def check_writable(*files: Path | None, read: Iterable[str | Path | None] = ()) -> None:
@@ -63,3 +60,21 @@ def _is_of_a_run(file: Path) -> bool:
         if first in (_FOLDERS_OF_A_RUN if others else _OF_A_RUN) and (folder / "experiment.toml").exists():
             return True
     return False
+
+
+@contextmanager
+def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """What writes a line to a file that is there, whole, when the block ends well; or prints it, without one."""
+    if path is None:
+        yield _print_line
+        return
+    from anaphora.formats.lines import writing_lines
+
+    with writing_lines(path) as write:
+        yield write
+
+
+def _print_line(line: str) -> None:
+    """One whole line, seen at once by whoever reads it."""
+    typer.echo(line)
+    sys.stdout.flush()

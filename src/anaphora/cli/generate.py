@@ -41,10 +41,11 @@ def run(
         )
     use_threads(threads)
 
-    from anaphora.pipeline import LanguageModel, load_as
+    from anaphora.tasks.language_model import LanguageModelPredictor
+    from anaphora.tasks.runs import load_as
 
     with listening() as report:
-        model = load_as(LanguageModel, run_folder, report)
+        model = load_as(LanguageModelPredictor, run_folder, "a language model", report)
     written = model.generate(
         prompt,
         length=length,

@@ -23,8 +23,9 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
     from anaphora.formats.figures import figures_as_json
     from anaphora.run.about import about
     from anaphora.run.evaluations import newest
+    from anaphora.tasks.runs import weights_of_runs
 
-    found = about(run_folder)
+    found = about(run_folder, weights_of_runs)
     if as_json:
         typer.echo(figures_as_json(found.json()))
         return
@@ -55,8 +56,8 @@ def _counted(parameters: Mapping[str, int], total: int) -> list[str]:
 
 
 def _chosen(found: "RunInfo") -> Iterable[str]:
-    from anaphora.experiment.schema import parse
     from anaphora.experiment.settings import chosen
+    from anaphora.tasks.registry import parse
 
     try:
         experiment = parse(found.experiment, found.path)

@@ -9,6 +9,7 @@ import typer
 from anaphora.cli.options import Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
+from anaphora.errors import ConfigError
 
 EXAMPLES = (
     "anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache",
@@ -35,10 +36,14 @@ def run(
     use_threads(threads)
 
     from anaphora.experiment.conduct import train
-    from anaphora.experiment.tasks.mixture import mixture_of
+    from anaphora.experiment.reading import read_experiment
+    from anaphora.tasks.language_model import mixture_table
 
     with listening() as report:
-        experiment = mixture_of(runs, cache=cache, data=data or [], settings=settings or [])
+        of_cache = [setting for setting in settings or [] if setting.startswith("mixture.cache.")]
+        if of_cache and not cache:
+            raise ConfigError(f"--set {of_cache[0]} is about a cache, but there is none: add --cache, or leave it out.")
+        experiment = read_experiment(mixture_table(runs, cache=cache), "the mixture", settings or [], data=data or [])
         train(experiment, run_folder, report)
     say(f"Mixed. Next: anaphora evaluate {quote(str(run_folder))}")
     typer.echo(run_folder)

@@ -10,7 +10,7 @@ from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
-    from anaphora.pipeline import Candidates
+    from anaphora.prediction.candidates import Candidates
     from anaphora.search.ensemble import Mean as MeanName
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as made by anaphora train.")]
@@ -150,7 +150,7 @@ def candidates_of(dictionary: Path | None, frequent: int | None, each: int | Non
     counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
     if dictionary is not None:
         from anaphora.formats.dictionary import read_dictionary
-        from anaphora.pipeline import Candidates
+        from anaphora.prediction.candidates import Candidates
 
         return Candidates(read_dictionary(dictionary), **counts)
     if counts:

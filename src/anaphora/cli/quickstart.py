@@ -15,7 +15,7 @@ from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, MissingExtraError, RunError
 
 if TYPE_CHECKING:
-    from anaphora.pipeline import Translator
+    from anaphora.tasks.translation import TranslationPredictor
 
 EXAMPLES = (
     "anaphora quickstart",
@@ -43,7 +43,7 @@ def run(
     from anaphora import recipes
     from anaphora.data.grammar import write
     from anaphora.experiment.conduct import train
-    from anaphora.experiment.schema import read_experiment
+    from anaphora.experiment.reading import read_experiment
 
     use_threads(threads)
     corpus, run_folder = place / "corpus", place / "run"
@@ -75,14 +75,12 @@ def _free(folder: Path | None) -> Path:
 
 def _show(run_folder: Path, picture: Path) -> None:
     """Translations beside what was expected, the score, a picture, and where everything is."""
-    from anaphora.experiment.conduct import experiment_of
-    from anaphora.experiment.schema import TranslationExperiment
-    from anaphora.experiment.scoring.assess import score_translations
-    from anaphora.experiment.tasks.pairs import pair_parts
-    from anaphora.pipeline import Translator, load
+    from anaphora.tasks.pairs import pair_parts
+    from anaphora.tasks.runs import experiment_of, load
+    from anaphora.tasks.translation import TranslationExperiment, TranslationPredictor, score_translations
 
     translator, experiment = load(run_folder), experiment_of(run_folder)
-    assert isinstance(translator, Translator) and isinstance(experiment, TranslationExperiment)
+    assert isinstance(translator, TranslationPredictor) and isinstance(experiment, TranslationExperiment)
     with listening() as report:
         [test] = pair_parts(experiment, report).tests.values()
         scores = score_translations(translator, test, experiment, report=report)
@@ -98,7 +96,7 @@ def _show(run_folder: Path, picture: Path) -> None:
     )
 
 
-def _draw(translator: "Translator", text: str, picture: Path) -> None:
+def _draw(translator: "TranslationPredictor", text: str, picture: Path) -> None:
     """A picture of where the translator looked; without matplotlib, a word on how to get it."""
     try:
         from anaphora.inspection.attention import draw_attention

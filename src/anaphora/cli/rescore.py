@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines
+from anaphora.cli.files import check_writable, given_lines, named
 from anaphora.cli.options import RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -35,7 +35,8 @@ def run(
     from anaphora.config import unknown
     from anaphora.formats.lines import write_lines
     from anaphora.formats.nbest import FORMATS, check_name, check_new, parse_list
-    from anaphora.pipeline import LanguageModel, load_as
+    from anaphora.tasks.language_model import LanguageModelPredictor
+    from anaphora.tasks.runs import load_as
 
     if kind not in FORMATS:
         raise ConfigError(unknown("--format", kind, FORMATS))
@@ -46,11 +47,11 @@ def run(
     check_name(feature)
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
-    shown = "standard input" if file == "-" else file
-    entries = parse_list(given_lines(file), written, shown)
+    shown = named(file)
+    entries = parse_list(list(given_lines(file)), written, shown)
     check_new(feature, entries, shown)
     with listening() as report:
-        model = load_as(LanguageModel, run_folder, report)
+        model = load_as(LanguageModelPredictor, run_folder, "a language model", report)
         scores = model.score_lines([entry.text for entry in entries], report=report)
     lines = [written.scored(entry, score.log10, feature) for entry, score in zip(entries, scores, strict=True)]
     if output is None:

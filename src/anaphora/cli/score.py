@@ -1,12 +1,11 @@
 """``anaphora score``: how likely a model finds lines of text, or translations of them."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines, split_pairs
+from anaphora.cli.files import check_writable, given_lines, named, writing
 from anaphora.cli.options import (
     DynamicOption,
     NeuralCacheOption,
@@ -17,12 +16,10 @@ from anaphora.cli.options import (
 )
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
-from anaphora.errors import RunError
+from anaphora.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
-    from anaphora.evaluation.adaptation import Adaptation
-    from anaphora.events import Report
-    from anaphora.pipeline import LanguageModel, Translator
+    from anaphora.prediction.scores import LineScore
 
 EXAMPLES = (
     "anaphora score runs/ptb sentences.txt",
@@ -48,58 +45,38 @@ def run(
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
 
+    from anaphora.evaluation.adaptation import Static
     from anaphora.evaluation.perplexity import perplexity_of_log10
-    from anaphora.experiment.scoring.adaptation import adapted_to_data, refuse_adaptation
     from anaphora.formats.figures import figures_as_json
-    from anaphora.formats.lines import write_lines
-    from anaphora.pipeline import Aligner, LanguageModel, load
+    from anaphora.tasks.language_model import LanguageModelPredictor, adapted_to_data
+    from anaphora.tasks.runs import load, task_at
 
-    with listening() as report:
+    count = units = unknown = 0
+    total = 0.0
+    with listening() as report, writing(output) as write:
         model = load(run_folder, report=report)
-        if isinstance(model, Aligner):
-            raise RunError(f"{run_folder} is an aligner, which scores no text: see anaphora align.")
+        if not hasattr(model, "score_lines_of"):
+            task = task_at(run_folder)
+            raise RunError(f"{run_folder} is {task.noun}, which scores no text: {task.see}.")
         lines = given_lines(file)
-        if isinstance(model, LanguageModel):
+        if isinstance(adaptation, Static):
+            found = model.score_lines_of(lines, named(file), report)
+        elif isinstance(model, LanguageModelPredictor):
             adaptation = adapted_to_data(model, run_folder, adaptation, report)
-            found = list(_of_lines(model, lines, adaptation, report))
+            found = model.score_stream(lines, adaptation, report=report)
         else:
-            refuse_adaptation(run_folder, adaptation)
-            found = list(_of_pairs(model, *split_pairs(lines, file), report))
-    printed = (figures_as_json(one) if as_json else f"{one['log10']:.6f}" for one in found)
-    if output is None:
-        for line in printed:
-            typer.echo(line)
-    else:
-        write_lines(output, printed)
-    units, total = sum(one["units"] for one in found), sum(one["log10"] for one in found)
+            raise ConfigError(f"{run_folder}: a neural cache and dynamic evaluation are for language models.")
+        for one in found:
+            write(figures_as_json(_json(one)) if as_json else f"{one.log10:.6f}")
+            count, units, unknown, total = count + 1, units + one.units, unknown + one.unknown, total + one.log10
     if not units:
         say("There is nothing to score: the text is empty.")
     else:
         say(
-            f"{len(found):,} lines, log10 p {total:.4f} in all, perplexity {perplexity_of_log10(total, units):,.3f} "
-            f"of {units:,} predictions, {sum(one['unknown'] for one in found):,} unknown"
-            f"{'; ' + str(adaptation) if str(adaptation) else ''}."
+            f"{count:,} lines, log10 p {total:.4f} in all, perplexity {perplexity_of_log10(total, units):,.3f} "
+            f"of {units:,} predictions, {unknown:,} unknown{'; ' + str(adaptation) if str(adaptation) else ''}."
         )
 
 
-def _of_lines(
-    model: "LanguageModel", lines: list[str], adaptation: "Adaptation", report: "Report"
-) -> Iterator[dict[str, Any]]:
-    for line in model.score_lines(lines, adaptation, report=report):
-        yield {"log10": line.log10, "units": line.units, "unknown": line.unknown, "perplexity": line.perplexity}
-
-
-def _of_pairs(
-    model: "Translator", sources: list[str], targets: list[str], report: "Report"
-) -> Iterator[dict[str, Any]]:
-    from anaphora.evaluation.perplexity import perplexity
-    from anaphora.formats.figures import LN_10
-    from anaphora.text.coder import is_unknown
-
-    for scored in model.score_pairs(sources, targets, report=report):
-        yield {
-            "log10": scored.score / LN_10,
-            "units": len(scored.target_pieces),
-            "unknown": sum(map(is_unknown, scored.target_pieces)),
-            "perplexity": perplexity(-scored.score, len(scored.target_pieces)),
-        }
+def _json(score: "LineScore") -> dict[str, float]:
+    return {"log10": score.log10, "units": score.units, "unknown": score.unknown, "perplexity": score.perplexity}

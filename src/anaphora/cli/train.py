@@ -16,7 +16,8 @@ from anaphora.events import silent
 
 if TYPE_CHECKING:
     from anaphora.events import Report
-    from anaphora.experiment.schema import Experiment, StartConfig
+    from anaphora.tasks.base import ExperimentBase as Experiment
+    from anaphora.tasks.base import StartConfig
     from anaphora.training.loop import Outcome
 
 EXAMPLES = (
@@ -71,7 +72,7 @@ def run(
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
     from anaphora.experiment.conduct import train
-    from anaphora.experiment.schema import read_experiment
+    from anaphora.experiment.reading import read_experiment
 
     try:
         with listening() as report, handling_signals() as signals:
@@ -107,9 +108,8 @@ class _Data(NamedTuple):
 
 def _begun_with(run: Path, recipe: str, given: _Data) -> _Data:
     """What a run that goes on was begun with, unless the command or the file of an experiment names other files."""
-    from anaphora.experiment.conduct import experiment_of
-    from anaphora.experiment.data_table import PairData
     from anaphora.experiment.overrides import read_table
+    from anaphora.tasks.runs import experiment_of
 
     if not recipe:
         return given  # which goes into the experiment of the run
@@ -118,8 +118,9 @@ def _begun_with(run: Path, recipe: str, given: _Data) -> _Data:
     named = table.get("data")
     if given.data or (isinstance(named, dict) and named.get("files")) or table.get("task", begun.task) != begun.task:
         return given  # and what does not fit the run, is refused there
-    source, target = (begun.data.source, begun.data.target) if isinstance(begun.data, PairData) else ("", "")
-    return _Data([Path(file) for file in begun.data.files], given.source or source, given.target or target)
+    languages = begun.data.languages
+    source, target = (given.source or languages.get("source", ""), given.target or languages.get("target", ""))
+    return _Data([Path(file) for file in begun.data.files], source, target)
 
 
 def _toml(
@@ -132,7 +133,7 @@ def _toml(
     report: "Report",
 ) -> tuple[str, str]:
     """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
-    from anaphora.experiment.conduct import experiment_of
+    from anaphora.tasks.runs import experiment_of
 
     other = experiment_of(run) if run else None
     lent = other.text if other and vocabulary == "only" else None
@@ -150,20 +151,18 @@ def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":
         if vocabulary != "keep":
             raise ConfigError("--vocabulary belongs to --from RUN, which is missing.")
         return None
-    from anaphora.experiment.schema import StartConfig
+    from anaphora.tasks.base import StartConfig
 
     return StartConfig.parse({"run": str(parent.absolute()), "vocabulary": vocabulary}, "--from")
 
 
 def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
     """What a person wants to know when training is over, and what to do next."""
+    from anaphora.tasks.registry import task_of
+
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
     name = quote(str(folder))
-    verb = {
-        "translate": f"translate {name} FILE",
-        "align": f"align {name} PAIRS",
-        "language-model": f"generate {name} --prompt TEXT",
-    }[experiment.task]
+    verb = task_of(experiment).next_command.format(run=name)
     if outcome.reason == "fitted":
         return f"Fitted in {clock(outcome.seconds)}: validation {figures}. Next: anaphora {verb}"
     why = {

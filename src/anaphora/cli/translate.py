@@ -1,14 +1,15 @@
 """``anaphora translate``: lines in, translated lines out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, repeat, tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines
+from anaphora.cli.files import check_writable, given_lines, writing
 from anaphora.cli.options import (
     Beam,
     CandidatesOption,
@@ -31,8 +32,8 @@ from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
-    from anaphora.events import Report
-    from anaphora.pipeline.translation import Translation
+    from anaphora.events import Note, Report
+    from anaphora.tasks.translation import Translation
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
@@ -91,25 +92,26 @@ def run(
     use_threads(threads)
     words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
 
-    from anaphora.pipeline import load_together
-    from anaphora.pipeline.translation import NO_LINKS
+    from anaphora.prediction.options import SearchOptions
+    from anaphora.tasks.translation import NO_LINKS, load_together
 
+    options = SearchOptions(
+        beam, length_penalty, replace_unknown=words, candidates=chosen, attention=alignments is not None
+    )
     with listening() as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report)
         if alignments is not None and not translator.attends:
             raise ConfigError(NO_LINKS)
-        translate = translator.translate if no_split else translator.translate_text
-        lines = given_lines(file)
-        translations = translate(
-            lines,
-            beam=beam,
-            length_penalty=length_penalty,
-            replace_unknown=words,
-            candidates=chosen,
-            report=report,
-        )
-        outputs.say_what_is_unknown(translations, report)
-    outputs.write(lines, translations)
+        lines, kept = _twice(given_lines(file), pairs is not None)
+        outputs.write(kept, translator.stream(lines, options, split=not no_split, report=report), report)
+
+
+def _twice(lines: Iterator[str], kept: bool) -> tuple[Iterator[str], Iterator[str]]:
+    """The lines, and where they are ``kept`` the same again beside their translations, else empty ones."""
+    if not kept:
+        return lines, repeat("")
+    one, other = tee(lines)
+    return one, other
 
 
 def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
@@ -147,34 +149,37 @@ class _Outputs:
         if self.pairs is None and self.translation_first:
             raise ConfigError("--translation-first belongs to --pairs, which is missing.")
 
-    def say_what_is_unknown(self, translations: Sequence["Translation"], report: "Report") -> None:
-        """Report how many pairs to train on hold ``<unk>``, which training takes for any other text."""
-        from anaphora.events import Note
+    def write(self, lines: Iterable[str], translations: "Iterable[Translation]", report: "Report") -> None:
+        """Write what comes of ``lines`` wherever it should go, as it comes."""
+        from anaphora.formats.pharaoh import to_pharaoh
         from anaphora.text.coder import MARKS, UNK
 
-        count = sum(MARKS[UNK] in translation.text for translation in translations)
-        if self.pairs is not None and count:
-            report(
-                Note(
-                    f"{count:,} of {len(translations):,} translations have {MARKS[UNK]} in them, which training takes "
-                    f"for text: --replace-unknown puts the source's words in its place, or leave those pairs out.",
-                    warning=True,
-                )
-            )
+        count = unknown = 0
+        with ExitStack() as files:
+            texts = files.enter_context(writing(self.text)) if self.text or not self.pairs else None
+            links = files.enter_context(writing(self.alignments)) if self.alignments else None
+            pairs = files.enter_context(writing(self.pairs)) if self.pairs else None
+            for translation, line in zip(translations, lines, strict=False):
+                if pairs:
+                    sides = (translation.text, line) if self.translation_first else (line, translation.text)
+                    pairs("\t".join(side.replace("\t", " ") for side in sides))
+                if texts:
+                    texts(translation.text)
+                if links:
+                    links(to_pharaoh(translation.links()))
+                count += 1
+                unknown += MARKS[UNK] in translation.text
+        if self.pairs is not None and unknown:
+            report(_unknown_in_pairs(unknown, count))
 
-    def write(self, lines: Sequence[str], translations: Sequence["Translation"]) -> None:
-        """Write what came of ``lines`` wherever it should go."""
-        from anaphora.formats.lines import write_lines
-        from anaphora.formats.pharaoh import to_pharaoh
-        from anaphora.formats.tsv import write_pairs
 
-        texts = [translation.text for translation in translations]
-        if self.pairs is not None:
-            write_pairs(self.pairs, zip(*((texts, lines) if self.translation_first else (lines, texts)), strict=True))
-        if self.text is not None:
-            write_lines(self.text, texts)
-        elif self.pairs is None:
-            for text in texts:
-                typer.echo(text)
-        if self.alignments is not None:
-            write_lines(self.alignments, (to_pharaoh(translation.links()) for translation in translations))
+def _unknown_in_pairs(unknown: int, count: int) -> "Note":
+    """How many pairs to train on hold ``<unk>``, which training takes for any other text."""
+    from anaphora.events import Note
+    from anaphora.text.coder import MARKS, UNK
+
+    return Note(
+        f"{unknown:,} of {count:,} translations have {MARKS[UNK]} in them, which training takes for text: "
+        f"--replace-unknown puts the source's words in its place, or leave those pairs out.",
+        warning=True,
+    )

@@ -9,14 +9,14 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
-from anaphora.experiment.conduct import experiment_of, work_of
-from anaphora.experiment.schema import FittedExperiment
-from anaphora.experiment.tasks.work import UpdatingWork
-from anaphora.run import Run
+from anaphora.experiment.conduct import work_of
 from anaphora.run.averaging import average
 from anaphora.run.checkpoint import AVERAGE
-from anaphora.run.loading import build_model, load_coders
+from anaphora.run.loading import load_coders
 from anaphora.run.weights import fill
+from anaphora.tasks.fitting import FittingWork
+from anaphora.tasks.runs import build, experiment_of, open_run
+from anaphora.tasks.work import UpdatingWork
 from anaphora.training.stopping import BestSoFar
 
 
@@ -46,17 +46,19 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
     """
     if last < 2:
         raise ConfigError(f"An average is of at least 2 checkpoints, but --last is {last}.")
-    experiment, run = experiment_of(path), Run.open(path)
-    if isinstance(experiment, FittedExperiment):
+    experiment = experiment_of(path)
+    run = open_run(path, experiment)
+    work = work_of(experiment, report)
+    if isinstance(work, FittingWork):
         raise ConfigError(f"{path} was fitted in one go, and so has one checkpoint: there is nothing to average.")
     with run.lock():
         tensors, updates = average(run, last, report)
         before = run.load("best", report)
         # an average was trained with what its checkpoints were trained with
         run.fingerprints |= {name: found for name, found in before.fingerprints.items() if name.startswith("data/")}
-        work, coders = work_of(experiment, report), load_coders(run)
+        coders = load_coders(run)
         validate = cast(UpdatingWork, work).validation(coders, run, experiment.training, report)
-        model = build_model(run.experiment, coders, str(path / "experiment.toml")).eval()
+        model = build(experiment, coders, str(path / "experiment.toml")).eval()
         figures = []
         with torch.no_grad():
             for weights, where in ((before.model, before.path), (tensors, path / "checkpoints" / AVERAGE)):

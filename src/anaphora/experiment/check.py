@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from anaphora.data.check.findings import Finding
 from anaphora.data.check.survey import Survey, survey_pairs, survey_text
@@ -13,12 +13,8 @@ from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import work_of
 from anaphora.experiment.estimate import Estimate, estimate
-from anaphora.experiment.schema import AlignerExperiment, Experiment, FittedExperiment, TranslationExperiment
-from anaphora.experiment.tasks.guidance import GivenLinks
-from anaphora.experiment.tasks.pairs import pair_parts
-from anaphora.experiment.tasks.running_text import language_model_parts
-from anaphora.experiment.tasks.work import not_skipping
-from anaphora.models.guide import GivenGuide
+from anaphora.tasks.base import ExperimentBase as Experiment
+from anaphora.tasks.work import UpdatingWork, Work, not_skipping
 from anaphora.text.coder import TextCoder
 
 _ORDER = ("error", "warning", "note")
@@ -70,41 +66,35 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
     heard = not_skipping(report)  # what is left out is among the findings, with its lines
     checked = Checked(experiment)
     try:
-        if isinstance(experiment, TranslationExperiment | AlignerExperiment):
-            pairs = pair_parts(experiment, heard)
-            sides = (experiment.data.source, experiment.data.target)
-            checked.survey = survey_pairs(pairs, sides, lowercase=experiment.text.lowercase, report=heard)
-            if isinstance(experiment, TranslationExperiment) and isinstance(experiment.guide, GivenGuide):
-                GivenLinks(experiment.guide, pairs.train)  # which the trial's sample has no links of
-            _try_out(checked, pairs, {"source": sides[0], "target": sides[1]}, trial, heard)
+        work = work_of(experiment, heard)
+        languages, lowercase = experiment.data.languages, experiment.text.lowercase
+        if len(languages) > 1:
+            sides = cast(tuple[str, str], tuple(languages.values()))
+            pairs = cast(Parts[PairCorpus], work.parts)
+            checked.survey = survey_pairs(pairs, sides, lowercase=lowercase, report=heard)
         else:
-            texts = language_model_parts(experiment, heard)
-            checked.survey = survey_text(texts, lowercase=experiment.text.lowercase, report=heard)
-            _try_out(checked, texts, {"text": "text"}, trial, heard)
+            texts = cast(Parts[TextCorpus], work.parts)
+            checked.survey = survey_text(texts, lowercase=lowercase, report=heard)
+        names = languages if len(languages) > 1 else {"text": "text"}
+        _try_out(checked, work, names, trial, heard)
     except AnaphoraError as error:
         kind = "data" if isinstance(error, DataError) else "experiment"
         checked.errors.append(Finding(kind, "error", "", "", 0, 0, str(error).rstrip("."), ""))
     return checked
 
 
-def _try_out(
-    checked: Checked,
-    parts: Parts[PairCorpus] | Parts[TextCorpus],
-    names: Mapping[str, str],
-    trial: float,
-    report: Report,
-) -> None:
+def _try_out(checked: Checked, work: Work, names: Mapping[str, str], trial: float, report: Report) -> None:
     experiment = checked.experiment
     if trial <= 0:
         return
-    if not isinstance(experiment, FittedExperiment):
-        found, coders = estimate(experiment, parts, trial, report)
+    if isinstance(work, UpdatingWork):
+        found, coders = estimate(experiment, work.parts, trial, report)
         checked.estimates.append(found)
-    elif experiment.start.run == "none":  # fitted in one go, which nothing can be told from, to its own vocabulary
-        coders = work_of(experiment, silent).learn_vocabulary(report)
+    elif experiment.start.run == "none":  # fitted in one go, which cannot be tried out, to its own vocabulary
+        coders = work.learn_vocabulary(report)
     else:
         return
-    checked.units += _units(parts, coders, names)
+    checked.units += _units(work.parts, coders, names)
 
 
 def _units(

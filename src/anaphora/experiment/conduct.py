@@ -1,7 +1,7 @@
 """From an experiment to a trained run folder, begun or gone on with."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,26 +10,8 @@ import torch
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
-from anaphora.experiment.schema import (
-    AlignerExperiment,
-    Experiment,
-    MixtureExperiment,
-    NgramExperiment,
-    RecurrentExperiment,
-    TranslationExperiment,
-    WindowExperiment,
-    begun_with,
-)
-from anaphora.experiment.start.encoder_start import encoder_start
-from anaphora.experiment.start.fusion import as_begun, fused_run
 from anaphora.experiment.start.inheritance import Parent
 from anaphora.experiment.start.vectors import word_vectors
-from anaphora.experiment.tasks.alignment import AlignerWork
-from anaphora.experiment.tasks.language_model import LanguageModelWork
-from anaphora.experiment.tasks.mixture import MixtureWork, with_members
-from anaphora.experiment.tasks.ngram import NgramWork
-from anaphora.experiment.tasks.translation import TranslationWork
-from anaphora.experiment.tasks.work import UpdatingWork, Work
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
@@ -37,24 +19,15 @@ from anaphora.run.about import damaged_logs
 from anaphora.run.bounds import set_bounds
 from anaphora.run.folder import check_free
 from anaphora.run.identity import BOUNDS
-from anaphora.run.loading import build_model, load_coders
+from anaphora.run.loading import load_coders
+from anaphora.tasks.base import ExperimentBase as Experiment
+from anaphora.tasks.registry import kind_of
+from anaphora.tasks.runs import build, experiment_of, open_run
+from anaphora.tasks.work import UpdatingWork, Work
 from anaphora.text.coder import TextCoder
 from anaphora.training.device import device_for
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
-
-_WORKS: Mapping[type[Experiment], Callable[[Any, Report], Work]] = {
-    TranslationExperiment: TranslationWork,
-    RecurrentExperiment: LanguageModelWork,
-    WindowExperiment: LanguageModelWork,
-    NgramExperiment: NgramWork,
-    MixtureExperiment: MixtureWork,
-    AlignerExperiment: AlignerWork,
-}
-"""What is done with the data of each experiment."""
-
-_PLACES = ("data.files", "guide.file")
-"""Where data and links lie, which may be elsewhere now: what they are, their fingerprints say."""
 
 
 def train(
@@ -72,28 +45,20 @@ def train(
     return _resume(experiment, path, report, stop) if resume else _begin(experiment, path, report, stop)
 
 
-def experiment_of(path: Path) -> Experiment:
-    """The experiment that a run folder was begun with."""
-    return begun_with(Run.open(path))
-
-
 def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
     check_free(path)  # before hours are spent on it
-    if isinstance(experiment, MixtureExperiment):
-        experiment = with_members(experiment)
-    parent = _parent(experiment)
+    parent = None if experiment.start.run == "none" else Parent(experiment)
     if parent:
         experiment = parent.adopted(experiment)
-    fused = fused_run(experiment, parent.begun if parent else None)
-    if fused:
-        experiment = fused.experiment
-    trained = parent if parent and parent.gives_weights else None
+    kind, begun = kind_of(experiment), parent.begun if parent else None
+    experiment = kind.complete(experiment, begun)
+    trained = parent if parent and experiment.start.gives_weights else None
     vectors = word_vectors(experiment, trained.begun if trained else None)
-    givers = [giver for giver in (trained, vectors, fused, encoder_start(experiment)) if giver]
+    givers = [giver for giver in (trained, vectors, *kind.givers(experiment, begun)) if giver]
     work = work_of(experiment, report)
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     if parent:
-        parent.say_what_it_lacks(experiment, work.train, report)
+        parent.say_what_it_lacks(experiment, work.parts.train, report)
     model = _model(experiment, coders, "The experiment")
     for giver in givers:
         giver.give(model, coders, report)
@@ -101,7 +66,9 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     say_what_autograd_does(model, report)
     say_what_is_frozen(model, report)
     was_there = path.exists()
-    run = Run.create(path, experiment.tables(), coders, work.fingerprints)
+    Run.create(path, experiment.tables(), coders, work.fingerprints)
+    run = open_run(path, experiment, work.fingerprints)
+    run.write_card({})
     with run.lock():
         try:
             work.tell_counts(model, coders, run, report)
@@ -119,9 +86,10 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
 
 def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
     begun = experiment_of(path)
-    experiment = _as_chosen(experiment, begun)
+    if experiment.task == begun.task:
+        experiment = experiment.resumed(begun)
     work = work_of(experiment, report)
-    run = Run.open(path, work.fingerprints)
+    run = open_run(path, begun, work.fingerprints)
     with run.lock():
         _go_on_as(run, begun, experiment, report)
         coders = load_coders(run)
@@ -130,10 +98,6 @@ def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> O
         say_what_is_frozen(model, report)
         work.tell_counts(model, coders, run, report)
         return work.learn(model, coders, run, experiment.training, report, stop)
-
-
-def _parent(experiment: Experiment) -> Parent | None:
-    return None if experiment.start.run == "none" else Parent(experiment)
 
 
 def _sized(
@@ -148,29 +112,17 @@ def _sized(
     tokens = fitting_tokens(model, {coder.symbols.size for coder in coders.values()}, work.longest, free)
     why = "the usual number" if tokens == USUAL else "what is estimated to fit"
     report(Note(f"A batch takes {tokens:,} tokens: {why}; {free / 2**30:.1f} GiB of memory are free."))
-    return _with_batch(experiment, tokens)
-
-
-def _with_batch(experiment: Experiment, tokens: int) -> Experiment:
-    training = experiment.training.model_copy(update={"batch_tokens": tokens})
-    return experiment.model_copy(update={"training": training})
-
-
-def _as_chosen(now: Experiment, begun: Experiment) -> Experiment:
-    """What is asked for now, with what was chosen or given once when the run was begun."""
-    text = begun.text if begun.start.vocabulary == "only" else now.text
-    now = as_begun(now.model_copy(update={"start": begun.start, "text": text}), begun)
-    return now if now.training.batch_tokens else _with_batch(now, begun.training.batch_tokens)
+    return experiment.with_batch(tokens)
 
 
 def work_of(experiment: Experiment, report: Report) -> Work:
     """The data of an experiment, found and checked, and what its task does with it."""
-    return _WORKS[type(experiment)](experiment, report)
+    return kind_of(experiment).work(experiment, report)
 
 
 def _model(experiment: Experiment, coders: Mapping[str, TextCoder], where: str) -> torch.nn.Module:
     """A new network with the weights that training starts from."""
-    model = build_model(experiment.tables(), coders, where)
+    model = build(experiment, coders, where)
     cast(Any, model).initialise(experiment.training.seed)
     return model
 
@@ -200,7 +152,7 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
     differences = [
         f"{key} was {before.get(key, 'absent')} and is {after.get(key, 'absent')}"
         for key in sorted(changed)
-        if key not in (*BOUNDS, *_PLACES)
+        if key not in (*BOUNDS, *now.places)
     ]
     latest = run.load("latest", report) if run.checkpoints() else None
     if latest:
@@ -210,10 +162,10 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
             f"{run.path} cannot go on, since it was begun otherwise: {'; '.join(differences)}. "
             f"Resume it as it was, or train into a folder of its own."
         )
-    for key in sorted(changed.intersection(_PLACES)):
+    for key in sorted(changed.intersection(now.places)):
         places = [after[key]] if isinstance(after[key], str) else after[key]
         report(Note(f"{key} is the same, and is read from {', '.join(places)} this time."))
-    for key in sorted(changed.difference(_PLACES)):
+    for key in sorted(changed.difference(now.places)):
         report(Note(f"{key} is {after[key]} from here on; it was {before[key]} before."))
     for fault in damaged_logs(run):
         report(Note(fault, warning=True))

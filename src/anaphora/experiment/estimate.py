@@ -19,12 +19,11 @@ import torch
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.events import Event, Note, Progress, Report, Saved, Update, Validated, silent
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment, TranslationExperiment
 from anaphora.formats.lines import write_lines
-from anaphora.models.guide import GivenGuide, NoGuide
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
 from anaphora.run.weights import parameters
+from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.text.coder import TextCoder
 from anaphora.text.sampling import sample
 
@@ -145,9 +144,8 @@ def _write_sample(
     sizes = []
     for name, corpus, limit in (("train", parts.train, SAMPLED), ("valid", parts.valid, SAMPLED_VALID)):
         if isinstance(corpus, PairCorpus):
-            assert experiment.task == "translate"
             drawn, _ = sample(corpus, limit)
-            source, target = experiment.data.source, experiment.data.target
+            source, target = experiment.data.languages.values()
             if source == target:  # two columns of one language, which hold no tabs
                 write_lines(folder / f"{name}.tsv", map("\t".join, drawn))
             else:
@@ -166,11 +164,8 @@ def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "test"}
     bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0}
     decided = {"metric": "loss", "better": "lower"}
-    # the links of a file are those of all lines, and cost next to nothing beside the words
-    given = isinstance(experiment, TranslationExperiment) and isinstance(experiment.guide, GivenGuide)
-    return experiment.model_copy(
+    return experiment.for_trial().model_copy(
         update={
-            **({"guide": NoGuide()} if given else {}),
             "data": experiment.data.model_copy(update=places),
             "training": experiment.training.model_copy(update=bounds | decided),
         }

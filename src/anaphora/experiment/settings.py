@@ -4,7 +4,6 @@ All of it is read from the classes that own the options, so nothing here has to 
 """
 
 import inspect
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,9 +12,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from anaphora.config import Config, kind_names, members, nearest
+from anaphora.config import Config, as_toml, label_of, members, nearest
 from anaphora.errors import ConfigError
-from anaphora.experiment.schema import KINDS
+from anaphora.tasks.registry import every_kind
 
 _NUMBERS = {int: "a whole number", float: "a number", str: "a string", bool: "true | false"}
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
@@ -63,11 +62,11 @@ class Owned:
 def every_setting() -> list[Owned]:
     """The options and tables at the top of all experiments, in the order of their classes."""
     found: dict[Setting, list[str]] = {}
-    experiments = dict(pair for kinds in KINDS.values() for pair in kinds.values())
-    for kind, experiment in experiments.items():
-        for setting in _settings(experiment):
-            found.setdefault(setting, []).append(kind)
-    everyone = len(experiments)
+    kinds = [kind for _, kind in every_kind()]
+    for kind in kinds:
+        for setting in _settings(kind.experiment):
+            found.setdefault(setting, []).append(kind.plural)
+    everyone = len(kinds)
     return [Owned(setting, () if len(of) == everyone else tuple(of)) for setting, of in found.items()]
 
 
@@ -116,7 +115,7 @@ def _setting(name: str, field: FieldInfo) -> Setting:
     kinds = tuple(_kind(table, alone=len(tables) == 1) for table in tables)
     given = field.default is not PydanticUndefined and len(tables) != 1
     takes = _one_of(tables) if tables else _takes(annotation, field.metadata)
-    label = _label(tables[0])[0] if len(tables) > 1 else ""
+    label = label_of(tables[0])[0] if len(tables) > 1 else ""
     return Setting(name, as_toml(field.default) if given else "", takes, _line(field.description or ""), kinds, label)
 
 
@@ -124,7 +123,7 @@ def _one_of(tables: list[type[Config]]) -> str:
     """How one of several tables is named; nothing for one alone."""
     if len(tables) == 1:
         return ""
-    labels = [_label(table) for table in tables]
+    labels = [label_of(table) for table in tables]
     names = " | ".join(f'"{name}"' for _, name in labels)
     return names if labels[0][0] == "kind" else f"a table with {labels[0][0]} = {names}"
 
@@ -133,17 +132,8 @@ def _kind(table: type[Config], *, alone: bool) -> TableKind:
     says = _line((inspect.getdoc(table) or "").split("\n\n")[0])
     if alone:
         return TableKind("", says, _settings(table))
-    label, name = _label(table)
+    label, name = label_of(table)
     return TableKind(name, says, _settings(table, but=label))
-
-
-def _label(table: type[Config]) -> tuple[str, str]:
-    """The option that tells a table from the others that may stand in its place, and what it is in this one."""
-    names = kind_names(table)
-    for key, field in table.model_fields.items():
-        if names.intersection(get_args(field.annotation)):
-            return key, str(*get_args(field.annotation))
-    return "", ""
 
 
 def _line(text: str) -> str:
@@ -183,20 +173,3 @@ def chosen(config: Config, prefix: str = "") -> Iterator[str]:
             yield from chosen(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}={as_toml(value)}"
-
-
-def as_toml(value: Any) -> str:
-    """A value as one writes it after ``--set KEY=``."""
-    if isinstance(value, Config):
-        label, name = _label(type(value))
-        fields = type(value).model_fields
-        given = {key: inner for key, inner in value if key != label and inner != fields[key].default}
-        inside = ", ".join(f"{key} = {as_toml(inner)}" for key, inner in given.items())
-        if label == "kind" and not inside:
-            return f'"{name}"'
-        return f'{{ {label} = "{name}"{inside and ", "}{inside} }}'
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(as_toml, value))}]"
-    if isinstance(value, Mapping):
-        return "{}" if not value else json.dumps(dict(value))
-    return json.dumps(value, ensure_ascii=False)

@@ -6,9 +6,10 @@ from the first line. gzip is known by its first bytes, whatever the name.
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader, RawIOBase
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -69,11 +70,24 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
     Raises DataError when the disk or the folder will not take it, and for a line with a line feed in it.
     """
+    with writing_lines(path) as write:
+        for line in lines:
+            write(line)
+
+
+@contextmanager
+def writing_lines(path: Path) -> Iterator[Callable[[str], None]]:
+    """What writes the next line of a file that is there, whole, when the block ends well; errors as ``write_lines``."""
     with replacing(path) as plain, packed_by_name(path, plain) as stream:
-        for number, line in enumerate(lines, 1):
+        numbers = count(1)
+
+        def write(line: str) -> None:
+            number = next(numbers)
             if "\n" in line:
                 raise DataError(f"Line {number} for {path} should be one line, but holds a line feed.")
             stream.write(line.encode() + b"\n")
+
+        yield write
 
 
 @contextmanager

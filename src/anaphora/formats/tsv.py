@@ -41,6 +41,18 @@ def read_pairs(path: Path, *, rejected: Callable[[int, int], None] = _ignore) ->
         raise DataError(f"{path} should have two columns with a tab between them, but {example}, and no line has two.")
 
 
+def split_pairs(lines: Iterable[str], where: str) -> Iterator[tuple[str, str]]:
+    """Source and translation of lines that came from ``where``; DataError for a line without two columns."""
+    for number, line in enumerate(lines, 1):
+        columns = line.split("\t")
+        if len(columns) != 2:
+            raise DataError(
+                f"{where}:{number} should be a source and its translation with a tab between them, but its columns are "
+                f"{len(columns)}: put both into one file of two columns."
+            )
+        yield columns[0], columns[1]
+
+
 def write_pairs(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
     """Write pairs as ``read_pairs`` reads them, a tab inside a side as a space; raises DataError as ``write_lines``."""
     write_lines(path, ("\t".join(side.replace("\t", " ") for side in pair) for pair in pairs))

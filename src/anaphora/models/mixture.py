@@ -45,6 +45,10 @@ class NgramMember(NgramModelConfig):
 AnyMember = Annotated[RecurrentMember | WindowMember | NgramMember, Field(discriminator="model")]
 
 
+MEMBERS: Mapping[str, type[Config]] = {"recurrent": RecurrentMember, "window": WindowMember, "ngram": NgramMember}
+"""The tables of a member by its kind."""
+
+
 class MixtureConfig(Config):
     """What is mixed."""
 

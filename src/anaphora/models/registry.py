@@ -1,89 +1,55 @@
-"""The networks and count models by name, and how to build one from the tables of an experiment."""
+"""The networks and count models by name: each an import path, looked up when one is built."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, cast
 
 from torch import nn
 
-from anaphora.config import Config, nearest
-from anaphora.errors import ConfigError
-from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
-from anaphora.models.language_model import LanguageModel, LanguageModelConfig
-from anaphora.models.mixture import Mixture, MixtureModelConfig
-from anaphora.models.ngram import NgramModel, NgramModelConfig
-from anaphora.models.translator import Translator, TranslatorConfig
-from anaphora.models.window_model import WindowModel, WindowModelConfig
+from anaphora.config import Config
 from anaphora.protocols import Symbols
 
-T = TypeVar("T")
 
+class Network(NamedTuple):
+    """One kind of network."""
 
-class Kind(NamedTuple):
-    """One kind of model."""
-
-    config: type[Config]
-    """The class that holds its tables."""
-    make: Callable[..., nn.Module]
-    """Builds one from its tables and the symbols of its sides."""
+    home: str
+    """The module that its class is in."""
+    name: str
+    """Its class, which is made from its tables and the symbols of its sides."""
     sides: tuple[str, ...]
     """Whose symbols it needs, in order."""
     spells: bool = False
-    """Whether it may want to know the words of its sides as well, after the symbols."""
+    """Whether it needs the words of its sides as well, after the symbols."""
 
 
-_TEXT = ("text",)
-_TASKS: dict[str, dict[str, Kind]] = {
-    "translate": {"": Kind(TranslatorConfig, Translator, ("source", "target"))},
-    "align": {"": Kind(AlignerModelConfig, Aligner, ("source", "target"))},
-    "language-model": {
-        "recurrent": Kind(LanguageModelConfig, LanguageModel, _TEXT, spells=True),
-        "window": Kind(WindowModelConfig, WindowModel, _TEXT),
-        "ngram": Kind(NgramModelConfig, NgramModel, _TEXT),
-        "mixture": Kind(MixtureModelConfig, Mixture, _TEXT, spells=True),
-    },
+NETWORKS = {
+    "translator": Network("anaphora.models.translator", "Translator", ("source", "target")),
+    "aligner": Network("anaphora.models.alignment.aligner", "Aligner", ("source", "target")),
+    "recurrent": Network("anaphora.models.language_model", "LanguageModel", ("text",), spells=True),
+    "window": Network("anaphora.models.window_model", "WindowModel", ("text",)),
+    "ngram": Network("anaphora.models.ngram", "NgramModel", ("text",)),
+    "mixture": Network("anaphora.models.mixture", "Mixture", ("text",), spells=True),
 }
-"""The kinds of a task by the name that an experiment's ``model`` gives them; a task of one kind has no name for it."""
-
-
-def kind_of(task: str, tables: Mapping[str, Any], where: str) -> Kind:
-    """The kind of model that the tables of an experiment describe; ``where`` is the file that they come from.
-
-    Raises:
-        ConfigError: no such task, or no such model of it.
-    """
-    kinds = _named("task", task, _TASKS, where)
-    return _named("model", str(tables.get("model", next(iter(kinds)))), kinds, where)
 
 
 def build(
-    task: str,
-    tables: Mapping[str, Any],
-    symbols: Mapping[str, Symbols],
-    where: str,
-    words: Mapping[str, Sequence[str]] | None = None,
+    network: Network, config: Config, symbols: Mapping[str, Symbols], words: Mapping[str, Sequence[str]] | None = None
 ) -> nn.Module:
-    """The model that an experiment describes, with weights of zero.
+    """A network as ``config`` describes it, with weights of zero.
 
     Args:
-        task: "translate", "align" or "language-model".
-        tables: the parsed experiment; only the model's own tables are looked at.
+        network: which one.
+        config: what has its tables: an experiment, or the network's own class of them.
         symbols: of "source" and "target", or of "text".
-        where: the file that the tables come from, for errors.
         words: of the sides whose units are words, by id after the marks.
 
     Raises:
-        ConfigError: an option is unknown, of the wrong type, or does not go with the others.
+        ConfigError: an option does not go with the others, or with the vocabularies.
+        KeyError: a side has no symbols.
     """
-    kind = kind_of(task, tables, where)
-    own = {name: tables[name] for name in kind.config.model_fields if name in tables}
-    of_sides: list[Any] = [symbols[side] for side in kind.sides]
-    if kind.spells:
-        of_sides += [(words or {}).get(side, ()) for side in kind.sides]
-    return kind.make(kind.config.parse(own, where), *of_sides)
-
-
-def _named(what: str, name: str, known: Mapping[str, T], where: str) -> T:
-    if name not in known:
-        names = ", ".join(known)
-        raise ConfigError(f"{where}: {what} '{name}' is unknown.{nearest(name, known)} Known {what}s: {names}.")
-    return known[name]
+    home, name, sides, spells = network
+    of_sides: list[Any] = [symbols[side] for side in sides]
+    if spells:
+        of_sides += [(words or {}).get(side, ()) for side in sides]
+    return cast(nn.Module, getattr(import_module(home), name)(config, *of_sides))

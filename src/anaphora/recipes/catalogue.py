@@ -1,25 +1,37 @@
-"""The recipes by name: their texts, and the first line of their comment head as a description."""
+"""The recipes by name: their texts, and the first line of their comment head as a description.
 
-from importlib import resources
+Most are the papers' and lie beside this file; the folder of a task may hold more in a folder ``recipes``.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
 
 from anaphora.config import unknown
 from anaphora.errors import ConfigError
+from anaphora.tasks.registry import TASKS
 
 _SUFFIX = ".toml"
 
 
+def _files() -> dict[str, Path]:
+    """The file of every recipe, by its name."""
+    specs = filter(None, map(find_spec, TASKS.values()))  # which imports no task
+    places = [Path(place) / "recipes" for spec in specs for place in spec.submodule_search_locations or ()]
+    files = [file for place in (Path(__file__).parent, *places) for file in place.glob(f"*{_SUFFIX}")]
+    return {file.stem: file for file in files}
+
+
 def names() -> list[str]:
     """The names of all recipes, in alphabetical order."""
-    files = (file.name for file in resources.files(__package__).iterdir())
-    return sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
+    return sorted(_files())
 
 
 def read(name: str) -> str:
     """The TOML text of a recipe; ConfigError with the nearest name when there is none called ``name``."""
-    known = names()
-    if name not in known:
-        raise ConfigError(f"{unknown('The recipe', name, known)} A file of your own is named with its ending, .toml.")
-    return resources.files(__package__).joinpath(name + _SUFFIX).read_text(encoding="utf-8")
+    files = _files()
+    if name not in files:
+        raise ConfigError(f"{unknown('The recipe', name, files)} A file of your own is named with its ending, .toml.")
+    return files[name].read_text(encoding="utf-8")
 
 
 def describe(name: str) -> str:

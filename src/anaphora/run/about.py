@@ -1,17 +1,16 @@
 """What a run folder holds, read from the folder alone: for ``anaphora info``, and for people's own scripts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from anaphora.errors import AnaphoraError, RunError
-from anaphora.models.mixture import MixtureConfig
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
 from anaphora.run.files import DamagedError
-from anaphora.run.folder import EXPERIMENT, Run
+from anaphora.run.folder import Run
 from anaphora.run.loading import load_coders
 from anaphora.run.weights import parameters
 
@@ -68,8 +67,10 @@ class RunInfo:
         return sum(self.parameters.values())
 
 
-def about(path: Path) -> RunInfo:
+def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, float]]) -> RunInfo:
     """Read a run folder through; every checkpoint is verified, one at a time.
+
+    ``weights_of_runs`` says what the runs in its used checkpoint count.
 
     Raises RunError when it is no run folder, or of a newer format; what else is wrong is among its ``faults``.
     """
@@ -81,7 +82,7 @@ def about(path: Path) -> RunInfo:
         task=str(run.experiment.get("task", "unknown")),
         format=run.format,
         parameters=parameters(used.model) if used else {},
-        mixed=_mixed(run, used) if used else {},
+        mixed=weights_of_runs(run, used) if used else {},
         vocabularies=vocabularies,
         experiment=run.experiment,
         licence=licence_of(run.experiment.get("data", {})),
@@ -111,13 +112,6 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
             continue
         found.append(CheckpointInfo(name_of(which), _size(folder), which == best, fault))
     return tuple(found), used
-
-
-def _mixed(run: Run, used: Checkpoint) -> Mapping[str, float]:
-    if "mixture" not in run.experiment:
-        return {}
-    config = MixtureConfig.parse(run.experiment["mixture"], str(run.path / EXPERIMENT))
-    return dict(zip(config.sources, used.model["weights"].tolist(), strict=True))
 
 
 def damaged_logs(run: Run) -> Iterator[str]:

@@ -8,12 +8,6 @@ import tomli_w
 from anaphora.data.catalogue import CORPORA
 from anaphora.run.evaluations import Evaluation, newest
 
-_USE = {
-    "translate": 'translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)',
-    "align": 'aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])',
-    "language-model": 'model = anaphora.load("{path}")\nprint(model.generate("...").text)',
-}
-
 
 def render(
     name: str,
@@ -21,11 +15,13 @@ def render(
     data: Mapping[str, str],
     scores: Mapping[str, float],
     evaluations: Iterable[Evaluation] = (),
+    use: str = "",
 ) -> str:
     """The Markdown text for the run called ``name``.
 
     ``data`` are fingerprints by part, ``scores`` the validation figures of the best checkpoint; both may be empty. What
-    was measured again under the same conditions is told as it came out last.
+    was measured again under the same conditions is told as it came out last. ``use`` is Python that uses the run, with
+    ``{path}`` for its name.
     """
     task = str(experiment.get("task", "unknown"))
     parts = [f"# {name}", f"Task: {task}. Trained with Anaphora; every option is in `experiment.toml`."]
@@ -42,8 +38,8 @@ def render(
     if measured:
         head = ["| text | metric | value | conditions | checkpoint | date |", "| --- | --- | --- | --- | --- | --- |"]
         parts.append("\n".join([*head, *measured]))
-    if task in _USE:
-        parts += ["## Use", _fenced("python", "import anaphora\n\n" + _USE[task].format(path=name))]
+    if use:
+        parts += ["## Use", _fenced("python", "import anaphora\n\n" + use.format(path=name))]
     return "\n\n".join(parts) + "\n"
 
 

@@ -62,6 +62,7 @@ class Run:
         self.fingerprints = fingerprints
         """SHA-256 by name of ``experiment.toml`` less its bounds, every ``vocabulary/...`` and the ``data/...`` of
         this training."""
+        self.use = ""  # Python that uses such a run, for its card
         self.kept = 2
         """How many of the newest checkpoints stay, beside the best and the average; training sets it."""
         self.metrics = MetricsLog(path / "metrics.jsonl")
@@ -195,7 +196,7 @@ class Run:
         Training may do so at the same time; the card is then that of the later one.
         """
         data = {name: digest for name, digest in self._trained_with().items() if name.startswith("data/")}
-        card = render(self.path.resolve().name, self.experiment, data, scores, self.evaluations.lines())
+        card = render(self.path.resolve().name, self.experiment, data, scores, self.evaluations.lines(), self.use)
         self._replace("card.md", card)
 
     def load(self, which: Which = "best", report: Report = silent, *, for_training: bool = False) -> Checkpoint:

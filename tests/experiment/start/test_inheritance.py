@@ -9,12 +9,14 @@ import torch
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import experiment_of, train
-from anaphora.experiment.schema import Experiment, StartConfig, parse, read_experiment
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
-
-from .resuming import assert_goes_on_without, weights
+from anaphora.tasks.base import ExperimentBase, StartConfig
+from anaphora.tasks.registry import parse
+from anaphora.tasks.runs import experiment_of
+from tests.resuming import assert_goes_on_without, weights
 
 EPOCHS = "training.epochs=1"
 STILL = "training.optimizer.rate=1e-30"
@@ -22,7 +24,7 @@ STILL = "training.optimizer.rate=1e-30"
 
 
 @pytest.fixture
-def parent(translator: Experiment, tmp_path: Path) -> Path:
+def parent(translator: ExperimentBase, tmp_path: Path) -> Path:
     """A run of the toy corpus."""
     train(translator, tmp_path / "parent")
     return tmp_path / "parent"
@@ -40,7 +42,7 @@ def new_pairs(tmp_path: Path) -> Path:
     return folder
 
 
-def child(parent: Path, data: list[Path], vocabulary: str, *settings: str) -> Experiment:
+def child(parent: Path, data: list[Path], vocabulary: str, *settings: str) -> ExperimentBase:
     start = StartConfig.parse({"run": str(parent), "vocabulary": vocabulary}, "test")
     text = (parent / "experiment.toml").read_text()
     return read_experiment(text, "child", settings, data=data, source="en", target="fr", start=start)
@@ -56,7 +58,7 @@ def test_a_kept_vocabulary_leaves_every_weight_as_it_was(parent: Path, new_pairs
     assert f"{len(before)} of {len(before)} matrices and vectors kept." in told and "0 new" in told
 
 
-def warnings(experiment: Experiment, run: Path) -> list[str]:
+def warnings(experiment: ExperimentBase, run: Path) -> list[str]:
     """Those of a run that begins."""
     said: list[Event] = []
     train(experiment, run, said.append)
@@ -79,7 +81,7 @@ def test_what_a_kept_vocabulary_does_not_know_is_counted_with_what_to_do(
 
 
 def test_words_that_a_kept_vocabulary_lacks_are_said_from_a_tenth_on(
-    translator: Experiment, toy_sentences: Path, tmp_path: Path
+    translator: ExperimentBase, toy_sentences: Path, tmp_path: Path
 ) -> None:
     words = parse(translator.tables() | {"text": {"units": "word", "tokenise": "none"}}, "words")
     words = read_experiment(words.to_toml(), "words", data=[toy_sentences])
@@ -100,7 +102,7 @@ def test_languages_that_are_swapped_are_said(parent: Path, toy_pairs: Path, voca
 
 
 def test_a_vocabulary_of_both_languages_alone_may_be_taken_either_way(
-    translator: Experiment, toy_pairs: Path, tmp_path: Path
+    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
 ) -> None:
     train(parse(translator.tables() | {"text": {"units": "bpe", "size": 300}}, "test"), tmp_path / "parent")
     swapped = child(tmp_path / "parent", [toy_pairs], "only", EPOCHS, "data.source=fr", "data.target=en")
@@ -158,7 +160,7 @@ def test_options_of_text_that_leave_the_vocabulary_alone_may_change(
 def test_how_subwords_are_drawn_may_change_and_a_language_model_takes_the_likeliest(
     units: str,
     option: str,
-    translator: Experiment,
+    translator: ExperimentBase,
     tiny_language_model: Path,
     toy_pairs: Path,
     toy_book: Path,
@@ -182,7 +184,7 @@ def test_a_lent_vocabulary_that_does_not_go_with_the_experiment_is_refused_and_n
     parent: Path, new_pairs: Path, tmp_path: Path
 ) -> None:
     shared = child(parent, [new_pairs], "only", 'text={units="bpe"}', "embedding.shared=true")
-    with pytest.raises(ConfigError, match=r"parent: embedding\.shared needs one .* that run has one for each"):
+    with pytest.raises(ConfigError, match=r"parent: embedding\.shared needs one vocabulary"):
         train(shared, tmp_path / "child")
     assert not (tmp_path / "child").exists()
 
@@ -192,7 +194,7 @@ def _fingerprint(run: Path) -> str:
 
 
 def test_words_that_are_annotated_are_lent_to_no_other_text(
-    translator: Experiment, language_model: Experiment, toy_book: Path, tmp_path: Path
+    translator: ExperimentBase, language_model: ExperimentBase, toy_book: Path, tmp_path: Path
 ) -> None:
     rare = translator.tables() | {"text": {"units": "word", "tokenise": "none", "rare": "posunk"}}
     train(parse(rare, "rare"), tmp_path / "parent")
@@ -203,7 +205,7 @@ def test_words_that_are_annotated_are_lent_to_no_other_text(
 
 
 def test_another_text_table_or_task_or_no_run_is_refused(
-    parent: Path, new_pairs: Path, language_model: Experiment, tmp_path: Path
+    parent: Path, new_pairs: Path, language_model: ExperimentBase, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError, match=r"cut text otherwise: text.lowercase was False and is True\."):
         train(child(parent, [new_pairs], "keep", "text.lowercase=true"), tmp_path / "child")
@@ -215,7 +217,7 @@ def test_another_text_table_or_task_or_no_run_is_refused(
 
 
 def test_a_run_that_has_none_of_the_weights_is_refused_and_lends_its_vocabulary_alone(
-    language_model: Experiment, tmp_path: Path
+    language_model: ExperimentBase, tmp_path: Path
 ) -> None:
     tables, counts = language_model.tables(), tmp_path / "counts"
     train(parse({name: tables[name] for name in ("task", "data", "text")} | {"model": "ngram"}, "test"), counts)

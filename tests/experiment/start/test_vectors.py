@@ -9,11 +9,11 @@ from anaphora.cli.app import main
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Note
 from anaphora.experiment.conduct import train
-from anaphora.experiment.schema import Experiment, parse
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
-
-from .resuming import assert_goes_on_without
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import parse
+from tests.resuming import assert_goes_on_without
 
 STILL = {"optimizer": {"rate": 1e-30}, "epochs": 1}
 VECTOR = [0.5, -1.0, 2.0, 0.25, 1.5, 3.0, -0.125, 8.0]
@@ -30,7 +30,7 @@ def vectors(tmp_path: Path) -> str:
     return str(path)
 
 
-def with_vectors(experiment: Experiment, training: dict[str, object], **embedding: object) -> Experiment:
+def with_vectors(experiment: ExperimentBase, training: dict[str, object], **embedding: object) -> ExperimentBase:
     tables = experiment.tables()
     changed = {"embedding": tables["embedding"] | embedding, "training": tables["training"] | training}
     return parse(tables | changed, "changed.toml")
@@ -49,7 +49,7 @@ def told(said: list[Event]) -> list[str]:
 
 
 def test_units_in_the_file_start_from_their_vectors_and_how_many_is_told(
-    translator: Experiment, vectors: str, tmp_path: Path
+    translator: ExperimentBase, vectors: str, tmp_path: Path
 ) -> None:
     said: list[Event] = []
     train(with_vectors(translator, STILL, source_vectors=vectors), tmp_path / "run", said.append)
@@ -66,7 +66,7 @@ def test_units_in_the_file_start_from_their_vectors_and_how_many_is_told(
 
 
 def test_in_a_shared_table_the_target_gives_what_the_source_leaves(
-    translator: Experiment, vectors: str, tmp_path: Path
+    translator: ExperimentBase, vectors: str, tmp_path: Path
 ) -> None:
     (tmp_path / "more.vec").write_text(line("b", times=5) + line("d", times=7))
     tables = translator.tables() | {"text": {"units": "character", "joint": True}}
@@ -98,7 +98,7 @@ def test_a_run_goes_on_to_the_same_bits_when_the_file_is_gone_and_frozen_vectors
 
 
 def test_a_run_that_starts_from_another_has_its_vectors_and_reads_no_file(
-    translator: Experiment, vectors: str, tmp_path: Path
+    translator: ExperimentBase, vectors: str, tmp_path: Path
 ) -> None:
     train(with_vectors(translator, {"epochs": 1}, source_vectors=vectors), tmp_path / "parent")
     Path(vectors).unlink()
@@ -113,7 +113,7 @@ def test_a_run_that_starts_from_another_has_its_vectors_and_reads_no_file(
 
 
 def test_a_run_may_go_on_to_train_the_vectors_that_its_parent_kept(
-    translator: Experiment, vectors: str, tmp_path: Path
+    translator: ExperimentBase, vectors: str, tmp_path: Path
 ) -> None:
     train(with_vectors(translator, {"epochs": 1}, source_vectors=vectors, frozen=True), tmp_path / "parent")
     child = with_vectors(translator, {"epochs": 1}, source_vectors=vectors)
@@ -125,7 +125,7 @@ def test_a_run_may_go_on_to_train_the_vectors_that_its_parent_kept(
 
 
 def test_words_are_looked_up_as_they_are_and_subwords_as_they_are_written(
-    translator: Experiment, tmp_path: Path
+    translator: ExperimentBase, tmp_path: Path
 ) -> None:
     (tmp_path / "words.vec").write_text(line("adf") + line("\u2581", times=2))
     for text, unit, times in (({"units": "word"}, "adf", 1), ({"units": "bpe", "size": 300}, "\u2581", 2)):
@@ -149,7 +149,7 @@ def test_words_are_looked_up_as_they_are_and_subwords_as_they_are_written(
     ],
 )
 def test_a_file_that_is_of_no_use_is_refused_and_nothing_is_made(
-    text: str, complaint: str, translator: Experiment, tmp_path: Path
+    text: str, complaint: str, translator: ExperimentBase, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.vec").write_text(text)
     with pytest.raises(DataError, match=complaint):
@@ -169,7 +169,7 @@ def test_a_file_that_is_not_there_is_one_sentence_and_exit_code_2(
 
 @pytest.mark.parametrize("content", [None, "3 9\n"], ids=["missing", "another size"])
 def test_what_is_wrong_with_a_file_is_said_before_the_data_is_read(
-    content: str | None, translator: Experiment, tmp_path: Path
+    content: str | None, translator: ExperimentBase, tmp_path: Path
 ) -> None:
     file = tmp_path / "letters.vec"
     if content is not None:
@@ -196,7 +196,7 @@ def test_what_is_wrong_with_a_file_is_said_before_the_data_is_read(
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    changed: dict[str, object], complaint: str, translator: Experiment
+    changed: dict[str, object], complaint: str, translator: ExperimentBase
 ) -> None:
     with pytest.raises(ConfigError, match=complaint):
         parse(translator.tables() | changed, "changed.toml")

@@ -8,18 +8,14 @@ import torch
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
-from anaphora.experiment.schema import (
-    AnyExperiment,
-    Experiment,
-    TranslationExperiment,
-    begun_with,
-    refuse_two_vocabularies,
-)
 from anaphora.experiment.start.unfamiliar import say_what_is_swapped, say_what_is_unknown
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
 from anaphora.run.weights import tensors_of
+from anaphora.tasks.base import AnyExperiment, ExperimentBase
+from anaphora.tasks.registry import task_of
+from anaphora.tasks.runs import begun_with
 from anaphora.text.coder import TextCoder
 from anaphora.text.extending import extended
 from anaphora.text.units import Word
@@ -33,7 +29,7 @@ _SHOWN = 4
 class Parent:
     """The run that an experiment starts from."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: ExperimentBase) -> None:
         """Open the run that ``experiment.start`` names.
 
         Raises RunError when it is none, ConfigError when it is of another task or cuts its text otherwise, and where
@@ -51,7 +47,7 @@ class Parent:
                     f"The vocabulary of {self._path} annotates rare words (text.rare = '{begun.text.rare}'), which no "
                     f"other text can have: take that of a translator without text.rare."
                 )
-            self._old = _of_task(self._old, experiment.task, self._path)
+            self._old = task_of(experiment).coders_of(self._old, self._path)
             return
         if begun.task != experiment.task:
             raise ConfigError(
@@ -84,11 +80,10 @@ class Parent:
         if self._mode != "only":
             return experiment
         text, where = self.begun.text, f"The experiment with the vocabulary of {self._path}"
-        pairs = isinstance(experiment, TranslationExperiment)  # which alone can be cut differently
-        tables = experiment.tables() | {"text": (text if pairs else text.settled()).model_dump()}
+        tables = experiment.tables() | {"text": (text if experiment.resegments else text.settled()).model_dump()}
         adopted = type(experiment).parse(tables, where)
-        if isinstance(adopted, TranslationExperiment):
-            refuse_two_vocabularies(adopted, where)
+        for refusal in adopted.refusals():
+            raise ConfigError(f"{where}: {refusal}")
         return adopted
 
     def coders(self, learn: Callable[[], Coders]) -> dict[str, TextCoder]:
@@ -101,10 +96,9 @@ class Parent:
                 made[id(old)] = extended(self.begun.text, old, new[side])
         return {side: made[id(old)] for side, old in self._old.items()}
 
-    def say_what_it_lacks(self, experiment: Experiment, train: PairCorpus | TextCorpus, report: Report) -> None:
+    def say_what_it_lacks(self, experiment: ExperimentBase, train: PairCorpus | TextCorpus, report: Report) -> None:
         """Report what of ``experiment`` and its training part the run has not learnt: units, the languages of sides."""
-        fused = isinstance(experiment, TranslationExperiment) and experiment.fusion.kind != "none"
-        if self._mode != "extend" and not fused:  # what is fused goes on with the vocabulary that both have
+        if self._mode != "extend" and experiment.extends_vocabulary:
             say_what_is_unknown(self._path, experiment, train, self._old, report)
         if self.gives_weights or not self.begun.text.one_vocabulary:
             say_what_is_swapped(self._path, experiment, self.begun, report)
@@ -166,18 +160,6 @@ def _append_units(model: torch.nn.Module, old: Mapping[str, torch.Tensor]) -> No
         counts = old.get(f"{name}.counts.observed")
         if isinstance(module, ClassFactoredOutput) and counts is not None:
             module.counts.append(len(counts))
-
-
-def _of_task(coders: dict[str, TextCoder], task: str, path: Path) -> dict[str, TextCoder]:
-    """The coders that a task needs: both sides for pairs; for text its own, or that of a target side."""
-    if task == "language-model":
-        return {"text": coders["text"] if "text" in coders else coders["target"]}
-    if "source" not in coders:
-        raise ConfigError(
-            f"Pairs of sentences need the vocabularies of both sides, but {path} is a language model: name a run of "
-            f"pairs, or leave start out."
-        )
-    return coders
 
 
 def _part(name: str) -> str:

@@ -7,8 +7,7 @@ from anaphora.data.check.rules import RULES
 from anaphora.data.check.units import unknown_units
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.events import Note, Report
-from anaphora.experiment.data_table import PairData
-from anaphora.experiment.schema import Experiment
+from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.text.coder import TextCoder
 from anaphora.text.units import Word
 
@@ -20,9 +19,9 @@ def say_what_is_unknown(
 
     How much is worth a word, the rules of ``anaphora check`` say.
     """
-    words, data = isinstance(experiment.text, Word), experiment.data
-    pairs = isinstance(data, PairData)
-    names = {"source": data.source, "target": data.target} if isinstance(data, PairData) else {"text": ""}
+    words, languages = isinstance(experiment.text, Word), experiment.data.languages
+    pairs = len(languages) > 1
+    names = languages if pairs else {"text": ""}
     if experiment.start.vocabulary == "only":
         remedy = ", as models that go together need; for fewer, train that run with a larger text.size"
     else:
@@ -42,13 +41,11 @@ def say_what_is_unknown(
 
 def say_what_is_swapped(path: Path, experiment: Experiment, begun: Experiment, report: Report) -> None:
     """Report where each side is in the language that the other had in the run ``path``, which was ``begun`` so."""
-    new, old = experiment.data, begun.data
-    if not isinstance(new, PairData) or not isinstance(old, PairData) or new.source == new.target:
-        return
-    if (new.source, new.target) == (old.target, old.source):
+    new, old = list(experiment.data.languages.values()), list(begun.data.languages.values())
+    if len(set(new)) > 1 and new == old[::-1]:
         report(
             Note(
-                f"{path} was trained from '{old.source}' to '{old.target}', and what each of its sides has learnt is "
+                f"{path} was trained from '{old[0]}' to '{old[1]}', and what each of its sides has learnt is "
                 f"taken for the other language here: exchange --source and --target unless that is meant.",
                 warning=True,
             )

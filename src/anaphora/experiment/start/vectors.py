@@ -7,9 +7,9 @@ import torch
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report
-from anaphora.experiment.schema import Experiment
 from anaphora.formats.vectors import check_vectors, read_vectors
 from anaphora.nn.embedding import Embedding, TableConfig
+from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.text.coder import MARKS, TextCoder
 from anaphora.text.words import written
 

@@ -1,0 +1,76 @@
+"""What a call must be given: several texts, pairs that belong together, and lines that are not endless."""
+
+from collections import abc
+
+from anaphora.errors import DataError
+from anaphora.text.coder import TextCoder
+from anaphora.text.words import WordCoder
+
+LONGEST = 10_000
+"""Units of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
+
+
+def one_text(text: str | bytes) -> str:
+    """A text, perhaps given as its UTF-8; TypeError for what is none, such as a list, DataError for other bytes."""
+    if isinstance(text, bytes):
+        try:
+            return text.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"A text of bytes should be UTF-8, but byte {error.start + 1} of this one is "
+                f"0x{text[error.start]:02X} ({error.reason}): decode it, and give a str."
+            ) from None
+    if not isinstance(text, str):
+        raise TypeError(f"A text was expected, but this is of type {type(text).__name__}: give a str.")
+    return text
+
+
+def demand_several(texts: abc.Iterable[str]) -> None:
+    """TypeError for one text alone."""
+    if isinstance(texts, str):
+        raise TypeError("Several texts were expected, but one was given: put it into a list, as in [text].")
+
+
+def demand_texts(texts: abc.Sequence[str]) -> None:
+    """TypeError for one text alone, and for the first of several that is none, such as a missing value."""
+    demand_several(texts)
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, str):
+            raise TypeError(
+                f"Texts were expected, but number {number} of them is of type {type(text).__name__}: give a str for "
+                f"each, an empty one where there is none."
+            )
+
+
+def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None:
+    """TypeError for one text alone or what is none, DataError for unequal counts."""
+    demand_texts(sources)
+    demand_texts(targets)
+    if len(sources) != len(targets):
+        raise DataError(
+            f"Sources and translations should be equally many, but there are {len(sources):,} sources and "
+            f"{len(targets):,} translations: give both sides of the same pairs."
+        )
+
+
+def demand_short(rows: abc.Iterable[abc.Sequence[int]], most: int, otherwise: str, first: int = 1) -> None:
+    """DataError for a line of more units than ``most``, with what to do ``otherwise``; the first is line ``first``."""
+    for number, row in enumerate(rows, first):
+        if len(row) > most:
+            raise DataError(f"Line {number} should have at most {most:,} units, but has {len(row):,}: {otherwise}.")
+
+
+def sentences_of(coder: TextCoder, texts: abc.Sequence[str], first: int = 1) -> list[list[int]]:
+    """The units of texts that are a sentence each, the first of them on line ``first``.
+
+    TypeError for one text alone or what is none, DataError for the first that is too long to be read as a sentence.
+    """
+    demand_texts(texts)
+    rows = [coder.encode(text) for text in texts]
+    demand_short(rows, LONGEST, "split it into sentences, or into shorter lines", first)
+    return rows
+
+
+def pieces_of(coder: TextCoder, text: str, ids: abc.Sequence[int]) -> list[str]:
+    """The pieces that ``ids`` of a given text stand for, with its own spaces: words alone do not know theirs."""
+    return coder.pieces_of(text) if isinstance(coder, WordCoder) else coder.pieces(ids)

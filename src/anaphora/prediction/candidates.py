@@ -1,0 +1,66 @@
+"""The words that a translation may be written with (Jean et al. 2015, section 3.3): frequent ones, and likely ones.
+
+A sentence's candidates are the K most frequent target words and, of each of its own words, the K' likeliest
+translations that a dictionary has and the word itself, which names and numbers need. Search then scores some thousand
+words instead of all.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+from anaphora import protocols
+from anaphora.errors import ConfigError
+from anaphora.prediction.lookup import Lookup
+from anaphora.text.coder import EOS, MARKS, UNK, TextCoder
+from anaphora.text.rare import AnnotatedCoder
+from anaphora.text.words import WordCoder
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What candidates are taken from."""
+
+    translations: Mapping[str, Sequence[str]]
+    """The translations of source words, the likeliest first."""
+    frequent: int = 2000
+    """K: how many of the most frequent target words every sentence may be written with."""
+    each: int = 10
+    """K': translations taken of each source word."""
+
+    def __str__(self) -> str:
+        """What they are, in words."""
+        return f"{self.frequent:,} frequent words and {self.each:,} translations of each source word"
+
+    def of(self, texts: Sequence[str], source: TextCoder, target: TextCoder) -> protocols.Sequence:
+        """The candidates of every text: a function of the text alone; ids rise.
+
+        Raises ConfigError where units are not words, which alone have translations.
+        """
+        if not isinstance(source, WordCoder) or not isinstance(target, WordCoder):
+            raise ConfigError(
+                "Candidates are the translations of whole words, but this translator cuts text otherwise: translate "
+                "without candidates."
+            )
+        size = target.symbols.size
+        first = len(MARKS) + (target.annotations if isinstance(target, AnnotatedCoder) else 0)
+        always = {UNK, EOS, *range(len(MARKS), min(size, first + self.frequent))}
+        known = Lookup({word: len(MARKS) + place for place, word in enumerate(target.vocabulary)})
+        rows = [sorted(always.union(*(self._likely(word, known) for word in source.words(text)))) for text in texts]
+        lengths_B = torch.tensor([len(row) for row in rows])
+        ids_BC = torch.zeros(len(rows), max(map(len, rows), default=0), dtype=torch.int64)
+        for place, row in enumerate(rows):
+            ids_BC[place, : len(row)] = torch.tensor(row)
+        return protocols.Sequence(ids_BC, lengths_B)
+
+    def _likely(self, word: str, known: Lookup[int]) -> list[int]:
+        """The ids of the translations of a word, and of the word itself."""
+        translations = self._translations.find(word) or ()
+        ids = (known.find(one) for one in (*translations[: self.each], word))
+        return [unit for unit in ids if unit is not None]
+
+    @cached_property
+    def _translations(self) -> Lookup[Sequence[str]]:
+        return Lookup(self.translations)

@@ -1,0 +1,28 @@
+"""The score of a line of text, whatever model gives it."""
+
+from dataclasses import dataclass
+
+from anaphora.evaluation.perplexity import perplexity_of_log10
+from anaphora.formats.figures import LN_10
+
+
+@dataclass(frozen=True)
+class LineScore:
+    """What a model says of one line."""
+
+    log10: float
+    """log10 p of the line and its end."""
+    units: int
+    """Predictions: the units of the line, and ``</s>``."""
+    unknown: int
+    """Units that were ``<unk>``."""
+
+    @property
+    def nats(self) -> float:
+        """ln p of the line and its end."""
+        return self.log10 * LN_10
+
+    @property
+    def perplexity(self) -> float:
+        """10 to the mean -log10 p of a unit."""
+        return perplexity_of_log10(self.log10, self.units)

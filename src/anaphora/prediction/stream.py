@@ -1,0 +1,90 @@
+"""Items answered as they come: a bounded window at a time, in order, without waiting for a window to fill."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+WINDOW = 1000
+"""Items of a window at most: enough to sort by length, few enough to hold."""
+PATIENCE = 0.1
+"""Seconds that the first item of a window waits for others at most."""
+
+
+def windows(items: Iterable[T], size: int = WINDOW, patience: float = PATIENCE) -> Iterator[list[T]]:
+    """The items in their order, in lists of at most ``size``; a list is never empty.
+
+    What is given as a sequence is cut into full windows. Any other iterable is read by a thread, and a window ends
+    ``patience`` seconds after its first item came, so that a client that writes one line and waits is answered. What
+    reading raises is raised here, after the windows before it.
+    """
+    if isinstance(items, Sequence):
+        yield from (list(items[start : start + size]) for start in range(0, len(items), size))
+        return
+    reader = _Reader(items, size)
+    try:
+        while window := reader.window(size, patience):
+            yield window
+    finally:
+        reader.close()
+
+
+class _Ended:
+    """The end of the items, with what reading raised."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+
+class _Reader(Generic[T]):
+    """A thread that reads ahead, by at most ``ahead`` items."""
+
+    def __init__(self, items: Iterable[T], ahead: int) -> None:
+        self._queue: Queue[T | _Ended] = Queue(ahead)
+        self._closed = Event()
+        self._ended: _Ended | None = None
+        Thread(target=self._read, args=(items,), daemon=True).start()
+
+    def window(self, size: int, patience: float) -> list[T]:
+        """The next items; none at the end."""
+        found: list[T] = []
+        until = float("inf")
+        while len(found) < size and self._ended is None:
+            try:
+                item = self._queue.get(timeout=max(0.0, until - time.monotonic())) if found else self._queue.get()
+            except Empty:
+                break
+            if isinstance(item, _Ended):
+                self._ended = item
+            else:
+                found.append(item)
+                until = min(until, time.monotonic() + patience)
+        if not found and self._ended is not None and self._ended.error is not None:
+            raise self._ended.error
+        return found
+
+    def close(self) -> None:
+        """Let the thread end."""
+        self._closed.set()
+
+    def _read(self, items: Iterable[T]) -> None:
+        error: BaseException | None = None
+        try:
+            for item in items:
+                if not self._put(item):
+                    return
+        except BaseException as raised:  # it is raised where the items are awaited
+            error = raised
+        self._put(_Ended(error))
+
+    def _put(self, item: T | _Ended) -> bool:
+        while not self._closed.is_set():
+            try:
+                self._queue.put(item, timeout=PATIENCE)
+            except Full:
+                continue
+            return True
+        return False

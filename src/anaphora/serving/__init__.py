@@ -1,1 +1,0 @@
-"""For servers; empty as yet."""

@@ -1,0 +1,32 @@
+"""An aligner's experiment: word links are learnt in one go where networks are trained update by update."""
+
+from collections.abc import Mapping
+from typing import cast
+
+import torch
+
+from anaphora.data.store import pair_store
+from anaphora.evaluation.perplexity import perplexity
+from anaphora.events import Report
+from anaphora.models.alignment.aligner import Aligner
+from anaphora.run import Run
+from anaphora.tasks.fitting import FittingWork
+from anaphora.tasks.pairs import PairWork
+from anaphora.text.coder import TextCoder
+
+
+class AlignerWork(FittingWork, PairWork):
+    """Learning links."""
+
+    def fit(
+        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+    ) -> Mapping[str, float]:
+        """Learn from the training part."""
+        aligner = cast(Aligner, model)
+        sides, encoded = (coders["source"], coders["target"]), run.path / "encoded"
+        train = pair_store(self.parts.train, *sides, encoded / "train", longest=self.longest, report=report)
+        valid = pair_store(self.parts.valid, *sides, encoded / "valid", report=report)
+        aligner.fit(train.sources, train.targets, report)
+        found = aligner.to_target.best(valid.sources, valid.targets)
+        loss = -found.log_prob / max(1, found.words)
+        return {"loss": loss, "perplexity": perplexity(loss, 1)}

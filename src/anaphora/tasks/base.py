@@ -1,0 +1,157 @@
+"""What every experiment has, whatever its task: text, data, training and start; and how options are refused."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+
+import tomli_w
+from pydantic import model_validator
+
+from anaphora.config import Config, unknown
+from anaphora.tasks.data_table import DataConfig
+from anaphora.text.units import Bpe, TextConfig
+from anaphora.training.config import TrainingConfig
+from anaphora.training.rules import AveragedSgd
+
+AnyExperiment = TypeVar("AnyExperiment", bound="ExperimentBase")
+
+
+class Rule(NamedTuple):
+    """Options that do not go together, or that have no effect beside others."""
+
+    broken: Callable[[Any], Any]
+    """Whether an experiment breaks the rule."""
+    message: str
+    """What is wrong and what to do; fields of the experiment stand in it as ``{e.training.seed}``."""
+
+
+class StartConfig(Config):
+    """The runs whose weights or vocabulary a new one starts from."""
+
+    run: str = "none"
+    """Its folder; "none" starts from random weights."""
+    vocabulary: Literal["keep", "extend", "only"] = "keep"
+    """Whether its vocabulary is kept, or extended by the units of the new text that it has not; "only" takes the
+    vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
+    encoder: str = "none"
+    """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
+    "none" draws them at random."""
+
+    @model_validator(mode="after")
+    def _of_a_run(self) -> Self:
+        if self.run == "none" and self.vocabulary != "keep":
+            raise ValueError(f"has vocabulary = '{self.vocabulary}' of no run: name one in start.run, or leave it out.")
+        return self
+
+    @property
+    def gives_weights(self) -> bool:
+        """Whether the weights of ``run`` are taken over, and not its vocabulary alone."""
+        return self.run != "none" and self.vocabulary != "only"
+
+
+class ExperimentBase(Config):
+    """What every experiment has; the folder of a task adds its own tables."""
+
+    metrics: ClassVar[Mapping[str, Literal["lower", "higher"]]] = {"loss": "lower", "perplexity": "lower"}
+    """The validation metrics that may decide which checkpoint is the best, and which values of each are better."""
+    resegments: ClassVar[bool] = False
+    """Whether its text may be segmented differently every epoch."""
+    places: ClassVar[tuple[str, ...]] = ("data.files",)
+    """The options that say where files lie, which may lie elsewhere when training is resumed."""
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            lambda e: getattr(getattr(e, "embedding", None), "frozen", False) and e.training.optimizer.weight_decay,
+            "training.optimizer.weight_decay would shrink the vectors that embedding.frozen keeps as they are: set the "
+            "one to 0, or the other to false.",
+        ),
+        Rule(
+            lambda e: e.start.encoder != "none" and not hasattr(e, "encoder"),
+            "start.encoder is for models with an encoder, but this one has none: leave it out.",
+        ),
+    )
+    """Checked in every experiment, stored ones too; a class adds its own to those of its bases."""
+    written_rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            lambda e: (
+                isinstance(e.training.optimizer, AveragedSgd)
+                and e.training.optimizer.from_epoch
+                and e.training.optimizer.interval != AveragedSgd().interval
+            ),
+            "training.optimizer.interval says when validation starts the average, but from_epoch = "
+            "{e.training.optimizer.from_epoch} starts it whatever validation says: leave one of them out.",
+        ),
+    )
+    """Options without effect: refused in what a person writes, taken in stored runs, which older versions made."""
+
+    format: Literal[1] = 1
+    """The format of this file."""
+    task: str
+    """What is learnt."""
+    data: DataConfig
+    """Where text comes from."""
+    text: TextConfig = Bpe()
+    """What a text is cut into."""
+    training: TrainingConfig = TrainingConfig()
+    """How the network is trained."""
+    start: StartConfig = StartConfig()
+    """What training starts from."""
+
+    @model_validator(mode="after")
+    def _decided_by_a_known_metric(self) -> Self:
+        training, better = self.training, self.metrics.get(self.training.metric)
+        if better is None:
+            raise ValueError(unknown("training.metric", training.metric, self.metrics))
+        if training.better != better:
+            raise ValueError(
+                f"training.better is '{training.better}', but for training.metric '{training.metric}' it should be "
+                f"'{better}'."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _keeps_the_rules(self) -> Self:
+        for message in self._broken("rules"):
+            raise ValueError(message)
+        return self
+
+    def refusals(self) -> Iterator[str]:
+        """What is wrong with the experiment as a person wrote it, each in a sentence or two."""
+        yield from self.data.refusals()
+        yield from self._broken("written_rules")
+
+    def _broken(self, table: str) -> Iterator[str]:
+        for owner in reversed(type(self).__mro__):
+            for rule in vars(owner).get(table, ()):
+                if rule.broken(self):
+                    yield rule.message.format(e=self)
+
+    @property
+    def kind(self) -> str:
+        """The kind of model, of a task that has several; empty otherwise."""
+        return str(getattr(self, "model", ""))
+
+    @property
+    def extends_vocabulary(self) -> bool:
+        """Whether a vocabulary taken over may be extended by the new text."""
+        return True
+
+    def for_trial(self) -> Self:
+        """The experiment as a short trial on a sample of its data runs it."""
+        return self
+
+    def resumed(self, begun: Self) -> Self:
+        """The experiment with what was chosen once when its run was ``begun``: start, vocabulary, size of a batch."""
+        text = begun.text if begun.start.vocabulary == "only" else self.text
+        now = self.model_copy(update={"start": begun.start, "text": text})
+        return now if now.training.batch_tokens else now.with_batch(begun.training.batch_tokens)
+
+    def with_batch(self, tokens: int) -> Self:
+        """The experiment with batches of ``tokens``."""
+        return self.model_copy(update={"training": self.training.model_copy(update={"batch_tokens": tokens})})
+
+    def to_toml(self) -> str:
+        """The whole experiment, defaults included; reading it gives an equal one."""
+        return tomli_w.dumps(self.tables())
+
+    def tables(self) -> dict[str, Any]:
+        """The same as nested tables."""
+        return self.model_dump()

@@ -1,0 +1,117 @@
+"""The ``[data]`` table: where text comes from, and what its parts are called."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from anaphora.config import Config
+from anaphora.data.fetch import corpus_folder
+from anaphora.errors import ConfigError
+
+
+class DataConfig(Config):
+    """Where text comes from: a known corpus, or files of one's own."""
+
+    corpus: str = "none"
+    """A known corpus, fetched before (``anaphora fetch``); "none" when ``files`` are given."""
+    files: tuple[str, ...] = ()
+    """Folders and files of one's own, put together."""
+    train: str = "train"
+    """What the files of the training part are called."""
+    valid: str = "val"
+    """What the files of the validation part are called; "val" also finds valid and dev."""
+    test: str = "test"
+    """What the names of the test parts begin with."""
+
+    @property
+    def languages(self) -> Mapping[str, str]:
+        """The language of every side, by its name; empty where nobody said."""
+        return {}
+
+    def refusals(self) -> Iterator[str]:
+        """Two splits that would be the same files, or any file."""
+        for name in ("train", "valid", "test"):
+            if not getattr(self, name):
+                yield f"data.{name} is empty, and so is the name of any file: name the part."
+        if self.train == self.valid:
+            yield f"data.train and data.valid are both '{self.train}': name the files of two parts."
+        if self.train.startswith(self.test):
+            yield (
+                f"data.test = '{self.test}' stands for every name that begins so, data.train = '{self.train}' among "
+                f"them: name other files."
+            )
+
+    def paths(self) -> list[Path]:
+        """Where the text lies; ConfigError or DataError when the table names two places or none."""
+        if self.corpus == "none":
+            return [Path(file) for file in self.files]
+        if self.files:
+            raise ConfigError(f"data.corpus is '{self.corpus}' and data.files are given too: keep one of them.")
+        return [corpus_folder(self.corpus)]
+
+
+class PairData(DataConfig):
+    """Pairs of sentences."""
+
+    source: str = "en"
+    """The language translated from, as files of it end."""
+    target: str = "de"
+    """The language translated into, as files of it end."""
+    longest: int = Field(100, ge=0)
+    """Pairs of the training and the validation part with more units than this on a side are left out (an aligner keeps
+    those of the validation part); 0 keeps them all."""
+
+    @property
+    def languages(self) -> Mapping[str, str]:
+        """Of both sides."""
+        return {"source": self.source, "target": self.target}
+
+
+class TextData(DataConfig):
+    """Running text."""
+
+    language: str = "en"
+    """The language of the text, for units that are words."""
+    steps: int = Field(100, ge=1)
+    """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
+    windows: Literal["equal", "random"] = "equal"
+    """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn again every
+    epoch, the learning rate following the length (Merity et al. 2018)."""
+    longest: int = Field(0, ge=0)
+    """Training sentences with more units than this are left out, and none of the validation part; 0 keeps them all."""
+
+    @property
+    def languages(self) -> Mapping[str, str]:
+        """Of the one side."""
+        return {"text": self.language}
+
+
+CUTS = ("steps", "windows")
+"""The options that say where gradients are truncated; what is fitted in one go has none of them."""
+
+
+def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
+    """The ``[data]`` table for a person's own files; those of a corpus take the names of its parts along with them."""
+    options = dict(table) if isinstance(table, Mapping) else {}
+    if options.get("corpus", "none") != "none":
+        options = {key: value for key, value in options.items() if key not in DataConfig.model_fields}
+    return options | {"files": [str(path) for path in data]}
+
+
+def with_whole_paths(table: dict[str, Any], places: Sequence[str]) -> dict[str, Any]:
+    """The tables with whole paths at these dotted keys, so that a run works from wherever it is called."""
+    for key in places:
+        name, _, option = key.partition(".")
+        inside = table.get(name)
+        if isinstance(inside, Mapping) and option in inside:
+            table[name] = {**inside, option: _whole(inside[option])}
+    return table
+
+
+def _whole(path: Any) -> Any:
+    """What is no path stays as it is, and is refused by the class that owns the option."""
+    if isinstance(path, list):
+        return [_whole(one) for one in path]
+    return str(Path(path).expanduser().absolute()) if isinstance(path, str) else path

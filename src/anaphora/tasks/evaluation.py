@@ -1,0 +1,104 @@
+"""What is asked of an evaluation, and what it answers, whatever the task."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.adaptation import Adaptation, Static
+from anaphora.evaluation.significance import Comparison
+from anaphora.prediction.options import SearchOptions
+from anaphora.tasks.base import ExperimentBase
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of an evaluation; a task says which of it it takes. Without a text, test splits are scored."""
+
+    pairs: tuple[Path, Path] | None = None
+    """A text to translate and its reference."""
+    text: Path | None = None
+    """A text to predict."""
+    search: SearchOptions = field(default_factory=SearchOptions)
+    adaptation: Adaptation = field(default_factory=Static)
+    """What a language model is to do with the text that it has read."""
+    ensemble: bool = False
+    """Whether several runs are scored as one."""
+    mean: str = ""
+    """How the predictions of several runs are averaged."""
+    fusion: tuple[Path, float] | None = None
+    """A run of a language model, and how much it counts beside a translator."""
+    details: bool = False
+    """Whether groups of sentences are scored too."""
+    sentences: bool = False
+    """Whether every sentence is scored too."""
+    keep: bool = True
+    """Whether scores are added to the run folders."""
+
+    def refuse(self, path: Path, noun: str, taken: Sequence[str]) -> None:
+        """ConfigError where more is asked than the model in ``path``, which is ``noun``, has a use for."""
+        for option in fields(self):
+            if option.name in (*taken, "keep") or getattr(self, option.name) == getattr(_NOTHING, option.name):
+                continue
+            raise ConfigError(f"{path} is {noun}, which has no use for {_WORDS[option.name]}: leave it out.")
+
+
+_NOTHING = Request()
+_WORDS = {
+    "pairs": "--source and --reference",
+    "text": "--text",
+    "search": "a beam, a length penalty, candidates, known words or replaced unknown words",
+    "adaptation": "a neural cache or dynamic evaluation",
+    "ensemble": "--ensemble",
+    "mean": "--mean",
+    "fusion": "--language-model",
+    "details": "--details",
+    "sentences": "--output",
+}
+
+
+class Scores(Protocol):
+    """The scores of one text; ``str`` of it is for people."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+
+
+Results = Mapping[str, Any]
+"""``Scores`` by split."""
+
+
+class Scored(NamedTuple):
+    """One run, or several as one, and its scores."""
+
+    name: str
+    results: Results
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return {"run": self.name, "parts": {part: result.json() for part, result in self.results.items()}}
+
+
+class Answer(NamedTuple):
+    """What an evaluation found: scores run by run, and of two runs how they compare by split."""
+
+    scored: Sequence[Scored]
+    compared: Mapping[str, Sequence[Comparison]] = {}
+
+
+def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
+    """DataError where the data that a run was begun with has moved; ``options`` give other text."""
+    for file in experiment.data.files:
+        if not Path(file).exists():
+            raise DataError(
+                f"{path} was begun with the data in {file}, but that is no longer there: put it back, or give a text "
+                f"with {options}."
+            )
+
+
+def one_run(paths: Sequence[Path], noun: str) -> Path:
+    """The one run; ConfigError where there are several, of a model that is scored alone."""
+    if len(paths) > 1:
+        raise ConfigError(f"{paths[0]} is {noun}, which is evaluated by itself: name one run.")
+    return paths[0]

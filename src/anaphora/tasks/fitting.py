@@ -1,0 +1,94 @@
+"""Work that is done in one go and has no updates to go on from: counting, linking, mixing."""
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import torch
+
+from anaphora.events import Report, Saved, Validated
+from anaphora.run import Run
+from anaphora.run.weights import tensors_of
+from anaphora.tasks.base import Rule
+from anaphora.tasks.data_table import CUTS, TextData
+from anaphora.tasks.work import Work
+from anaphora.text.coder import TextCoder
+from anaphora.training import log
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, Stop
+
+
+def segmented_alike(kind: str) -> tuple[Rule, ...]:
+    """The rules for a model that takes its text as it is, and segments it alike every time; ``kind`` says which."""
+    return (
+        Rule(
+            lambda e: getattr(e.text, "rare", "none") != "none",
+            f"text.rare says where the rare words of a translation come from, but this is {kind}.",
+        ),
+        # what is counted is read once, and running text is carried from window to window
+        Rule(
+            lambda e: e.text.sampling_option,
+            f"text.{{e.text.sampling_option}} cuts the sentences of translators differently every epoch, but this is "
+            f"{kind}.",
+        ),
+    )
+
+
+def _about_updates(name: str) -> Rule:
+    usual = getattr(TrainingConfig(), name)
+    return Rule(
+        lambda e: getattr(e.training, name) != usual,
+        f"training.{name} is about updates, but this model is fitted in one go: leave it out.",
+    )
+
+
+def _about_cuts(name: str) -> Rule:
+    usual = TextData.model_fields[name].default
+    return Rule(
+        lambda e: getattr(e.data, name, usual) != usual,
+        f"data.{name} says where gradients are cut, but this model is fitted in one go: leave it out.",
+    )
+
+
+RULES_OF_FITTING = (
+    *(_about_updates(name) for name in TrainingConfig.model_fields if name not in ("seed", "threads")),
+    *map(_about_cuts, CUTS),
+)
+"""Of a model fitted in one go, as a person wrote it: it makes no updates."""
+
+
+class FittingWork(Work):
+    """What such work leaves in a run: one checkpoint, named after update 1, and one validation."""
+
+    @abstractmethod
+    def fit(
+        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+    ) -> Mapping[str, float]:
+        """Fit ``model``; returns its figures on the validation part."""
+
+    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+        """Nothing: fitting looks at the whole of it."""
+
+    def learn(
+        self,
+        model: torch.nn.Module,
+        coders: Mapping[str, TextCoder],
+        run: Run,
+        training: TrainingConfig,
+        report: Report,
+        stop: Stop,
+    ) -> Outcome:
+        """Fit the model, unless ``run`` has it already; see ``Work.learn``."""
+        started = time.monotonic()
+        if not run.checkpoints():
+            figures = self.fit(model, coders, run, report)
+            event = Validated(update=1, epoch=1, metrics=figures, best=True)
+            run.rewind(0)  # what a killed process left
+            run.metrics.append(log.validation_line(event))
+            report(event)
+            report(Saved(1, run.save(1, tensors_of(model), {}, {})))
+        figures = run.metrics.validation(1)
+        if run.best() is None:  # so it is too where a process was killed right after saving
+            run.write_card(figures)
+            run.mark_best(1)
+        return Outcome("fitted", 1, 1, figures, 0, time.monotonic() - started)

@@ -1,0 +1,98 @@
+"""Language modelling: text continued, scored and measured."""
+
+from pathlib import Path
+from typing import cast
+
+from anaphora.errors import ConfigError
+from anaphora.events import Note, Report
+from anaphora.models.ngram import NgramModel
+from anaphora.models.registry import NETWORKS
+from anaphora.protocols import TextModel
+from anaphora.run import Checkpoint
+from anaphora.tasks.language_model import sizing
+from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
+from anaphora.tasks.language_model.config import (
+    LanguageModelExperiment,
+    MixtureExperiment,
+    NgramExperiment,
+    RecurrentExperiment,
+    WindowExperiment,
+)
+from anaphora.tasks.language_model.data import LanguageModelWork
+from anaphora.tasks.language_model.evaluation import adapted_to_data, evaluate
+from anaphora.tasks.language_model.interpolation import MixtureWork, mixture_table, with_members
+from anaphora.tasks.language_model.ngram import NgramWork
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+from anaphora.tasks.runs import load_trained
+from anaphora.tasks.task import Kind, Sizing, Task, Trained
+from anaphora.text.coder import TextCoder
+from anaphora.text.units import Word
+
+__all__ = [
+    "TASK",
+    "LanguageModelExperiment",
+    "LanguageModelPredictor",
+    "RecurrentExperiment",
+    "adapted_to_data",
+    "mixture_table",
+]
+
+
+def _predictor(trained: Trained) -> LanguageModelPredictor:
+    return LanguageModelPredictor(cast(TextModel, trained.model), trained.coders["text"], trained.path)
+
+
+def _open_arpa(path: Path) -> LanguageModelPredictor:
+    return LanguageModelPredictor(*load_arpa(path), path)
+
+
+def _coders(coders: dict[str, TextCoder], path: Path) -> dict[str, TextCoder]:
+    """Those of a text, or of the target side of a translator."""
+    return {"text": coders["text"] if "text" in coders else coders["target"]}
+
+
+def _weights_of_runs(experiment: MixtureExperiment, checkpoint: Checkpoint) -> dict[str, float]:
+    return dict(zip(experiment.mixture.sources, checkpoint.model["weights"].tolist(), strict=True))
+
+
+def _export_arpa(run: Path, output: Path, report: Report) -> None:
+    trained = load_trained(run, "best", report)
+    if not isinstance(trained.model, NgramModel):
+        raise ConfigError(f"An ARPA file holds counts, but {run} is no count model: train one from ptb-ngram.")
+    save_arpa(trained.model, trained.coders["text"], output)
+    text = trained.experiment.text
+    if isinstance(text, Word) and text.tokenise != "none":
+        report(
+            Note(
+                f"Its words are cut by text.tokenise = {text.tokenise!r}, but whoever reads the file takes what stands "
+                f"between spaces for words: give it text that is cut alike, or score with {run} itself."
+            )
+        )
+
+
+TASK = Task(
+    name="language-model",
+    noun="a language model",
+    kinds={
+        "recurrent": Kind("recurrent language models", RecurrentExperiment, NETWORKS["recurrent"], LanguageModelWork),
+        "window": Kind("window language models", WindowExperiment, NETWORKS["window"], LanguageModelWork),
+        "ngram": Kind("count models", NgramExperiment, NETWORKS["ngram"], NgramWork, exports={"arpa": _export_arpa}),
+        "mixture": Kind(
+            "mixtures",
+            MixtureExperiment,
+            NETWORKS["mixture"],
+            MixtureWork,
+            complete=with_members,
+            weights_of_runs=_weights_of_runs,
+        ),
+    },
+    predictor=_predictor,
+    see="see anaphora generate and evaluate",
+    next_command="generate {run} --prompt TEXT",
+    example='model = anaphora.load("{path}")\nprint(model.generate("...").text)',
+    coders_of=_coders,
+    evaluate=evaluate,
+    open_file=_open_arpa,
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+)
+"""Language modelling."""

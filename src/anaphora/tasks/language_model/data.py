@@ -1,0 +1,74 @@
+"""The data and the validation of a language model: running text as windows, and what it costs to predict it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from anaphora.data.ragged import Integers, unit_counts
+from anaphora.data.sentences import TextSentences
+from anaphora.data.store import text_store
+from anaphora.data.windows import TextWindows
+from anaphora.events import Report, Skipped
+from anaphora.protocols import Batches
+from anaphora.run import Run
+from anaphora.tasks.language_model.running_text import TextWork, figures_of
+from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.text.coder import TextCoder
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Validate
+
+
+class LanguageModelWork(TextWork, UpdatingWork):
+    """The experiment of a network that predicts text, its data found: see ``work.UpdatingWork``."""
+
+    @property
+    def longest(self) -> int:
+        """Predictions of a window, or of the longest sentence."""
+        return self._experiment.data.longest if self._of_sentences else self._experiment.data.steps
+
+    @property
+    def _of_sentences(self) -> bool:
+        return not self._experiment.reads_stream
+
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """Every unit of the text but the first is predicted."""
+        train = text_store(self.parts.train, coders["text"], folder, report=report)
+        return unit_counts(train.ids[1:], coders["text"].symbols.size)
+
+    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> Batches:
+        """Windows over as many streams as ``batch_tokens`` have room for, or sentences of like length."""
+        data, training = self._experiment.data, self._experiment.training
+        train = text_store(self.parts.train, coders["text"], folder, report=report)
+        if self._of_sentences:
+            sentences = TextSentences(
+                train, coders["text"].symbols, batch_tokens=batch_tokens, seed=training.seed, longest=data.longest
+            )
+            if sentences.left_out:
+                text = f"lines with more than {data.longest} units were left out of {self.parts.train.name}"
+                report(Skipped(text, sentences.left_out))
+            return sentences
+        steps = data.steps
+        seed = training.seed if data.windows == "random" else None
+        # a text shorter than a batch fills fewer streams, each with a window at least
+        rows = max(1, min(batch_tokens, len(train.ids) - 1) // steps)
+        return TextWindows(train, rows=rows, steps=steps, seed=seed)
+
+    def validation(
+        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """What it costs to predict the validation text."""
+        valid = text_store(self.parts.valid, coders["text"], run.path / "encoded" / "valid", report=report)
+        batches: Batches
+        if self._of_sentences:
+            batches = TextSentences(valid, coders["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
+        else:
+            steps = self._experiment.data.steps
+            # a short text keeps a few windows a stream, so that the state has something to carry
+            rows = max(1, min(training.batch_tokens, len(valid.ids) // 4) // steps)
+            batches = TextWindows(valid, rows=rows, steps=steps)
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            return figures_of(mean_loss(model, batches.epoch(1)), valid)
+
+        return validate

@@ -1,0 +1,103 @@
+"""Language models measured on given text or on their own test splits; adaptation fitted to the data of their run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.adaptation import Adaptation, is_fitted
+from anaphora.evaluation.perplexity import Prediction
+from anaphora.events import Note, Report, silent
+from anaphora.formats.lines import read_lines
+from anaphora.run.evaluations import Figure
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.language_model.config import LanguageModelExperiment
+from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+from anaphora.tasks.language_model.running_text import language_model_parts
+from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, open_run
+from anaphora.tasks.scores import Digested, keep_scores
+
+_NOUN = "a language model"
+
+
+def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
+    """Perplexity and bits of one language model; what an adaptation leaves open is fitted to the validation split.
+
+    An ARPA file in place of a run keeps no scores. Raises ConfigError for what a language model has no use for,
+    DataError for texts that are not what they should be.
+    """
+    path = one_run(paths, _NOUN)
+    request.refuse(path, _NOUN, ("text", "adaptation"))
+    if is_file_of_another_program(path):
+        if request.text is None:
+            raise ConfigError(
+                f"{path} is a file of counts without data of its own: give the text to predict with --text."
+            )
+        found = load(path).evaluate(read_lines(request.text), request.adaptation, report=report)
+        return Answer([Scored(str(path), {request.text.name: found})])
+    experiment = experiment_of(path)
+    assert isinstance(experiment, LanguageModelExperiment)
+    texts = {part: Digested(text) for part, text in _texts(path, experiment, request, report).items()}
+    run = open_run(path, experiment)
+    which = run.load("best", report).which  # by its name: training may choose another meanwhile
+    model = load(path, which)
+    adaptation = adapted_to_data(model, path, request.adaptation, report)
+    results = {part: model.evaluate(text, adaptation, report=report) for part, text in texts.items()}
+    if request.keep:
+        figures = {part: figures_of_prediction(result) for part, result in results.items()}
+        keep_scores(run, which, figures, {part: text.digest for part, text in texts.items()}, report)
+    return Answer([Scored(str(path), results)])
+
+
+def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:
+    """The adaptation of the model in ``path``, what it leaves open fitted to the run's validation and training splits.
+
+    Raises ConfigError for a model that cannot adapt so, and errors as for ``data.sources.text_parts``.
+    """
+    model.check(adaptation)
+    if is_fitted(adaptation):
+        return adaptation
+    experiment = experiment_of(path)
+    assert isinstance(experiment, LanguageModelExperiment)  # an ARPA file adapts to nothing
+    report(Note("Fitting to the run's own data ..."))
+    try:
+        parts = language_model_parts(experiment, report)
+    except DataError as error:
+        raise DataError(
+            f"What is left open is fitted to the data that {path} was trained on, which is not at hand ({error}): give "
+            f"every number, as in --dynamic rate=0.001 or --neural-cache units=2000,theta=0.3,weight=0.1."
+        ) from None
+    return model.adapted(adaptation, parts.valid.lines(), parts.train.lines())
+
+
+def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
+    """What was measured as a run folder keeps it."""
+    reading = "one pass" if result.carried else "line by line"
+    adapted = f", {result.adaptation}" if result.adaptation else ""
+    counted = f"{reading}, {result.tokens:,} predictions, {result.unknown:,} unknown"
+    how = f"{counted}{adapted}"
+    how_known = f"{reading}, {result.tokens - result.unknown:,} predictions{adapted}"
+    how_words = f"{counted}, {result.size.words:,} words and line ends{adapted}"
+    of_words = () if result.units_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
+    return (
+        Figure("bits per character", result.bits_per_character, how),
+        Figure("bits per byte", result.bits_per_byte, how),
+        Figure("bits per character without unknown", result.known_bits_per_character, how_known),
+        Figure("bits per byte without unknown", result.known_bits_per_byte, how_known),
+        Figure("perplexity", result.perplexity, how),
+        Figure("perplexity without unknown", result.known_perplexity, how_known),
+        Figure("perplexity line by line", result.sentence_perplexity, f"line by line, {result.tokens:,} predictions"),
+        *of_words,
+    )
+
+
+def _texts(
+    path: Path, experiment: LanguageModelExperiment, request: Request, report: Report
+) -> Mapping[str, Iterable[str]]:
+    """The lines to be predicted, by split."""
+    if request.text:
+        return {request.text.name: read_lines(request.text)}
+    check_found(path, experiment, "--text")
+    found = language_model_parts(experiment, report).tests
+    if not found:
+        raise DataError("The run's data has no test part: give one with --text.")
+    return found

@@ -1,0 +1,110 @@
+"""A mixture's experiment: runs that have learnt, put into one folder, their weights fitted to the validation part."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+
+from anaphora.data.store import text_store
+from anaphora.errors import ConfigError
+from anaphora.evaluation.stream import stream_sources
+from anaphora.events import Note, Report
+from anaphora.models.cache import ComponentPredictions
+from anaphora.models.interpolation import fitted, mixed
+from anaphora.models.mixture import MEMBERS, Mixture, MixtureConfig
+from anaphora.run import Run
+from anaphora.run.loading import load_coders
+from anaphora.tasks.data_table import CUTS
+from anaphora.tasks.fitting import FittingWork
+from anaphora.tasks.language_model.config import LanguageModelExperiment, MixtureExperiment
+from anaphora.tasks.language_model.running_text import TextWork, figures_of
+from anaphora.tasks.runs import experiment_of, load_trained
+from anaphora.text.coder import TextCoder
+
+
+def mixture_table(runs: Sequence[Path], *, cache: bool = False) -> dict[str, Any]:
+    """The tables of an experiment that mixes ``runs``, on the data of the first.
+
+    Raises RunError for what is no run, ConfigError for a run that is no language model.
+    """
+    found = {name: value for name, value in _begun(str(runs[0])).data.model_dump().items() if name not in CUTS}
+    mixture = {"runs": [str(run.absolute()) for run in runs], "cache": "counts" if cache else "none"}
+    return {"task": "language-model", "model": "mixture", "data": found, "mixture": mixture}
+
+
+def with_members(experiment: MixtureExperiment, parent: object) -> MixtureExperiment:
+    """The experiment with what its runs are, and with what they cut their text into.
+
+    Raises as ``mixture_table``, and ConfigError for an experiment that would cut its text itself.
+    """
+    if experiment.text != MixtureExperiment.model_fields["text"].default:
+        raise ConfigError("A mixture cuts its text as its runs were trained to: leave [text] out.")
+    begun = [_begun(run) for run in experiment.mixture.runs]
+    table = experiment.mixture.model_dump() | {"members": tuple(_member(one) for one in begun)}
+    mixture = MixtureConfig.parse(table, "mixture")
+    return experiment.model_copy(update={"mixture": mixture, "text": begun[0].text})
+
+
+class MixtureWork(FittingWork, TextWork):
+    """Mixing."""
+
+    def __init__(self, experiment: MixtureExperiment, report: Report) -> None:
+        """Find and check the data; errors as for ``data.sources.text_parts``."""
+        super().__init__(experiment, report)
+        self._config = experiment.mixture
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """The coder that all runs share; ConfigError when they do not."""
+        first, *others = self._config.runs
+        coders = load_coders(Run.open(Path(first)))
+        for other in others:
+            coder = load_coders(Run.open(Path(other)))["text"]
+            if coder.fingerprint != coders["text"].fingerprint:
+                raise ConfigError(
+                    f"A mixture needs runs of one vocabulary, but that of {other} ({coder.symbols.size:,} units) is "
+                    f"not that of {first} ({coders['text'].symbols.size:,}): train one of them with the data and the "
+                    f"[text] of the other."
+                )
+        return coders
+
+    def fit(
+        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+    ) -> Mapping[str, float]:
+        """Take over what the runs have learnt and fit the weights."""
+        mixture, coder = cast(Mixture, model), coders["text"]
+        for place, path in enumerate(self._config.runs):
+            mixture.members[place] = load_trained(Path(path), "best", report).model
+        valid = text_store(self.parts.valid, coder, run.path / "encoded" / "valid", report=report)
+        found = list(stream_sources(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
+        sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
+        mixture.weights.copy_(fitted(*sources))
+        shares = zip(self._config.sources, mixture.weights.tolist(), strict=True)
+        report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
+        loss = -float(mixed(*sources, mixture.weights).mean())
+        return figures_of(loss, valid)
+
+
+def _begun(run: str) -> LanguageModelExperiment:
+    """The experiment of a run that may be mixed."""
+    path = Path(run)
+    begun = experiment_of(path)
+    if not isinstance(begun, LanguageModelExperiment):
+        raise ConfigError(
+            f"A mixture is made of language models, but the task of {path} is {begun.task!r}: leave it out."
+        )
+    if isinstance(begun, MixtureExperiment):
+        raise ConfigError(f"{path} is a mixture itself: name the runs that it was made of, {_listed(begun)}.")
+    if not begun.reads_stream:
+        raise ConfigError(f"A mixture reads running text, but {path} is a model of sentences: leave it out.")
+    return begun
+
+
+def _listed(mixture: MixtureExperiment) -> str:
+    return " and ".join(mixture.mixture.runs)
+
+
+def _member(begun: LanguageModelExperiment) -> dict[str, object]:
+    """The tables of a run's network, and which kind it is."""
+    tables = begun.tables()
+    return {name: tables[name] for name in MEMBERS[begun.model].model_fields}

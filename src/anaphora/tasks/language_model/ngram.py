@@ -1,0 +1,36 @@
+"""A count model's experiment: it is counted in one go where others are trained update by update."""
+
+from collections.abc import Mapping
+from typing import cast
+
+import torch
+
+from anaphora.data.store import text_store
+from anaphora.evaluation.stream import stream_loss
+from anaphora.events import Note, Report
+from anaphora.models.ngram import NgramModel
+from anaphora.run import Run
+from anaphora.tasks.fitting import FittingWork
+from anaphora.tasks.language_model.running_text import TextWork, figures_of
+from anaphora.text.coder import TextCoder
+
+
+class NgramWork(FittingWork, TextWork):
+    """Counting."""
+
+    def fit(
+        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+    ) -> Mapping[str, float]:
+        """Count the training part."""
+        counted, coder = cast(NgramModel, model), coders["text"]
+        parts, encoded = self.parts, run.path / "encoded"
+        train = text_store(parts.train, coder, encoded / "train", report=report)
+        valid = text_store(parts.valid, coder, encoded / "valid", report=report)
+
+        guessed: list[int] = []
+        counted.fit(train, guessed.append, report)
+        if guessed:
+            which = f"{guessed[0]}-grams" if len(guessed) == 1 else f"{guessed[0]}- to {guessed[-1]}-grams"
+            report(Note(f"The text is too small to estimate the discounts of its {which}: 0.5, 1 and 1.5 are used."))
+        nats, predictions = stream_loss(counted, valid.ids[1:].tolist(), int(valid.ids[0]))
+        return figures_of(nats / predictions, valid)

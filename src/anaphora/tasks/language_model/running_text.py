@@ -1,0 +1,42 @@
+"""Work on running text, whatever is learnt from it."""
+
+import math
+from collections.abc import Mapping
+
+from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.sources import text_parts
+from anaphora.data.store import TextStore
+from anaphora.evaluation.perplexity import perplexity
+from anaphora.events import Report
+from anaphora.tasks.language_model.config import LanguageModelExperiment
+from anaphora.tasks.work import Work
+from anaphora.text import units
+from anaphora.text.coder import TextCoder
+
+
+class TextWork(Work):
+    """An experiment whose text has been found: see ``work.Work``."""
+
+    parts: Parts[TextCorpus]
+
+    def __init__(self, experiment: LanguageModelExperiment, report: Report) -> None:
+        """Find and check the data; errors as for ``data.sources.text_parts``."""
+        self._experiment = experiment
+        self.parts = language_model_parts(experiment, report)
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """The coder of the text."""
+        experiment = self._experiment
+        return units.fit(experiment.text, {"text": self.parts.train.lines}, report, languages=experiment.data.languages)
+
+
+def language_model_parts(experiment: LanguageModelExperiment, report: Report) -> Parts[TextCorpus]:
+    """The training, validation and test parts that an experiment names."""
+    data = experiment.data
+    return text_parts(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
+
+
+def figures_of(loss: float, store: TextStore) -> Mapping[str, float]:
+    """What a mean loss in nats a prediction says of an encoded text."""
+    bits = loss * (len(store.ids) - 1) / math.log(2)
+    return {"loss": loss, "perplexity": perplexity(loss, 1), "bits_per_character": bits / store.characters}

@@ -1,0 +1,128 @@
+"""Words scored one by one, each at its place in a text."""
+
+from collections import abc
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import torch
+
+from anaphora.evaluation.perplexity import perplexity_of_log10
+from anaphora.formats.figures import LN_10
+from anaphora.prediction.arguments import one_text
+from anaphora.protocols import TextModel, TextStepper
+from anaphora.tasks.language_model.context import Context
+from anaphora.tasks.language_model.context import State as Place
+from anaphora.tasks.language_model.lines import one_row
+from anaphora.text.between import words_in
+from anaphora.text.coder import EOS, MARKS, TextCoder
+
+
+class FullScore(NamedTuple):
+    """What a model says of one word."""
+
+    log_prob: float
+    """log10 p of the word given what stands before it."""
+    ngram_length: int
+    """How many words that was looked up with, itself included: of a count model, the longest n-gram that it has; a
+    recurrent model remembers every word."""
+    oov: bool
+    """Whether the word, or a part of it, is ``<unk>`` to the model."""
+
+
+class WordScores:
+    """What a language model says of words.
+
+    What ``score``, ``full_scores``, ``perplexity``, ``in`` and the methods over a ``State`` are called, and what they
+    mean, is that of the Python interface of KenLM (Heafield 2011): logarithms to base 10, words between ASCII white
+    space, a sentence by itself between ``<s>`` and ``</s>``. Where units spell white space, it is scored with the word
+    or the ``</s>`` that comes after it. Sentences and words may be bytes, which are UTF-8.
+    """
+
+    def __init__(self, model: TextModel, coder: TextCoder, path: Path | None = None) -> None:
+        """The network may go on being trained in between: every call reads it again."""
+        self._model = model
+        self._coder = coder
+        self.path = bytes(path.absolute()) if path else b""
+        """Where it was loaded from, as KenLM gives it; empty for a model that was not."""
+
+    def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
+        """log10 p of a sentence; without ``bos`` it may stand anywhere, without ``eos`` it may go on."""
+        return sum(word.log_prob for word in self.full_scores(sentence, bos, eos))
+
+    def full_scores(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> Iterator[FullScore]:
+        """The score of every word, and of ``</s>`` with ``eos``."""
+        state, after = self.State(), self.State()
+        (self.BeginSentenceWrite if bos else self.NullContextWrite)(state)
+        *words, behind = self._coder.by_word(one_text(sentence))
+        for word in words:
+            yield self._full_score(state, word, after)
+            state, after = after, state
+        if eos:
+            yield self._full_score(state, [*behind, self._coder.symbols.eos], after)
+
+    def perplexity(self, sentence: str | bytes) -> float:
+        """10 to the mean -log10 p of a word, ``</s>`` among the words."""
+        scores = [word.log_prob for word in self.full_scores(sentence)]
+        return perplexity_of_log10(sum(scores), len(scores))
+
+    @property
+    def order(self) -> int:
+        """How many words an n-gram of a count model has at most; 0 for a model that remembers everything."""
+        return self._stepper().order
+
+    def __contains__(self, word: str | bytes) -> bool:
+        """Whether the model knows a word, ``</s>`` among them, or can spell it; several words are none."""
+        word = one_text(word)
+        if word == MARKS[EOS]:
+            return True
+        units = self._coder.encode(word) if words_in(word) == [word] else []
+        return bool(units) and self._coder.symbols.unk not in units
+
+    State = Place
+
+    def BeginSentenceWrite(self, state: Place) -> None:
+        """Let ``state`` be the start of a sentence."""
+        stepper = self._stepper()
+        _, before = stepper.start(one_row([stepper.bos], []))
+        step = stepper.advance(None, before, torch.tensor([stepper.bos]))
+        state.become(Context(step.log_probs_NV[0], step.state, 1, False))
+
+    def NullContextWrite(self, state: Place) -> None:
+        """Let ``state`` be a place of which nothing is known; to a recurrent model, the start of a sentence."""
+        step = self._stepper().unconditional()
+        state.become(Context(step.log_probs_NV[0], step.state, 0, False))
+
+    def BaseScore(self, before: Place, word: str | bytes, after: Place) -> float:
+        """log10 p of ``word`` after ``before``, and ``after`` becomes the state after it; they may be one."""
+        return self.BaseFullScore(before, word, after).log_prob
+
+    def BaseFullScore(self, before: Place, word: str | bytes, after: Place) -> FullScore:
+        """``BaseScore`` with all that is known of the word."""
+        word = one_text(word)
+        if word == "</s>":
+            units = [self._coder.symbols.eos]
+        elif before.context.inside:
+            # as it stands after another word, which may have a space between them
+            _, *words = self._coder.by_word(f"a {word}")
+            units = list(chain.from_iterable(words))
+        else:
+            units = self._coder.encode(word)
+        return self._full_score(before, units, after)
+
+    def _full_score(self, before: Place, units: abc.Sequence[int], after: Place) -> FullScore:
+        """The score of a word by its units, one step each."""
+        stepper, context, nats, length = self._stepper(), before.context, 0.0, 0
+        for unit in units:
+            ids_N = torch.tensor([unit])
+            nats += float(context.log_probs_V[unit])
+            length = stepper.matched(context.state, ids_N, context.read)
+            step = stepper.advance(None, context.state, ids_N)
+            inside = not self._coder.context_free
+            context = Context(step.log_probs_NV[0], step.state, context.read + 1, inside)
+        after.become(context)
+        return FullScore(nats / LN_10, length, self._coder.symbols.unk in units)
+
+    def _stepper(self) -> TextStepper:
+        return cast(TextStepper, self._model.stepper())

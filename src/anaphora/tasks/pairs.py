@@ -1,0 +1,58 @@
+"""Work on pairs of sentences, whatever is learnt from them."""
+
+from collections.abc import Mapping
+
+from anaphora.data.corpora import PairCorpus, Parts
+from anaphora.data.sources import translation_parts
+from anaphora.events import Report
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import PairData
+from anaphora.tasks.work import Work
+from anaphora.text import units
+from anaphora.text.coder import TextCoder
+
+
+class PairWork(Work):
+    """An experiment whose pairs have been found: see ``work.Work``."""
+
+    parts: Parts[PairCorpus]
+
+    def __init__(self, experiment: ExperimentBase, report: Report) -> None:
+        """Find and check the data; errors as for ``data.sources.translation_parts``."""
+        self.parts, self._text, self._data = pair_parts(experiment, report), experiment.text, pairs_of(experiment)
+
+    @property
+    def longest(self) -> int:
+        """Units of the longest side of a training pair."""
+        return self._data.longest
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """The coders of both sides."""
+        train = self.parts.train
+        sides = {"source": train.sources, "target": train.targets}
+        return units.fit(self._text, sides, report, languages=self._data.languages, dictionary=self._dictionary(report))
+
+    def _dictionary(self, report: Report) -> Mapping[str, str] | None:
+        """What a vocabulary puts in for words that it lacks, where it does."""
+        return None
+
+
+def pairs_of(experiment: ExperimentBase) -> PairData:
+    """The ``[data]`` table of an experiment over pairs."""
+    assert isinstance(experiment.data, PairData)
+    return experiment.data
+
+
+def pair_parts(experiment: ExperimentBase, report: Report) -> Parts[PairCorpus]:
+    """The training, validation and test parts that an experiment names."""
+    data = pairs_of(experiment)
+    return translation_parts(
+        data.paths(),
+        data.source,
+        data.target,
+        train=data.train,
+        valid=data.valid,
+        test=data.test,
+        seed=experiment.training.seed,
+        report=report,
+    )

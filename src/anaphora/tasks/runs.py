@@ -1,0 +1,115 @@
+"""From run folders to experiments, to trained networks, and to what a person calls."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from anaphora.errors import ConfigError, RunError
+from anaphora.events import Report, silent
+from anaphora.models import registry as networks
+from anaphora.run import Checkpoint, Run, Which
+from anaphora.run.folder import EXPERIMENT
+from anaphora.run.loading import load_coders, load_weights
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import FILES, kind_of, parse, task_named, task_of
+from anaphora.tasks.task import Coders, Task, Trained
+from anaphora.text.words import WordCoder
+
+Predictor = TypeVar("Predictor")
+
+
+def begun_with(run: Run) -> ExperimentBase:
+    """The experiment that a run was begun with; ConfigError with one sentence."""
+    return parse(run.experiment, str(run.path / EXPERIMENT))
+
+
+def experiment_of(path: Path) -> ExperimentBase:
+    """The experiment that a run folder was begun with; RunError where it is none."""
+    return begun_with(Run.open(path))
+
+
+def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | None = None) -> Run:
+    """A run folder of ``experiment``, whose card shows how it is used; ``data`` and errors as for ``Run.open``."""
+    run = Run.open(path, data)
+    run.use = task_of(experiment).example
+    return run
+
+
+def build(experiment: ExperimentBase, coders: Coders, where: str) -> torch.nn.Module:
+    """A new network of an experiment for the vocabularies of ``coders``, its weights zero; ``where`` is for errors.
+
+    Raises ConfigError for options that do not go together, RunError for a side without a vocabulary.
+    """
+    symbols = {side: coder.symbols for side, coder in coders.items()}
+    words = {side: coder.vocabulary for side, coder in coders.items() if isinstance(coder, WordCoder)}
+    try:
+        return networks.build(kind_of(experiment).network, experiment, symbols, words)
+    except KeyError as error:
+        sides = ", ".join(sorted(coders)) or "none"
+        raise RunError(
+            f"{where}: task '{experiment.task}' needs a vocabulary {error}, but there are: {sides}; "
+            f"restore the file or the vocabulary from a copy."
+        ) from None
+
+
+def load_trained(path: Path, which: Which = "best", report: Report = silent) -> Trained:
+    """A checkpoint of a run folder with its experiment, network and vocabularies.
+
+    Raises RunError naming the file when the folder is none, damaged, or its files do not belong together.
+    """
+    run = Run.open(path)
+    coders = load_coders(run)
+    checkpoint = run.load(which, report)
+    experiment = begun_with(run)
+    model = build(experiment, coders, str(path / EXPERIMENT))
+    return Trained(path, experiment, load_weights(model, checkpoint), coders)
+
+
+def task_at(path: Path) -> Task:
+    """The task of a run folder, or of a file of another program; RunError where it is none."""
+    name = _opener(path)
+    return task_named(name) if name else task_of(experiment_of(path))
+
+
+def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
+    """What each of the runs in a checkpoint counts, for ``run.about``; nothing where its experiment cannot be read."""
+    try:
+        experiment = begun_with(run)
+    except ConfigError:
+        return {}
+    return kind_of(experiment).weights_of_runs(experiment, checkpoint)
+
+
+def is_file_of_another_program(path: Path) -> bool:
+    """Whether a path names a file that stands for a run, by its ending."""
+    return _opener(path) is not None
+
+
+def _opener(path: Path) -> str | None:
+    name = path.name.lower()
+    return next((task for ending, task in FILES.items() if name.endswith(ending) and not path.is_dir()), None)
+
+
+def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> Any:
+    """The predictor of a run folder's checkpoint, ready to use; RunError when there is none that is whole.
+
+    In place of a run, an ARPA file (``.arpa``, ``.arpa.gz``) is the language model in it; DataError when it is none.
+    """
+    path = Path(run)
+    if name := _opener(path):
+        opener = task_named(name).open_file
+        assert opener is not None
+        return opener(path)
+    trained = load_trained(path, which, report)
+    return task_of(trained.experiment).predictor(trained)
+
+
+def load_as(kind: type[Predictor], run: Path, what: str, report: Report = silent) -> Predictor:
+    """The same where the predictor is of one ``kind``, which errors call ``what``; RunError where it is another."""
+    found = load(run, report=report)
+    if not isinstance(found, kind):
+        task = task_at(run)
+        raise RunError(f"{run} should be {what}, but is {task.noun}: {task.see}.")
+    return found

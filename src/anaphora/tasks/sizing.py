@@ -1,0 +1,36 @@
+"""What the sizing of tasks shares: tables of tiers, and a table of options in words."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+UNITS = {"bpe": "subword", "unigram": "subword", "word": "word", "character": "character", "byte": "byte"}
+"""What a unit of text is called, by what ``text.units`` says."""
+
+
+def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:
+    """A table of tiers, one a line, the data that each is for in front."""
+    heads = [f"{counted} up to", *tiers[0]._fields[1:]]
+    rows = [[f"{tier[0]:,}", *(f"{value:,}" for value in tier[1:])] for tier in tiers]
+    rows[-1][0] = "more"
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *rows)]
+
+
+def figure(table: Mapping[str, Any], key: str, words: str) -> str:
+    """The number at a dotted key in words, nothing where a setting has put something else there."""
+    number = value_at(table, key)
+    return words.format(number) if isinstance(number, int | float) else ""
+
+
+def value_at(table: Mapping[str, Any], key: str) -> object:
+    """What stands at a dotted key; None where nothing does."""
+    here: object = table
+    for name in key.split("."):
+        here = here.get(name) if isinstance(here, Mapping) else None
+    return here
+
+
+def word_at(table: Mapping[str, Any], key: str) -> str:
+    """The word at a dotted key; nothing where there is none, or something else, which the experiment refuses."""
+    value = value_at(table, key)
+    return value if isinstance(value, str) else ""

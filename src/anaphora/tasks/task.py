@@ -1,0 +1,148 @@
+"""What a task is: everything particular to one kind of sequence job, in one value."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.events import Report
+from anaphora.models.registry import Network
+from anaphora.run import Checkpoint
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.evaluation import Answer, Request
+from anaphora.tasks.work import Work
+from anaphora.text.coder import TextCoder
+from anaphora.text.units import AnyUnits
+
+Coders = Mapping[str, TextCoder]
+Table = dict[str, Any]
+
+
+class Trained(NamedTuple):
+    """What a run folder holds, read and put together."""
+
+    path: Path
+    experiment: ExperimentBase
+    model: torch.nn.Module
+    """In evaluation mode."""
+    coders: Coders
+    """By side."""
+
+
+class Giver(Protocol):
+    """Something that new weights start from: another run, a file of word vectors."""
+
+    def give(self, model: torch.nn.Module, coders: Coders, report: Report) -> None:
+        """Copy what it has into ``model``."""
+
+
+def as_it_is(experiment: Any, parent: Any) -> Any:
+    """An experiment that says all by itself."""
+    return experiment
+
+
+def drawn_at_random(experiment: Any, parent: Any) -> Sequence[Giver]:
+    """Weights that start from nothing else."""
+    return ()
+
+
+def nothing_more(experiment: Any, checkpoint: Checkpoint) -> Mapping[str, float]:
+    """A run that has no more to show than every run."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of model of a task."""
+
+    plural: str
+    """What people call such models: "translators"."""
+    experiment: type[ExperimentBase]
+    """The class of its experiments."""
+    network: Network
+    """Its network; those of the package stand in ``models.registry``."""
+    work: Callable[[Any, Report], Work]
+    """What is done with its data, from an experiment; raises for data that is not what it should be."""
+    complete: Callable[[Any, Any], Any] = as_it_is
+    """From an experiment and the one of the run it starts from (or None): what other runs that it names say."""
+    givers: Callable[[Any, Any], Sequence[Giver]] = drawn_at_random
+    """From the same: what its weights start from besides ``start.run`` and files of word vectors."""
+    weights_of_runs: Callable[[Any, Checkpoint], Mapping[str, float]] = nothing_more
+    """From an experiment and its checkpoint: what each of the runs in it counts, for ``anaphora info``."""
+    exports: Mapping[str, Callable[[Path, Path, Report], None]] = field(default_factory=dict)
+    """Files of other programs that such a run can be written as, by name: from the run and the file to write."""
+
+
+class Sized(NamedTuple):
+    """An experiment chosen by the look of the data."""
+
+    table: Table
+    """Without a ``[data]`` table."""
+    data: str
+    """What was counted, for people: "20,000 pairs"."""
+
+
+class Sizing(NamedTuple):
+    """How a task chooses an experiment by the look of the data."""
+
+    suits: Callable[[Sequence[Path], Any, bool], bool]
+    """Whether data at these paths, whose splits are called so, is for the task; the last says whether languages were
+    given."""
+    choose: Callable[[Sequence[Path], Any, tuple[str, str], AnyUnits | None], Sized]
+    """From the same, the languages, and the [text] table that is taken over, if any."""
+    describe: Callable[[Table, AnyUnits | None], str]
+    """What a table makes, in words."""
+    tiers: Callable[[], list[str]]
+    """What is chosen for which data, as lines."""
+
+
+def no_own_text(table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:
+    """Recipes that take any text as they are."""
+    return [], ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kind of sequence job."""
+
+    name: str
+    """As ``task`` of an experiment says it."""
+    noun: str
+    """What people call a model of it, with its article: "a translator"."""
+    kinds: Mapping[str, Kind]
+    """By the name that ``model`` gives them, the usual one first; a task of one kind has the empty name alone."""
+    predictor: Callable[[Trained], Any]
+    """What a person calls, from a trained run."""
+    see: str
+    """Its verbs: "see anaphora translate"."""
+    next_command: str
+    """What to do with a trained ``{run}``, after ``anaphora``."""
+    example: str
+    """Python for its card, with ``{path}``."""
+    coders_of: Callable[[dict[str, TextCoder], Path], dict[str, TextCoder]]
+    """The vocabularies it needs, out of those of another run; ConfigError where that has them not."""
+    evaluate: Callable[[Sequence[Path], Request, Report], Answer]
+    """Score runs as asked."""
+    open_file: Callable[[Path], Any] | None = None
+    """The predictor in a file of another program, for the endings of ``registry.FILES``."""
+    sizing: Sizing | None = None
+    """How it is sized by the data, where it can be."""
+    own_text: Callable[[Table, Sequence[str], str], tuple[list[str], str]] = no_own_text
+    """From a recipe's table, the settings and its name: settings for text of one's own, and a note that says why."""
+
+    def kind_of(self, experiment: ExperimentBase) -> Kind:
+        """The kind of model of an experiment of this task."""
+        return self.kinds[experiment.kind]
+
+
+def both_sides(coders: dict[str, TextCoder], path: Path) -> dict[str, TextCoder]:
+    """The coders of source and target, for ``Task.coders_of``."""
+    if "source" not in coders:
+        raise ConfigError(
+            f"Pairs of sentences need the vocabularies of both sides, but {path} is a language model: name a run of "
+            f"pairs, or leave start out."
+        )
+    return coders

@@ -1,0 +1,88 @@
+"""Translation: a sentence of one language in, one of another out."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from anaphora.models.registry import NETWORKS
+from anaphora.protocols import Model
+from anaphora.tasks.task import Giver, Kind, Sizing, Table, Task, Trained, both_sides
+from anaphora.tasks.translation import sizing
+from anaphora.tasks.translation.config import TranslationEvaluation, TranslationExperiment
+from anaphora.tasks.translation.data import TranslationWork
+from anaphora.tasks.translation.encoder_start import EncoderStart
+from anaphora.tasks.translation.ensemble import load_together
+from anaphora.tasks.translation.evaluation import evaluate, score_translations
+from anaphora.tasks.translation.fusion import fused_run
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.scores import TranslationScores
+from anaphora.tasks.translation.translation import NO_LINKS, Translation
+from anaphora.text.sentences import Splitter
+
+__all__ = [
+    "NO_LINKS",
+    "TASK",
+    "Translation",
+    "TranslationEvaluation",
+    "TranslationExperiment",
+    "TranslationPredictor",
+    "TranslationScores",
+    "load_together",
+    "score_translations",
+]
+
+
+def _complete(experiment: TranslationExperiment, parent: TranslationExperiment | None) -> TranslationExperiment:
+    fused = fused_run(experiment, parent)
+    return fused.experiment if fused else experiment
+
+
+def _givers(experiment: TranslationExperiment, parent: TranslationExperiment | None) -> Sequence[Giver]:
+    encoder = EncoderStart(experiment) if experiment.start.encoder != "none" else None
+    return [giver for giver in (fused_run(experiment, parent), encoder) if giver]
+
+
+def _predictor(trained: Trained) -> TranslationPredictor:
+    experiment = cast(TranslationExperiment, trained.experiment)
+    languages = experiment.data.source, experiment.data.target
+    splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
+    source, target = trained.coders["source"], trained.coders["target"]
+    model = cast(Model, trained.model)
+    return TranslationPredictor(model.stepper, source, target, experiment.evaluation, splitter, languages)
+
+
+def _own_text(table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:
+    """A recipe without the lower case and the scores of its corpus: those are the conditions of published scores."""
+    text: Any = table.get("text", {})
+    if not text.get("lowercase", False):
+        return [], ""
+    keeps = not any(setting.replace(" ", "").startswith("text.lowercase=true") for setting in settings)
+    note = (
+        f"Your own text keeps its capitals and is scored with them, though {recipe} lower-cases its corpus; --set "
+        f"text.lowercase=true --set evaluation.conditions=moses-lowercase does so here too."
+    )
+    return ["text.lowercase=false", "evaluation.conditions=raw"], note if keeps else ""
+
+
+TASK = Task(
+    name="translate",
+    noun="a translator",
+    kinds={
+        "": Kind(
+            "translators",
+            TranslationExperiment,
+            NETWORKS["translator"],
+            TranslationWork,
+            complete=_complete,
+            givers=_givers,
+        )
+    },
+    predictor=_predictor,
+    see="see anaphora translate",
+    next_command="translate {run} FILE",
+    example='translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)',
+    coders_of=both_sides,
+    evaluate=evaluate,
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+    own_text=_own_text,
+)
+"""Translation."""

@@ -1,0 +1,59 @@
+"""The experiment of a translator."""
+
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
+
+from anaphora.config import Config
+from anaphora.models.guide import GivenGuide, NoGuide
+from anaphora.models.translator import TranslatorConfig
+from anaphora.nn.fusion import DeepFusion
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import PairData
+from anaphora.tasks.translation.rules import RULES, WRITTEN_RULES
+
+
+class TranslationEvaluation(Config):
+    """How translations are scored."""
+
+    conditions: Literal["raw", "moses-lowercase"] = "raw"
+    """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
+    beam: int = Field(5, ge=1)
+    """Hypotheses kept at each step when text is translated."""
+    length_penalty: float = Field(0.0, ge=0)
+    """How strongly length is rewarded (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
+    validation_beam: int = Field(1, ge=1)
+    """Hypotheses kept at each step for BLEU during training."""
+
+
+class TranslationExperiment(TranslatorConfig, ExperimentBase):
+    """A translator."""
+
+    resegments = True
+    metrics: ClassVar = {**ExperimentBase.metrics, "bleu": "higher"}
+    places = (*ExperimentBase.places, "guide.file")
+    rules = RULES
+    written_rules = WRITTEN_RULES
+
+    task: Literal["translate"]
+    """What is learnt."""
+    data: PairData = PairData()
+    """Where pairs of sentences come from."""
+    evaluation: TranslationEvaluation = TranslationEvaluation()
+    """How translations are scored."""
+
+    @property
+    def extends_vocabulary(self) -> bool:
+        """A translator that is fused keeps the vocabulary that the language model has too."""
+        return self.fusion.kind == "none"
+
+    def for_trial(self) -> Self:
+        """Without the links of a file, which are those of all lines and cost next to nothing beside the words."""
+        return self.model_copy(update={"guide": NoGuide()}) if isinstance(self.guide, GivenGuide) else self
+
+    def resumed(self, begun: Self) -> Self:
+        """With the language model that it was fused with."""
+        now = super().resumed(begun)
+        if not isinstance(now.fusion, DeepFusion) or not isinstance(begun.fusion, DeepFusion):
+            return now
+        return now.model_copy(update={"fusion": now.fusion.model_copy(update={"model": begun.fusion.model})})

@@ -1,0 +1,140 @@
+"""The data and the validation of a translator: pairs of sentences, their loss, and BLEU where that decides."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import torch
+
+from anaphora.data.corpora import PairCorpus
+from anaphora.data.pairs import PairBatches, search_batches
+from anaphora.data.ragged import Integers, Ragged, unit_counts
+from anaphora.data.store import PairStore, pair_store
+from anaphora.evaluation.bleu import bleu, metric_of
+from anaphora.evaluation.perplexity import perplexity
+from anaphora.events import Report
+from anaphora.models.guide import GivenGuide, LearntGuide
+from anaphora.nn.lengths import Lengths
+from anaphora.protocols import Model
+from anaphora.run import Run
+from anaphora.tasks.pairs import PairWork
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.rare import RareWords
+from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping
+from anaphora.text import units
+from anaphora.text.coder import TextCoder
+from anaphora.text.units import Word
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Validate
+
+
+class TranslationWork(PairWork, UpdatingWork):
+    """A translator's experiment, its data found: see ``work.UpdatingWork``."""
+
+    def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
+        """Find and check the data; errors as for ``data.sources.translation_parts``.
+
+        Raises MissingExtraError where BLEU decides and its tokeniser is missing.
+        """
+        if experiment.training.metric == "bleu":
+            metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
+        super().__init__(experiment, report)
+        self._experiment = experiment
+        guide, train = experiment.guide, self.parts.train
+        rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
+        self._rare = RareWords(experiment, train) if rare else None
+        self._given = GivenLinks(guide, train) if isinstance(guide, GivenGuide) else None
+
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """SHA-256 of the data by part, and of the links that attention is guided by."""
+        return {**super().fingerprints, **({"guide": self._given.fingerprint} if self._given else {})}
+
+    def _dictionary(self, report: Report) -> Mapping[str, str] | None:
+        return self._rare.dictionary(report) if self._rare else None
+
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """Every unit of the target as it is stored, and ``</s>`` once a pair."""
+        target = coders["target"].symbols
+        train = self._encoded(self.parts.train, coders, folder, self.longest, report)
+        counts_V = unit_counts(train.targets.ids, target.size)
+        counts_V[target.eos] += len(train)
+        return counts_V
+
+    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+        """As for any work; and tell ``model`` how long translations are."""
+        super().tell_counts(model, coders, run, report)
+        unknown = [module for module in model.modules() if isinstance(module, Lengths) and not module.known]
+        if unknown:
+            report = not_skipping(report)
+            train = self._encoded(self.parts.train, coders, run.path / TRAIN, self.longest, report)
+            for module in unknown:  # </s> counts on both sides
+                module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
+
+    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:
+        """Batches by token budget."""
+        source, target = coders["source"], coders["target"]
+        train = self._encoded(self.parts.train, coders, folder, self.longest, report)
+        return PairBatches(
+            train,
+            source.symbols,
+            target.symbols,
+            batch_tokens=batch_tokens,
+            seed=self._experiment.training.seed,
+            cuts=(units.cut_of(self._experiment.text, source), units.cut_of(self._experiment.text, target)),
+            links=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
+        )
+
+    def _encoded(
+        self, part: PairCorpus, coders: Mapping[str, TextCoder], folder: Path, longest: int, report: Report
+    ) -> PairStore:
+        """A part as ids, its rare words annotated where they should be."""
+        source, target = coders["source"], coders["target"]
+        annotate = self._rare.annotate(part, target, report) if self._rare else None
+        return pair_store(part, source, target, folder, longest=longest, annotate=annotate, report=report)
+
+    def _links(
+        self, train: PairStore, source: TextCoder, target: TextCoder, path: Path, report: Report
+    ) -> Ragged | None:
+        """The links that attention is guided by, where it is."""
+        if self._given:
+            return self._given.units(train, source, target)
+        if isinstance(self._experiment.guide, LearntGuide):
+            return learnt_links(self._experiment.guide, train, source, target, path, report)
+        return None
+
+    def validation(
+        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """The loss of the validation part, and BLEU where it decides."""
+        valid = self._encoded(self.parts.valid, coders, run.path / "encoded" / "valid", self.longest, report)
+        # no more padding than search has, and the same batches every time
+        batches = search_batches(
+            valid.sources,
+            coders["source"].symbols,
+            batch_tokens=training.batch_tokens,
+            targets=valid.targets,
+            target=coders["target"].symbols,
+        )
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            loss = mean_loss(model, batches)
+            figures = {"loss": loss, "perplexity": perplexity(loss, 1)}
+            if self._experiment.training.metric == "bleu":
+                figures["bleu"] = self._bleu(model, coders, valid.numbers)
+            return figures
+
+        return validate
+
+    def _bleu(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], numbers: Integers) -> float:
+        """BLEU of greedy search, or as [evaluation] says, over the validation pairs of these numbers."""
+        evaluation, pairs = self._experiment.evaluation, list(self.parts.valid)
+        sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
+        translator = TranslationPredictor(cast(Model, model).stepper, coders["source"], coders["target"], evaluation)
+        texts = [
+            output.text for output in translator.translate(sources, beam=evaluation.validation_beam, attention=False)
+        ]
+        language = self._experiment.data.target
+        return bleu(texts, references, language=language, condition=evaluation.conditions).value

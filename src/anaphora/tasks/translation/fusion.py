@@ -1,0 +1,54 @@
+"""The language model that a translator is fused with (``[fusion]``): a run, whose weights are taken over."""
+
+from collections.abc import Mapping
+from typing import cast
+
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.events import Note, Report
+from anaphora.models.translator import Translator
+from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
+from anaphora.nn.stack import RecurrentConfig
+from anaphora.run.weights import fill, tensors_of
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.pretrained import Pretrained
+from anaphora.text.coder import TextCoder
+
+
+class FusedRun:
+    """The run of the language model of one experiment."""
+
+    def __init__(self, experiment: TranslationExperiment, fusion: DeepFusion) -> None:
+        """Open it; errors as for ``Pretrained``."""
+        self._run = Pretrained(fusion.run, "Deep fusion")
+        layers = {name: getattr(self._run.recurrence, name) for name in RecurrentConfig.model_fields}
+        model = FrozenLanguageModelConfig(
+            reads=self._run.reads, embedding=self._run.embedding, recurrence=RecurrentConfig(**layers)
+        )
+        fusion = fusion.model_copy(update={"model": model})
+        self.experiment = experiment.model_copy(update={"fusion": fusion})
+        """The experiment with the tables of the language model filled in."""
+
+    def give(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], report: Report) -> None:
+        """Copy the weights of its best checkpoint into a translator; ConfigError for another target vocabulary."""
+        own, target = self._run.coder, coders["target"]
+        if own.fingerprint != target.fingerprint:
+            raise ConfigError(
+                f"Fusion needs a language model of the translator's target vocabulary ({target.symbols.size:,} units), "
+                f"but {self._run.path} has another ({own.symbols.size:,}): train it with --from RUN --vocabulary only, "
+                f"RUN being the translator."
+            )
+        checkpoint = self._run.load(report)
+        language_model = cast(Translator, model).language_model
+        assert language_model is not None
+        kept = {name: checkpoint.model[name] for name in tensors_of(language_model)}
+        fill(language_model, kept, checkpoint.path / "model.safetensors")
+        report(Note(f"Its language model is {checkpoint.path.name} of {self._run.path}."))
+
+
+def fused_run(experiment: TranslationExperiment, parent: TranslationExperiment | None) -> FusedRun | None:
+    """The run of the language model of a new experiment, unless there is none, or ``parent`` has the same one in it."""
+    if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
+        return None
+    return FusedRun(experiment, experiment.fusion)

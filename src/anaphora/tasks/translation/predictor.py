@@ -1,0 +1,270 @@
+"""Texts translated, and given translations scored."""
+
+from collections import abc
+from copy import copy
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Progress, Report, silent
+from anaphora.prediction.arguments import demand_texts, sentences_of
+from anaphora.prediction.options import SearchOptions
+from anaphora.prediction.stream import windows
+from anaphora.protocols import Stepper
+from anaphora.search.beam import beam as beam_search
+from anaphora.search.beam import check_size
+from anaphora.search.ensemble import Ensemble, Mean
+from anaphora.search.fusion import Fused
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.without import Without
+from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.translation.config import TranslationEvaluation
+from anaphora.tasks.translation.forced import ForcedDecoding, Given
+from anaphora.tasks.translation.translation import Translation
+from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
+from anaphora.text.coder import UNK, TextCoder
+from anaphora.text.sentences import Passage, Splitter
+
+"""Source tokens that are searched side by side, in a beam of at most ``_BEAM``; the wider it is, the fewer."""
+
+_BEAM = 32
+
+_EVALUATION = TranslationEvaluation()
+_USUAL = SearchOptions()
+
+
+class TranslationPredictor(ForcedDecoding):
+    """Translates texts, and scores translations that are given."""
+
+    def __init__(
+        self,
+        stepper: abc.Callable[[], Stepper],
+        source: TextCoder,
+        target: TextCoder,
+        evaluation: TranslationEvaluation = _EVALUATION,
+        splitter: Splitter | None = None,
+        languages: tuple[str, str] = ("", ""),
+    ) -> None:
+        """Every call calls ``stepper`` again, so that a network may go on being trained in between.
+
+        Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
+        into sentences by ``splitter``, or not at all. It translates between the two ``languages``, where they are told.
+        """
+        super().__init__(stepper, source, target)
+        self._splitter, self._languages, self.evaluation = splitter, languages, evaluation
+
+    @staticmethod
+    def ensemble(members: abc.Sequence["TranslationPredictor"], mean: Mean = "arithmetic") -> "TranslationPredictor":
+        """Translators that are searched as one, with the evaluation and the sentences of the first.
+
+        What each expects next is averaged (see ``search.ensemble``), and so is where they look. Raises ConfigError
+        where their languages or their vocabularies are not the same.
+        """
+        _check_alike(members)
+        return members[0]._over(lambda: Ensemble([member._stepper() for member in members], mean))
+
+    def fused(self, model: LanguageModelPredictor, weight: float) -> "TranslationPredictor":
+        """This translator, whose every symbol scores ln p + ``weight`` ln p by a language model of its target side.
+
+        (Gulcehre et al. 2015, shallow fusion.) Raises ConfigError where the vocabularies are not the same, and for a
+        weight that is not above 0.
+        """
+
+        def stepper() -> Fused:
+            return Fused(self._stepper(), model.stepper_over(self._target), weight)
+
+        stepper()  # what does not go together is found here
+        return self._over(stepper)
+
+    def without_unknown(self) -> "TranslationPredictor":
+        """This translator, which writes no ``<unk>``; ConfigError where it spells words, or annotates unknown ones."""
+        demand_unknown(self._source, self._target)
+        return self._over(lambda: Without(self._stepper(), (UNK,)))
+
+    def knows(self, source: str, target: str) -> bool:
+        """Whether the vocabularies have all of a pair."""
+        return UNK not in self._source.encode(source) and UNK not in self._target.encode(target)
+
+    def translate(
+        self, texts: abc.Sequence[str], options: SearchOptions = _USUAL, *, report: Report = silent, **asked: Any
+    ) -> list[Translation]:
+        """The translation of every text as one sentence, in their order; an empty text has an empty one.
+
+        ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
+        """
+        demand_texts(texts)
+        return list(self.stream(texts, options._replace(**asked), split=False, report=report))
+
+    def translate_text(
+        self, texts: abc.Sequence[str], options: SearchOptions = _USUAL, *, report: Report = silent, **asked: Any
+    ) -> list[Translation]:
+        """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
+
+        The alternatives of a text are those with another translation of one sentence, the best first. Where the run
+        takes lines whole (text.sentences), a text is one sentence.
+        """
+        demand_texts(texts)
+        return list(self.stream(texts, options._replace(**asked), report=report))
+
+    def stream(
+        self,
+        lines: abc.Iterable[str],
+        options: SearchOptions = _USUAL,
+        *,
+        split: bool = True,
+        report: Report = silent,
+    ) -> abc.Iterator[Translation]:
+        """The translations of lines as they come, in order; without ``split``, every line is one sentence.
+
+        No more than a window of lines is held (see ``prediction.stream``). Raises ConfigError for a beam that
+        ``search.beam`` refuses, and where nothing can be replaced or chosen among: tokens are not words, there is no
+        attention, or the output is no softmax over words. Raises DataError for a line too long to be a sentence, with
+        its number, after the translations of the lines before it.
+        """
+        settled = options.settled(self.evaluation.beam, self.evaluation.length_penalty)
+        assert settled.beam is not None
+        check_size(settled.beam)
+        unknown = filler(self._source, self._target, settled.replace_unknown, lambda: self.attends)
+        splitter = self._splitter if split else None
+        total, done = len(lines) if isinstance(lines, abc.Sized) else 0, 0
+        for window in windows(lines):
+            passages = [splitter.split(line) if splitter else Passage.whole(line) for line in window]
+            read = self._read(passages, done + 1)
+            found = iter(self._search(read.rows, settled, unknown, Progress("translate", done, total, "lines"), report))
+            for passage in passages[: read.lines]:
+                parts = [next(found) for _ in passage.sentences]
+                yield self._together(passage, parts, settled.alternatives, splitter)
+            done += len(window)
+            report(Progress("translate", done, total, "lines"))
+            if read.fault is not None:
+                raise read.fault
+
+    def _read(self, passages: abc.Sequence[Passage], first: int) -> "_Read":
+        """The sentences of lines as ids, up to one that is too long; the lines count from ``first``."""
+        rows: list[Given] = []
+        for place, passage in enumerate(passages):
+            try:
+                rows += [
+                    Given(text, ids, place)
+                    for text, ids in zip(
+                        passage.sentences, sentences_of(self._source, passage.sentences, first + place), strict=True
+                    )
+                ]
+            except DataError as fault:
+                return _Read([row for row in rows if row.line < place], place, fault)
+        return _Read(rows, len(passages), None)
+
+    def _search(
+        self,
+        rows: abc.Sequence[Given],
+        options: SearchOptions,
+        unknown: Filler | None,
+        before: Progress,
+        report: Report,
+    ) -> list[Translation]:
+        """The translations of sentences, searched in batches of like length."""
+        stepper = Without.marks(self._stepper(), self._target.symbols)
+        full = [place for place, row in enumerate(rows) if row.ids]
+        answers = [Translation("", 0.0, True, (), (), None)] * len(rows)
+        searched = len(rows) - len(full)
+        lines = rows[-1].line + 1 if rows else 0
+        assert options.beam is not None and options.length_penalty is not None
+        for batch in self._batches([rows[place] for place in full], beam=options.beam):
+            if options.candidates is not None:
+                texts = [rows[full[number]].text for number in batch.numbers_B.tolist()]
+                batch = replace(batch, candidates=options.candidates.of(texts, self._source, self._target))
+            found = beam_search(
+                stepper,
+                batch,
+                size=options.beam,
+                max_length=[longest(length - 1) for length in batch.inputs.lengths_B.tolist()],
+                length_penalty=options.length_penalty,
+            )
+            for number, hypotheses in zip(batch.numbers_B.tolist(), found, strict=True):
+                place = full[number]
+                answers[place] = self._answer(rows[place], hypotheses, options, unknown)
+            searched += len(found)
+            report(replace(before, done=before.done + lines * searched // len(rows)))
+        return answers
+
+    def _together(
+        self, passage: Passage, parts: list[Translation], most: int, splitter: Splitter | None
+    ) -> Translation:
+        """One translation of the sentences of a passage, its alternatives with another translation of one of them."""
+        if splitter is None:
+            return parts[0]
+        gaps = splitter.gaps(passage)
+
+        def put(chosen: list[Translation]) -> Translation:
+            text = passage.with_sentences([part.text for part in chosen], gaps)
+            if len(chosen) == 1:
+                return replace(chosen[0], text=text, alternatives=())
+            return Translation.joined(text, chosen, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
+
+        if not parts:
+            return Translation(gaps[0], 0.0, True, (), (), None)
+        others = [
+            put([*parts[:place], other, *parts[place + 1 :]])
+            for place, part in enumerate(parts)
+            for other in part.alternatives
+        ]
+        others.sort(key=lambda other: -other.score)
+        return replace(put(parts), alternatives=tuple(others[: max(0, most)]))
+
+    def _over(self, stepper: abc.Callable[[], Stepper]) -> "TranslationPredictor":
+        """All else of this translator over another Stepper."""
+        other = copy(self)
+        other._stepper = stepper
+        return other
+
+    def _answer(
+        self, row: Given, hypotheses: list[Hypothesis], options: SearchOptions, unknown: Filler | None
+    ) -> Translation:
+        """The best hypothesis as a translation, with as many others of another text as are asked for."""
+        by_text: dict[str, Hypothesis] = {}
+        for hypothesis in hypotheses:
+            if len(by_text) > max(0, options.alternatives):
+                break
+            text, bare = (
+                unknown.filled(row.text, row.ids, hypothesis)
+                if unknown
+                else (self._target.decode(hypothesis.ids), hypothesis)
+            )
+            by_text.setdefault(text, bare)
+        best, *others = (
+            self._translation(text, row, hypothesis, self._target.pieces(hypothesis.ids), options.attention)
+            for text, hypothesis in by_text.items()
+        )
+        return replace(best, alternatives=tuple(others))
+
+
+def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
+    """Raise ConfigError where translators do not go together."""
+    first = members[0]
+    for number, other in enumerate(members[1:], 2):
+        if other._languages != first._languages:
+            between, others = (" to ".join(member._languages) for member in (first, other))
+            raise ConfigError(
+                f"An ensemble needs translators of the same languages, but number {number} translates {others} and "
+                f"number 1 {between}: leave one out."
+            )
+        for side, one, its in (("source", first._source, other._source), ("target", first._target, other._target)):
+            if one.fingerprint != its.fingerprint:
+                raise ConfigError(
+                    f"An ensemble needs translators of the same vocabularies, but number {number} has another "
+                    f"{side} vocabulary ({its.symbols.size:,} units) than number 1 ({one.symbols.size:,}): train "
+                    f"them on the same data with the same [text]."
+                )
+
+
+class _Read(NamedTuple):
+    """The sentences of the first ``lines`` of a window, and what is wrong with the line after them."""
+
+    rows: list[Given]
+    lines: int
+    fault: DataError | None
+
+
+def longest(units: int) -> int:
+    """How many symbols a translation of ``units`` may take, ``</s>`` included: far more than it ever should."""
+    return min(3 * units + 10, 2 * units + 200)

@@ -1,0 +1,39 @@
+"""A language model in a run folder, whose layers and word vectors another network takes over."""
+
+from pathlib import Path
+
+from anaphora.errors import ConfigError
+from anaphora.events import Report
+from anaphora.nn.embedding import EmbeddingConfig
+from anaphora.run import Run
+from anaphora.run.checkpoint import Checkpoint
+from anaphora.run.loading import load_coders
+from anaphora.tasks.language_model import RecurrentExperiment
+from anaphora.tasks.runs import begun_with
+
+
+class Pretrained:
+    """The run of a recurrent language model over a table of word vectors."""
+
+    def __init__(self, run: str, purpose: str) -> None:
+        """Open it; RunError when it is none, ConfigError when it is of another kind; ``purpose`` is what needs it."""
+        self.path = Path(run)
+        self._run = Run.open(self.path)
+        begun = begun_with(self._run)
+        if not isinstance(begun, RecurrentExperiment):
+            kind = f"model = '{begun.kind}'" if begun.kind else f"task = '{begun.task}'"
+            raise ConfigError(
+                f"{purpose} needs the layers of a recurrent language model, but {self.path} has {kind}: name another "
+                f"run."
+            )
+        if not isinstance(begun.embedding, EmbeddingConfig):
+            raise ConfigError(
+                f"{purpose} needs a language model with a table of word vectors, but those of {self.path} are composed "
+                f"from characters: name another run."
+            )
+        self.embedding, self.recurrence, self.reads = begun.embedding, begun.recurrence, begun.reads
+        self.coder = load_coders(self._run)["text"]
+
+    def load(self, report: Report) -> Checkpoint:
+        """Its best checkpoint; RunError when there is none that is whole."""
+        return self._run.load("best", report)

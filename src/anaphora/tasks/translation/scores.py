@@ -1,0 +1,118 @@
+"""How good the translations of one text are: as a whole, in groups of sentences, and sentence by sentence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from anaphora.evaluation.bleu import Condition, Score, bleu, chrf, sentence_scores
+from anaphora.evaluation.breakdown import Groups
+from anaphora.formats.figures import figures_as_json
+from anaphora.prediction.options import SearchOptions
+from anaphora.run.evaluations import Figure
+from anaphora.tasks.translation.translation import Translation
+from anaphora.text.coder import MARKS, UNK, UNKNOWN, is_unknown
+
+Scores = Mapping[Condition, tuple[Score, Score]]
+
+
+@dataclass(frozen=True)
+class TranslationScores:
+    """How good the translations of one part are."""
+
+    search: SearchOptions = field(repr=False)
+    """How they were found, with nothing left open."""
+    language: str
+    """Of the translations."""
+    scores: Scores
+    """BLEU and chrF under the conditions that the experiment names, then those of the text as it is."""
+    sources: Sequence[str] = field(compare=False, repr=False)
+    references: Sequence[str] = field(compare=False, repr=False)
+    outputs: Sequence[Translation] = field(compare=False, repr=False)
+    groups: Groups = field(default_factory=dict, compare=False, repr=False)
+    """Numbers of sentences by the name of their group, where groups are scored too."""
+
+    @classmethod
+    def of(
+        cls,
+        sources: Sequence[str],
+        references: Sequence[str],
+        outputs: Sequence[Translation],
+        *,
+        search: SearchOptions,
+        language: str,
+        conditions: Sequence[Condition],
+    ) -> Self:
+        """Score ``outputs``, which a settled ``search`` found, under every condition."""
+        texts = [output.text for output in outputs]
+        scores = {condition: _both(texts, references, language, condition) for condition in conditions}
+        return cls(search, language, scores, sources, references, outputs)
+
+    @property
+    def unknown(self) -> int:
+        """Words of the outputs that the vocabulary lacks, whether they were replaced or not."""
+        return sum(is_unknown(piece) for output in self.outputs for piece in output.target_pieces)
+
+    @property
+    def left(self) -> int:
+        """Those of them that the texts still have: neither replaced nor filled in by annotations."""
+        written = (output.text.count(MARKS[UNK]) + output.text.count(UNKNOWN) for output in self.outputs)
+        return min(self.unknown, sum(written))
+
+    def of_groups(self) -> dict[str, tuple[int, tuple[Score, Score]]]:
+        """Sentences, BLEU and chrF of each group, under the first condition: that which the experiment names."""
+        condition, found = next(iter(self.scores)), {}
+        for name, numbers in self.groups.items():
+            texts = [self.outputs[number].text for number in numbers]
+            references = [self.references[number] for number in numbers]
+            found[name] = (len(numbers), _both(texts, references, self.language, condition))
+        return found
+
+    def sentence_lines(self, **marks: str) -> Iterator[str]:
+        """One JSON object a sentence, ``marks`` in front: what was translated, into what, and how well."""
+        condition = next(iter(self.scores))
+        texts = [output.text for output in self.outputs]
+        figures = sentence_scores(texts, self.references, language=self.language, condition=condition)
+        rows = zip(self.sources, self.references, self.outputs, figures, strict=True)
+        for number, (source, reference, output, scores) in enumerate(rows, 1):
+            text = {"number": number, "source": source, "reference": reference, "output": output.text}
+            line = marks | text | {"log_probability": output.score, "condition": condition} | scores
+            yield figures_as_json(line)
+
+    def json(self) -> dict[str, Any]:
+        """Every figure, for ``json.dumps``."""
+        conditions: dict[str, Any] = {
+            condition: {"bleu": bleu.json(), "chrf": chrf.json()} for condition, (bleu, chrf) in self.scores.items()
+        }
+        groups = {
+            name: {"sentences": count, "bleu": bleu.json(), "chrf": chrf.json()}
+            for name, (count, (bleu, chrf)) in self.of_groups().items()
+        }
+        found = {"sentences": len(self.outputs), **self.search.json(self.unknown, self.left), **conditions}
+        return found | ({"groups": groups} if groups else {})
+
+    def figures(self) -> tuple[Figure, ...]:
+        """The scores as a run folder keeps them."""
+        how = self.searched()
+        return tuple(
+            Figure(score.name, score.value, f"{score.condition}; {score.signature}; {how}")
+            for both in self.scores.values()
+            for score in both
+        )
+
+    def searched(self) -> str:
+        """How the translations were searched, in words."""
+        return self.search.describe(len(self.outputs), self.unknown, self.left)
+
+    def __str__(self) -> str:
+        groups = [
+            f"  {name:<24} {count:>7,} sentences  BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  ({bleu.condition})"
+            for name, (count, (bleu, chrf)) in self.of_groups().items()
+        ]
+        return "\n".join([*(str(score) for both in self.scores.values() for score in both), self.searched(), *groups])
+
+
+def _both(texts: Sequence[str], references: Sequence[str], language: str, condition: Condition) -> tuple[Score, Score]:
+    return (
+        bleu(texts, references, language=language, condition=condition),
+        chrf(texts, references, language=language, condition=condition),
+    )

@@ -1,0 +1,118 @@
+"""The translator for those who name no recipe: sized by the number of pairs.
+
+A network with more parameters than its text can fill memorizes it, so little text gets small layers, much dropout and
+many epochs, and a learning rate that is high for as long as it can be. The tiers of 100,000 and 300,000 pairs follow
+the recipes ``multi30k-en-de`` and ``tatoeba-en-fr``; the settings not in them are those of ``multi30k-en-de``, but for
+left-out words, guided attention and averaged weights, which changed little where they were measured.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from anaphora.data.finding import Names
+from anaphora.data.sources import translation_parts
+from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
+from anaphora.tasks.task import Sized, Table
+from anaphora.text.units import AnyUnits, Bpe
+
+
+class Tier(NamedTuple):
+    """The translator for at most this many pairs."""
+
+    pairs: int
+    units: int
+    embedding: int
+    encoder: int
+    decoder: int
+    dropout: float
+    epochs: int
+    rate: float
+    """Of the first update; it falls in a straight line over the epochs. The fewer updates, the higher."""
+    batch: int
+    """Tokens of a batch, small where a text gives few updates an epoch; 0 takes what fits into memory."""
+
+
+TIERS = (
+    # in the order of the fields: pairs, units, embedding, encoder, decoder, dropout, epochs, rate, batch
+    Tier(5_000, 1_000, 96, 96, 128, 0.3, 40, 0.005, 500),
+    Tier(20_000, 5_000, 256, 256, 384, 0.3, 20, 0.0045, 1_000),
+    Tier(100_000, 8_000, 256, 256, 384, 0.2, 10, 0.0045, 1_000),
+    Tier(300_000, 8_000, 256, 256, 384, 0.1, 6, 0.003, 1_500),
+    Tier(1_000_000, 10_000, 256, 384, 512, 0.2, 8, 0.002, 2_000),
+    Tier(1 << 62, 16_000, 384, 512, 768, 0.1, 3, 0.001, 0),
+)
+"""From the smallest to the largest."""
+
+
+def tiers() -> list[str]:
+    """What is chosen for how many pairs, as lines."""
+    return tier_lines("pairs", TIERS)
+
+
+def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
+    """Whatever no other task claims is pairs."""
+    return True
+
+
+def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyUnits | None) -> Sized:
+    """The translator for as many pairs; DataError for data that cannot be read."""
+    source, target = languages
+    # with the sides' usual names where none are given, as an experiment has them
+    parts = translation_parts(
+        data, source or "en", target or "de", train=names.train, valid=names.valid, test=names.test
+    )
+    pairs = parts.train.count
+    tier = next(tier for tier in TIERS if pairs <= tier.pairs)
+    return Sized(_translator(tier, text), f"{pairs:,} pairs")
+
+
+def describe(table: Table, given: AnyUnits | None) -> str:
+    """What a table makes, in words; numbers that are not where they usually are go unsaid."""
+    unit = UNITS.get(str(value_at(table, "text.units")), "unit")
+    dropouts = (figure(table, f"{part}.dropout", "{:g}") for part in ("embedding", "encoder", "decoder"))
+    sides = "2 x " if value_at(table, "encoder.bidirectional") is True else ""
+    figures = (
+        "the vocabulary of that run" if given else figure(table, "text.size", "{:,} ") + f"{unit}s",
+        figure(table, "embedding.size", "word vectors of {:,}"),
+        figure(table, "encoder.size", f"encoder {sides}" + "{:,}"),
+        figure(table, "decoder.size", "decoder {:,}"),
+        "dropout " + " and ".join(dict.fromkeys(filter(None, dropouts))),
+        figure(table, "training.epochs", "{:,} epochs"),
+    )
+    return f"a translator with {', '.join(filter(None, figures))}"
+
+
+def _translator(tier: Tier, given: AnyUnits | None) -> Table:
+    text = given or Bpe(size=tier.units, joint=True)
+    shared = text.one_vocabulary  # else there is no table for both sides to share
+    return {
+        "task": "translate",
+        "text": text.model_dump(),
+        "embedding": {"size": tier.embedding, "shared": shared, "scaled": True, "dropout": tier.dropout},
+        "encoder": {
+            "cell": "gru",
+            "size": tier.encoder,
+            "bidirectional": True,
+            "layer_norm": True,
+            "dropout": tier.dropout,
+        },
+        "decoder": {
+            "cell": "gru",
+            "size": tier.decoder,
+            "input_feeding": True,
+            "layer_norm": True,
+            "readout": tier.embedding,
+            "dropout": tier.dropout,
+        },
+        "attention": {"score": "concat", "size": tier.embedding},
+        "output": {"tied": True, "label_smoothing": 0.1},
+        "training": {
+            "optimizer": {"kind": "adam", "rate": tier.rate},
+            "schedule": "linear",
+            "batch_tokens": tier.batch,
+            "epochs": tier.epochs,
+            "patience": 6,
+        },
+        "evaluation": {"beam": 5, "length_penalty": 1.0},
+    }

@@ -1,0 +1,131 @@
+"""Unknown words in translations, put in from the source: a copy of the word that they stand for, or its translation.
+
+A translator of whole words writes ``<unk>`` for what its vocabulary lacks, mostly names and numbers. Which source word
+it stands for, attention says (Jean et al. 2015, section 3.4), or an annotation that training taught it to write (Luong
+et al. 2015, "Addressing the Rare Word Problem").
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from anaphora.errors import ConfigError
+from anaphora.prediction.lookup import Lookup
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.text.coder import MARKS, UNK, TextCoder
+from anaphora.text.rare import AnnotatedCoder
+from anaphora.text.words import WordCoder
+
+
+class Filler(Protocol):
+    """From a hypothesis to a translation without unknown words, as far as they can be known."""
+
+    def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
+        """The translation of ``text``, whose ids are given, and the hypothesis without annotations."""
+
+
+def filler(
+    source: TextCoder, target: TextCoder, dictionary: Mapping[str, str] | None, attends: Callable[[], bool]
+) -> Filler | None:
+    """What fills the translations of a translator with these coders; None where nothing does.
+
+    ``dictionary`` is None where nobody asked for it; only where somebody did is ``attends`` called. Raises ConfigError
+    where it can do nothing: units are not words, or the translator does not attend.
+    """
+    if isinstance(target, AnnotatedCoder):
+        if dictionary is not None:
+            raise ConfigError(
+                f"This translator annotates what it does not know (text.rare = '{target.rare}') and fills it in by the "
+                f"dictionary of its run: translate without replacing any."
+            )
+        assert isinstance(source, WordCoder)
+        return AnnotatedWords(source, target)
+    if dictionary is None:
+        return None
+    words = UnknownWords(source, target, dictionary)
+    if not attends():
+        raise ConfigError(
+            "Unknown words are replaced by the source word that attention points to, but this translator has no "
+            "attention: translate without replacing any."
+        )
+    return words
+
+
+def demand_unknown(source: TextCoder, target: TextCoder) -> None:
+    """ConfigError where a translator with these coders never writes ``<unk>``, so that it cannot be left out."""
+    _words_of(source, target, "Unknown words can be left out", "leave out --known-words")
+    if isinstance(target, AnnotatedCoder):
+        raise ConfigError(
+            f"Unknown words are left out by writing no <unk>, but this translator has text.rare = '{target.rare}' and "
+            f"writes them as annotations: evaluate it on all words."
+        )
+
+
+class UnknownWords:
+    """Fills in what attention points to."""
+
+    def __init__(self, source: TextCoder, target: TextCoder, dictionary: Mapping[str, str]) -> None:
+        """``dictionary`` translates source words; those that it lacks are copied.
+
+        Raises ConfigError where units are not words, since no others leave whole words unknown.
+        """
+        self._source, self._target = _words_of(
+            source, target, "Unknown words can be replaced", "translate without replacing any"
+        )
+        self._dictionary = Lookup(dictionary)
+
+    def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
+        """See ``Filler``."""
+        assert hypothesis.weights is not None
+        places = [step for step, unit in enumerate(hypothesis.ids) if unit == UNK]
+        if not places:
+            return self._target.decode(hypothesis.ids), hypothesis
+        words = self._source.words(text)
+        most, looked = hypothesis.weights[places, : len(words)].max(dim=1)  # not at </s>
+        given = [
+            translated(words[place], self._dictionary) if weight > 0 else MARKS[UNK]  # a window may see nothing
+            for weight, place in zip(most.tolist(), looked.tolist(), strict=True)
+        ]
+        return self._target.filled(hypothesis.ids, given), hypothesis
+
+
+class AnnotatedWords:
+    """Fills in what annotations point to; what they leave open stays ``<unk>``."""
+
+    def __init__(self, source: WordCoder, target: AnnotatedCoder) -> None:
+        """The coders of a translator."""
+        self._source = source
+        self._target = target
+        self._dictionary = Lookup(target.dictionary)
+
+    def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
+        """See ``Filler``."""
+        resolved, words = self._target.resolved(hypothesis.ids, ids), self._source.words(text)
+        given = [translated(words[place], self._dictionary) if place >= 0 else MARKS[UNK] for place in resolved.sources]
+        end = [len(hypothesis.ids)] if hypothesis.finished else []
+        weights = None if hypothesis.weights is None else hypothesis.weights[[*resolved.steps, *end]]
+        bare = replace(hypothesis, ids=tuple(resolved.ids), weights=weights)
+        return self._target.filled(resolved.ids, given), bare
+
+
+def translated(word: str, dictionary: Lookup[str]) -> str:
+    """The translation of a word, or the word itself.
+
+    An entry in another case that translates the word by itself says that it is copied, and nothing of how it is
+    written: a dictionary learnt from lower-cased text has ``berlin`` for ``berlin``.
+    """
+    exact = dictionary.exact(word)
+    if exact is not None:
+        return exact
+    found = dictionary.find(word)
+    return word if found is None or found.lower() == word.lower() else found
+
+
+def _words_of(source: TextCoder, target: TextCoder, able: str, otherwise: str) -> tuple[WordCoder, WordCoder]:
+    """The coders of a translator of words; ConfigError for one that spells them, with what is ``able`` to be done."""
+    if not isinstance(source, WordCoder) or not isinstance(target, WordCoder):
+        raise ConfigError(
+            f"{able} where text is cut into words, but this translator cuts it otherwise and spells every word: "
+            f"{otherwise}."
+        )
+    return source, target

@@ -1,0 +1,129 @@
+"""What conducting an experiment needs of its task: its corpus found, tokenizers learnt, a model taught."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.data.partitions import Partitions
+from anaphora.data.ragged import Integers
+from anaphora.events import Event, Report, Skipped
+from anaphora.nn.counts import Counts
+from anaphora.nn.outputs import Output
+from anaphora.protocols import Batch, Batches, Carry
+from anaphora.run import Run
+from anaphora.text.coder import TextCoder
+from anaphora.training import loop
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, Stop, Validate
+
+TRAIN = Path("encoded") / "train"
+"""Where in a run's folder its training part is encoded."""
+
+
+class Work(ABC):
+    """An experiment whose data has been found, counted and checked."""
+
+    parts: Parts[PairCorpus] | Parts[TextCorpus]
+    """The training, validation and test splits."""
+
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """SHA-256 of the data by split."""
+        return {"train": self.parts.train.fingerprint, "valid": self.parts.valid.fingerprint}
+
+    @abstractmethod
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """The coders of every side, from the training part."""
+
+    @abstractmethod
+    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+        """Tell ``model`` what it has to know of the training part before it learns, where it does not know yet."""
+
+    @abstractmethod
+    def learn(
+        self,
+        model: torch.nn.Module,
+        coders: Mapping[str, TextCoder],
+        run: Run,
+        training: TrainingConfig,
+        report: Report,
+        stop: Stop,
+    ) -> Outcome:
+        """Fit ``model`` to the training part, from where ``run`` stands to the end or until ``stop`` says so.
+
+        What is known by then is in ``run``: its log, and its checkpoints with the best of them marked. The text is
+        encoded in the run's folder ``encoded``, again only if it changed. ``training`` is the experiment's, with what
+        it leaves open decided.
+        """
+
+
+class UpdatingWork(Work):
+    """Work on a network that learns update by update."""
+
+    @property
+    @abstractmethod
+    def longest(self) -> int:
+        """Units of the longest row there may be in a batch; 0 when nothing bounds them."""
+
+    @abstractmethod
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """How often each unit is to be predicted in the training part, encoded in ``folder`` unless it was before."""
+
+    @abstractmethod
+    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> Batches:
+        """The training part in batches, encoded in ``folder`` unless it was before."""
+
+    @abstractmethod
+    def validation(
+        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """What measures a model on the validation part, encoded in the run's folder unless it was before."""
+
+    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+        """Tell ``model`` how often each unit is to be predicted, where it asks for that and does not know yet."""
+        unknown = [module for module in model.modules() if isinstance(module, Counts) and not module.known]
+        if unknown:
+            counts_V = torch.from_numpy(self.counts(coders, run.path / TRAIN, not_skipping(report)))
+            for module in unknown:
+                module.observe(counts_V)
+
+    def learn(
+        self,
+        model: torch.nn.Module,
+        coders: Mapping[str, TextCoder],
+        run: Run,
+        training: TrainingConfig,
+        report: Report,
+        stop: Stop,
+    ) -> Outcome:
+        """Update by update; see ``Work.learn``."""
+        batches = self.batches(coders, run.path / TRAIN, training.batch_tokens, report)
+        words = max((module.partition for module in model.modules() if isinstance(module, Output)), default=0)
+        if words:
+            batches = Partitions(batches, words)
+        validate = self.validation(coders, run, training, report)
+        return loop.train(model, batches, training, run, validate, report, stop)
+
+
+def not_skipping(report: Report) -> Report:
+    """The same, but for what was left out of the data: that is said elsewhere."""
+
+    def quietly(event: Event) -> None:
+        if not isinstance(event, Skipped):
+            report(event)
+
+    return quietly
+
+
+def mean_loss(model: torch.nn.Module, batches: Sequence[Batch]) -> float:
+    """Nats a prediction over ``batches``, what a model carries taken from each to the next."""
+    nats, count = 0.0, 0
+    carry: Carry = {}
+    for batch in batches:
+        loss, carry = model(batch, carry or None)
+        nats += float(loss.sum)
+        count += loss.count
+    return nats / count

@@ -1,0 +1,3 @@
+"""The version of the package, for everything that says it."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,25 @@
+"""Networks by the tables of an experiment, for tests that need no experiment around them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import nn
+
+from anaphora.models import registry
+from anaphora.protocols import Symbols
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import named_in
+
+
+def build(
+    task: str,
+    tables: Mapping[str, Any],
+    symbols: Mapping[str, Symbols],
+    where: str = "a test",
+    words: Mapping[str, Sequence[str]] | None = None,
+) -> nn.Module:
+    """The network that ``tables`` describe; only its own are looked at."""
+    _, kind = named_in({**tables, "task": task}, where)
+    [config] = [base for base in kind.experiment.__bases__ if not issubclass(base, ExperimentBase)]
+    own = {name: tables[name] for name in config.model_fields if name in tables}
+    return registry.build(kind.network, config.parse(own, where), symbols, words)

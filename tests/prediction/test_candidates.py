@@ -1,0 +1,52 @@
+import pytest
+
+from anaphora.errors import ConfigError
+from anaphora.prediction.candidates import Candidates
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import EOS, UNK
+from anaphora.text.rare import AnnotatedCoder, Rare, annotations
+from anaphora.text.words import WordCoder
+
+SOURCE = WordCoder(["the", "sees"], lowercase=False, tokenise="none", language="en")
+TARGET = WordCoder(["le", "la", "voit", "chat", "Ann"], lowercase=False, tokenise="none", language="fr")
+LE, LA, VOIT, CHAT, ANN = TARGET.encode("le la voit chat Ann")
+TRANSLATIONS = {"the": ["la", "le", "les"], "cat": ["chat"], "sees": ["regarde"]}
+
+
+def rows(texts: list[str], frequent: int, each: int) -> list[list[int]]:
+    found = Candidates(TRANSLATIONS, frequent, each).of(texts, SOURCE, TARGET)
+    return [ids[:length].tolist() for ids, length in zip(found.ids_BT, found.lengths_B, strict=True)]
+
+
+def test_a_sentence_has_the_frequent_words_and_the_likeliest_translations_of_its_own() -> None:
+    assert rows(["the Cat sees", "sees", "Ann"], 0, 1) == [[UNK, EOS, LA, CHAT], [UNK, EOS], [UNK, EOS, ANN]]
+    assert rows(["the"], 0, 2) == [[UNK, EOS, LE, LA]]
+    assert rows(["sees"], 2, 2) == [[UNK, EOS, LE, LA]]
+    assert rows(["sees"], 100, 0) == [[UNK, EOS, LE, LA, VOIT, CHAT, ANN]]
+
+
+def test_dictionary_and_vocabularies_may_write_words_in_cases_of_their_own() -> None:
+    target = WordCoder(["Hund", "der", "Der"], lowercase=False, tokenise="none", language="de")
+    hund, der, _ = target.encode("Hund der Der")
+    found = Candidates({"DOG": ["hund"], "the": ["der"]}, 0, 1).of(["The dog"], SOURCE, target)
+    assert found.ids_BT.tolist() == [[UNK, EOS, hund, der]]
+
+
+def test_the_candidates_of_a_sentence_do_not_depend_on_its_neighbours() -> None:
+    texts = ["the Cat sees", "Ann", "the"]
+    assert rows(texts, 1, 3) == [row for text in texts for row in rows([text], 1, 3)]
+
+
+@pytest.mark.parametrize("rare", ["copyable", "posall", "posunk"])
+def test_annotations_may_always_be_written_and_are_no_frequent_words(rare: Rare) -> None:
+    marks = annotations(rare)
+    target = AnnotatedCoder(
+        [*marks, "le", "la", "voit"], lowercase=False, tokenise="none", language="fr", rare=rare, dictionary={}
+    )
+    [ids] = Candidates({}, frequent=2, each=1).of(["sees"], SOURCE, target).ids_BT.tolist()
+    assert target.pieces(ids)[2:] == [f"\u2581{word}" for word in (*marks, "le", "la")]
+
+
+def test_units_that_are_not_words_are_refused() -> None:
+    with pytest.raises(ConfigError, match="Candidates are the translations of whole words"):
+        Candidates({}).of(["a"], CharacterCoder("a", lowercase=False), TARGET)

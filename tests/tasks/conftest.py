@@ -1,0 +1,74 @@
+"""Small untrained networks: what the pipeline promises holds for any weights."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from anaphora.run import Run
+from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import TextCoder
+from anaphora.text.subwords import SubwordCoder
+from tests.networks import build
+
+NOUNS = ("man", "woman", "dog", "cat", "house", "tree")
+WORDS = ("a", "the", *NOUNS, "walks", "sees", "takes", "big", "small", "red", "in")
+
+
+TRANSLATOR = {
+    "embedding": {"size": 16},
+    "encoder": {"cell": {"kind": "lstm"}, "layers": 1, "size": 16, "bidirectional": True},
+    "decoder": {"cell": {"kind": "lstm"}, "layers": 1, "size": 16},
+}
+LANGUAGE_MODEL = {"embedding": {"size": 6}, "recurrence": {"cell": {"kind": "lstm"}, "layers": 2, "size": 8}}
+
+
+def sentences(count: int, most: int = 20, seed: int = 0) -> list[str]:
+    draw = random.Random(seed)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(1, most))) for _ in range(count)]
+
+
+def network(translator: TranslationPredictor) -> torch.nn.Module:
+    """What it was made from, by the method that makes its Steppers."""
+    return translator._stepper.__self__  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.fixture(scope="module")
+def untrained_translator() -> TranslationPredictor:
+    coder = SubwordCoder.learn(sentences(300), size=330, lowercase=False, byte_fallback=True)
+    symbols = {"source": coder.symbols, "target": coder.symbols}
+    model = build("translate", TRANSLATOR, symbols, "a test")
+    model.initialise(3)  # type: ignore[operator]
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(3.0)
+        # untrained, it would write marks and bytes that a trained one never does
+        model.output.bias[: coder.encode("a")[0]] = -30.0  # type: ignore[index, union-attr]
+        model.output.bias[coder.symbols.eos] = 0.0  # type: ignore[index, union-attr]
+    return TranslationPredictor(model.stepper, coder, coder)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def untrained_language_model() -> LanguageModelPredictor:
+    coder = CharacterCoder.learn(sentences(300), lowercase=False, least=1)
+    model = build("language-model", LANGUAGE_MODEL, {"text": coder.symbols}, "a test")
+    model.initialise(5)  # type: ignore[operator]
+    with torch.no_grad():
+        model.output.bias[:4] = torch.tensor([-30.0, -30.0, -30.0, 0.0])  # type: ignore[index, union-attr]
+    return LanguageModelPredictor(model, coder)  # type: ignore[arg-type]
+
+
+def saved(path: Path, experiment: dict[str, object], model: torch.nn.Module, coders: dict[str, TextCoder]) -> None:
+    run = Run.create(path, experiment, coders)
+    run.save(1, model.state_dict(), {}, {})
+    run.mark_best(1)
+
+
+def same(one: Translation, other: Translation) -> bool:
+    """Equal to the last bit, attention and alternatives included."""
+    assert one.weights is not None and other.weights is not None
+    return one == other and np.array_equal(one.weights, other.weights)

@@ -1,0 +1,362 @@
+"""The scores of language models, by the names and meanings of KenLM: one suite for count models and recurrent ones."""
+
+import copy
+import math
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anaphora.data.store import TextStore
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.dynamic import Dynamic
+from anaphora.evaluation.perplexity import TextSize
+from anaphora.events import Event, Progress
+from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.search.beam import beam
+from anaphora.search.without import Without
+from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.language_model.context import State
+from anaphora.tasks.language_model.generation import StreamedText
+from anaphora.tasks.language_model.lines import one_row
+from anaphora.text.bytes import ByteCoder
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import TextCoder
+from anaphora.text.subwords import SubwordCoder
+from anaphora.text.words import WordCoder
+from tests.networks import build
+
+WORDS = ["the", "man", "walks", "and", "a", "woman", "sees", "big", "red", "dogs", "in", "every", "house"]
+LINES = [" ".join(random.Random(n).choices(WORDS, k=1 + n % 9)) for n in range(200)]
+RECURRENT = {"embedding": {"size": 8}, "recurrence": {"cell": {"kind": "gru"}, "layers": 2, "size": 16}}
+
+
+def word_coder() -> TextCoder:
+    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="none", language="en")
+
+
+def character_coder() -> TextCoder:
+    return CharacterCoder.learn(LINES, lowercase=False, least=1)
+
+
+def subword_coder() -> TextCoder:
+    return SubwordCoder.learn(LINES, size=300, lowercase=False, byte_fallback=True)
+
+
+def counted(coder: TextCoder, order: int = 3) -> LanguageModelPredictor:
+    eos = coder.symbols.eos
+    ids = [eos] + [unit for line in LINES for unit in (*coder.encode(line), eos)]
+    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), coder.symbols)
+    model.fit(TextStore(np.array(ids), characters=1), lambda order: None)
+    return LanguageModelPredictor(model, coder)
+
+
+def recurrent(coder: TextCoder) -> LanguageModelPredictor:
+    model = build("language-model", RECURRENT, {"text": coder.symbols}, "test.toml")
+    model.initialise(3)
+    return LanguageModelPredictor(model, coder)
+
+
+def mixed(coder: TextCoder) -> LanguageModelPredictor:
+    """Counts, a network, and a cache of the text."""
+    members = [{"model": "ngram", "ngram": {"order": 3}}, {"model": "recurrent"} | RECURRENT]
+    tables = {"mixture": {"runs": ["a", "b"], "members": members, "cache": {"kind": "counts", "units": 20}}}
+    model = build("language-model", {"model": "mixture"} | tables, {"text": coder.symbols}, "test.toml")
+    model.members[0], model.members[1] = counted(coder)._model, recurrent(coder)._model
+    return LanguageModelPredictor(model.eval(), coder)
+
+
+Make = Callable[[TextCoder], LanguageModelPredictor]
+EVERY_MODEL = pytest.mark.parametrize("make", [counted, recurrent, mixed], ids=["ngram", "recurrent", "mixture"])
+EVERY_CODER = pytest.mark.parametrize("coder", [word_coder, subword_coder, character_coder])
+SENTENCES = ["the man walks", "a", "", "every red dogs sees a zebra", "in in in in in in in in in"]
+
+
+@EVERY_MODEL
+@EVERY_CODER
+def test_a_score_is_the_sum_of_the_scores_of_words_and_of_chained_states(
+    make: Make, coder: Callable[[], TextCoder]
+) -> None:
+    model = make(coder())
+    for sentence in SENTENCES:
+        words = sentence.split()
+        every = list(model.full_scores(sentence))
+        assert len(every) == len(words) + 1
+        assert model.score(sentence) == pytest.approx(sum(word.log_prob for word in every), abs=1e-9)
+        state, after, total = model.State(), model.State(), 0.0
+        model.BeginSentenceWrite(state)
+        for word, expected in zip([*words, "</s>"], every, strict=True):
+            found = model.BaseFullScore(state, word, after)
+            assert found == pytest.approx(expected, abs=1e-9)
+            assert model.BaseScore(state, word, model.State()) == found.log_prob
+            total += found.log_prob
+            state, after = after, state
+        assert total == pytest.approx(model.score(sentence), abs=1e-9)
+        assert model.perplexity(sentence) == pytest.approx(10 ** (-total / (len(words) + 1)))
+        assert model.score(sentence, eos=False) == pytest.approx(total - every[-1].log_prob, abs=1e-9)
+
+
+def moses_coder() -> TextCoder:
+    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="moses", language="en")
+
+
+def byte_coder() -> TextCoder:
+    return ByteCoder(lowercase=False)
+
+
+@pytest.mark.parametrize("coder", [word_coder, moses_coder, subword_coder, character_coder, byte_coder])
+@pytest.mark.parametrize(
+    "line", ["the\tman walks", "the   man", " the man ", "a big\t\t", "red\u00a0dogs in", "", " \t ", "\u3000 a"]
+)
+def test_words_are_those_that_an_evaluation_counts_and_their_scores_are_that_of_the_line(
+    coder: Callable[[], TextCoder], line: str
+) -> None:
+    model = recurrent(coder())
+    full, [scored] = list(model.full_scores(line)), model.score_lines([line])
+    assert len(full) == model.evaluate([line]).size.words == len(line.encode().split()) + 1
+    assert model.score(line) == pytest.approx(scored.log10, abs=1e-5)
+    assert sum(word.log_prob for word in full) == pytest.approx(scored.log10, abs=1e-5)
+    assert model.perplexity(line) == pytest.approx(10 ** (-scored.log10 / len(full)), rel=1e-4)
+
+
+def test_white_space_is_scored_with_what_comes_after_it() -> None:
+    model = recurrent(character_coder())
+    spaced, plain = (list(model.full_scores(line)) for line in ("the man ", "the man"))
+    assert spaced[:2] == plain[:2] and spaced[2] != plain[2]
+    assert model.score("the man ", eos=False) == model.score("the man", eos=False)
+
+
+@pytest.mark.parametrize("sentence", ["the man walks .", 'the " big " man', "the man walks.", "a , b", "«the man»", ""])
+def test_words_of_moses_tokens_are_those_between_white_space(sentence: str) -> None:
+    assert len(list(counted(moses_coder()).full_scores(sentence))) == len(sentence.split()) + 1
+
+
+@EVERY_MODEL
+@EVERY_CODER
+def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: Callable[[], TextCoder]) -> None:
+    model, heard = make(coder()), list[Event]()
+    together = model.score_lines([*SENTENCES, *LINES], report=heard.append)
+    assert heard[-1] == Progress("score", len(SENTENCES) + len(LINES), len(SENTENCES) + len(LINES), "lines")
+    for sentence, found in zip(SENTENCES, together, strict=False):
+        assert model.score_lines([sentence]) == [found]
+        assert found.log10 == pytest.approx(model.score(sentence), abs=1e-5)
+        assert found.nats == pytest.approx(found.log10 * math.log(10))
+
+
+@EVERY_MODEL
+def test_a_line_too_long_to_be_scored_by_itself_is_refused_before_any_other_is_scored(make: Make) -> None:
+    model, heard = make(word_coder()), list[Event]()
+    with pytest.raises(DataError, match=r"Line 2 should have at most 65,536 units, but has 65,537: split it, or"):
+        model.score_lines(["the man", "man " * 65_536], report=heard.append)
+    assert not heard
+
+
+@EVERY_MODEL
+def test_an_unknown_word_is_marked_and_not_in_the_model(make: Make) -> None:
+    model = make(word_coder())
+    assert "man" in model and "zebra" not in model and "" not in model
+    assert "</s>" in model and "the man" not in model
+    assert [word.oov for word in model.full_scores("the zebra walks")] == [False, True, False, False]
+    assert [line.unknown for line in model.score_lines(["the zebra", "the man"])] == [1, 0]
+
+
+def test_a_count_model_says_how_long_an_ngram_it_found() -> None:
+    model = counted(word_coder(), order=3)
+    assert model.order == 3
+    seen = LINES[8].split()
+    assert [word.ngram_length for word in model.full_scores(LINES[8])] == [2, *[3] * len(seen)]
+    assert next(model.full_scores("zebra", bos=False)).ngram_length == 1
+
+
+def test_a_recurrent_model_remembers_every_word() -> None:
+    model = recurrent(word_coder())
+    assert model.order == 0
+    assert [word.ngram_length for word in model.full_scores("the man walks")] == [2, 3, 4, 5]
+
+
+def test_without_a_begin_a_count_model_knows_nothing_of_what_came_before() -> None:
+    model = counted(word_coder())
+    total = math.fsum(10 ** next(model.full_scores(word, bos=False)).log_prob for word in [*WORDS, "zebra"])
+    state = model.State()
+    model.NullContextWrite(state)
+    total += 10 ** model.BaseScore(state, "</s>", model.State())
+    assert total == pytest.approx(1, abs=1e-6)
+
+
+@EVERY_MODEL
+def test_states_that_a_model_cannot_tell_apart_are_equal(make: Make) -> None:
+    model = make(word_coder())
+
+    def behind(sentence: str) -> State:
+        state = model.State()
+        model.BeginSentenceWrite(state)
+        for word in sentence.split():
+            model.BaseScore(state, word, state)
+        return state
+
+    one, again, other = behind("the man walks"), behind("the man walks"), behind("the man sees")
+    assert one == again and hash(one) == hash(again) and one != other
+    assert copy.copy(one) == one == copy.deepcopy(one)
+    assert model.State() == model.State() != one
+    # two words before count to a model of order 3, all words to a recurrent one
+    assert (behind("a big man walks") == behind("red dogs man walks")) is (model.order == 3)
+
+
+def test_a_state_is_written_before_it_is_read() -> None:
+    model = counted(word_coder())
+    with pytest.raises(ValueError, match="BeginSentenceWrite"):
+        model.BaseScore(model.State(), "man", model.State())
+
+
+@pytest.mark.parametrize("given", [None, 3, ["the man"]])
+def test_what_is_no_text_is_neither_scored_nor_gone_on_from(given: Any) -> None:
+    model = recurrent(word_coder())
+    for call in (model.score, model.perplexity, model.generate):
+        with pytest.raises(TypeError, match="A text was expected, but this is of type"):
+            call(given)
+
+
+def test_one_line_in_place_of_a_list_is_refused() -> None:
+    with pytest.raises(TypeError, match="put it into a list"):
+        counted(word_coder()).score_lines("the man")
+    with pytest.raises(TypeError, match="put it into a list"):
+        counted(word_coder()).evaluate("the man")
+    with pytest.raises(TypeError, match="of type list"):
+        counted(word_coder()).score(["the man"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="number 2 of them is of type NoneType"):
+        counted(word_coder()).score_lines(["the man", None])  # type: ignore[list-item]
+
+
+def test_bytes_are_the_text_that_they_spell() -> None:
+    model = counted(character_coder())
+    text, state = "the na\u00efve man", model.State()
+    assert model.score(text.encode()) == model.score(text)
+    assert list(model.full_scores(text.encode())) == list(model.full_scores(text))
+    assert model.perplexity(text.encode()) == model.perplexity(text)
+    assert b"man" in model and "na\u00efve".encode() not in model and b"</s>" in model
+    model.BeginSentenceWrite(state)
+    for word in ("the", "</s>"):
+        assert model.BaseScore(state, word.encode(), model.State()) == model.BaseScore(state, word, model.State())
+    with pytest.raises(DataError, match=r"should be UTF-8, but byte 3 of this one is 0xFF .*: decode it"):
+        model.score(b"a \xff")
+
+
+def test_a_model_that_was_loaded_from_nowhere_has_no_path() -> None:
+    assert counted(word_coder()).path == b""
+
+
+@EVERY_CODER
+def test_what_is_heard_is_the_text_that_is_written(coder: Callable[[], TextCoder]) -> None:
+    model, pieces = counted(coder()), 0
+    for seed in range(20):
+        heard: list[str] = []
+        written = model.generate("the man", seed=seed, length=30, on_text=heard.append)
+        assert "".join(heard) == written.text
+        pieces += len(heard)
+    assert pieces > 2 * 20
+    heard = []
+    assert model.generate("the", beam=3, on_text=heard.append).text == "".join(heard)
+
+
+def test_a_long_text_is_heard_in_larger_pieces_so_that_writing_stays_quick() -> None:
+    heard, decoded = list[str](), 0
+
+    def decode(ids: Sequence[int]) -> str:
+        nonlocal decoded
+        decoded += len(ids)
+        return "x" * len(ids)
+
+    streamed = StreamedText(decode, [], heard.append)
+    for unit in range(20_000):
+        streamed.add(unit)
+    streamed.close("x" * 20_000)
+    assert heard[:199] == ["x"] * 199
+    assert "".join(heard) == "x" * 20_000
+    assert decoded < 250 * 20_000
+
+
+@EVERY_CODER
+def test_the_likeliest_units_are_heard_as_they_are_taken(coder: Callable[[], TextCoder]) -> None:
+    model, heard = recurrent(coder()), list[str]()
+    written = model.generate("the man", beam=1, length=9, on_text=heard.append)
+    assert "".join(heard) == written.text
+    assert len(heard) > 3  # bytes that are no character yet wait for the others
+
+
+@EVERY_MODEL
+@EVERY_CODER
+def test_taking_the_likeliest_unit_is_a_search_with_a_beam_of_one(make: Make, coder: Callable[[], TextCoder]) -> None:
+    model = make(coder())
+    stepper = Without.marks(model._model.stepper(), model._coder.symbols)
+    for prompt in SENTENCES:
+        begin = model._encode(prompt)
+        [[expected]] = beam(stepper, one_row([stepper.bos], begin), size=1, max_length=len(begin) + 9)
+        found = model.generate(prompt, beam=1, length=9)
+        assert found.text == model._decode(expected.ids)
+        assert (found.score, found.finished) == (expected.score, expected.finished)
+
+
+def test_sampling_from_the_likeliest_unit_alone_is_greedy() -> None:
+    model = counted(word_coder())
+    assert model.generate("the", top_k=1, length=9).text == model.generate("the", beam=1, length=9).text
+    assert model.generate("the", top_p=1e-9, length=9).text == model.generate("the", beam=1, length=9).text
+
+
+@EVERY_CODER
+def test_words_and_line_ends_are_what_perplexity_per_word_is_of_whatever_the_units(
+    coder: Callable[[], TextCoder],
+) -> None:
+    found = counted(coder()).evaluate(SENTENCES)
+    assert found.size.words == sum(len(line.split()) + 1 for line in SENTENCES)
+    assert found.word_perplexity == pytest.approx(math.exp(found.nats / found.size.words))
+    assert found.units_are_words is (coder is word_coder)
+
+
+def test_units_of_a_prompt_that_the_model_does_not_know_are_counted() -> None:
+    model = counted(word_coder())
+    assert [model.generate(prompt, length=1).unknown for prompt in ("the zebra", "the man", "")] == [1, 0, 0]
+
+
+@EVERY_MODEL
+def test_without_unknown_words_bits_are_shared_among_what_the_known_ones_write(make: Make) -> None:
+    found = make(word_coder()).evaluate(["the ζέβρα", "the  man"])
+    assert found.size == TextSize(len("the ζέβρα\nthe  man\n"), len("the ζέβρα\nthe  man\n".encode()), 6)
+    assert found.known_size == TextSize(len("the\nthe  man\n"), len("the\nthe  man\n"), 5)
+
+
+@EVERY_MODEL
+def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
+    model, lines = make(word_coder()), [*SENTENCES, *LINES[:20]]
+    each = model.score_lines(lines)
+    found = model.evaluate(lines)
+    assert found.sentence_nats == pytest.approx(-sum(line.nats for line in each), rel=1e-5)
+    assert found.tokens == sum(line.units for line in each)
+    assert found.unknown == sum(line.unknown for line in each) == 1
+    assert 0 < found.unknown_nats < found.nats
+    first = model.evaluate(lines[:1])
+    assert first.known_bits_per_character == first.bits_per_character
+    assert first.nats == pytest.approx(first.sentence_nats, rel=1e-5) == pytest.approx(-each[0].nats, rel=1e-5)
+
+
+def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
+    coder = word_coder()
+    tables = RECURRENT | {"reads": "sentences"}
+    network = build("language-model", tables, {"text": coder.symbols}, "test.toml")
+    network.initialise(3)
+    model = LanguageModelPredictor(network.eval(), coder)
+    found = model.evaluate(SENTENCES)
+    assert not found.carried and found.sentence_nats == found.nats
+    assert found.nats == pytest.approx(-sum(line.nats for line in model.score_lines(SENTENCES)), rel=1e-5)
+    for call in (model.evaluate, model.adapted):
+        with pytest.raises(ConfigError, match="a model of sentences begins every line from nothing"):
+            call(SENTENCES, Dynamic())
+
+
+def test_options_of_drawing_are_refused_before_the_prompt_is_shown() -> None:
+    model, heard = recurrent(character_coder()), list[str]()
+    for options in ({"top_p": 0.0}, {"temperature": 0.0}, {"top_k": -1}, {"seed": -1}):
+        with pytest.raises(ConfigError, match="Sampling needs"):
+            model.generate("the", length=3, on_text=heard.append, **options)  # type: ignore[arg-type]
+    assert not heard

@@ -1,0 +1,234 @@
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from anaphora.config import Config
+from anaphora.errors import ConfigError
+from anaphora.experiment.reading import read_experiment
+from anaphora.kernels.cells import Lstm
+from anaphora.models.guide import GivenGuide
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.language_model.config import LanguageModelExperiment, NgramExperiment
+from anaphora.tasks.registry import every_kind, parse
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.text.units import Bpe
+from anaphora.training.rules import Momentum
+
+TRANSLATE = 'task = "translate"\n'
+LANGUAGE_MODEL = 'task = "language-model"\n'
+
+
+def complaint(text: str, *settings: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        read_experiment(text, "mine.toml", settings)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        read_experiment(TRANSLATE, "x"),
+        read_experiment(LANGUAGE_MODEL, "x"),
+        read_experiment(TRANSLATE + '[text]\nunits = "character"\n[decoder]\ncell = "gru"\n', "x", ["training.seed=9"]),
+        read_experiment(TRANSLATE + 'attention = "window"\n', "x", ["decoder.cell=gru"]),
+        read_experiment(TRANSLATE, "x", ["attention.span.kind=local-p", "attention.score=hybrid"]),
+        read_experiment(LANGUAGE_MODEL, "x", ["training.optimizer.rate=1e-7", "initialise=uniform"]),
+    ],
+)
+def test_an_experiment_survives_being_written_and_read(experiment: ExperimentBase) -> None:
+    assert read_experiment(experiment.to_toml(), "x") == experiment
+    assert parse(experiment.tables(), "x") == experiment
+
+
+def test_the_task_decides_which_tables_there_are() -> None:
+    assert isinstance(read_experiment(TRANSLATE + "[encoder]\n", "x"), TranslationExperiment)
+    assert isinstance(read_experiment(LANGUAGE_MODEL + "[recurrence]\n", "x"), LanguageModelExperiment)
+    assert 'mine.toml: encoder is for task = "translate", but that is "language-model"' in complaint(
+        LANGUAGE_MODEL + "[encoder]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "mine.toml: task is missing. Known: align, language-model, translate."),
+        ("task = 3", "mine.toml: task is missing. Known: align, language-model, translate."),
+        (
+            'task = "translat"',
+            "mine.toml: task 'translat' is unknown. Known: align, language-model, translate. Did you mean 'translate'?",
+        ),
+        (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
+        (
+            TRANSLATE + '[training]\nepochs = "five"',
+            "mine.toml: training.epochs should be a whole number, but is 'five'.",
+        ),
+        (
+            TRANSLATE + '[encoder]\ncell = "lstmm"',
+            "mine.toml: encoder.cell 'lstmm' is unknown. Known: elman, gru, lstm, lstm-additive, lstm-forget, "
+            "lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate. Did you mean 'lstm'?",
+        ),
+        (
+            TRANSLATE + '[attention]\nspan = "globl"',
+            "mine.toml: attention.span 'globl' is unknown. Known: global, local-m, local-p, median. "
+            "Did you mean 'global'?",
+        ),
+        (
+            TRANSLATE + '[attention]\nkind = "window"\nscore = "dot"',
+            'mine.toml: attention.score is for attention.kind = "soft", but that is "window": leave it out, or set '
+            'attention.kind = "soft".',
+        ),
+        (
+            TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 0}',
+            "mine.toml: attention.span.window should be at least 1, but is 0.",
+        ),
+        (
+            TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 101}',
+            "mine.toml: attention.span.window = 101 is larger than any sentence (data.longest = 100): make it smaller, "
+            "or set attention.span = 'global'.",
+        ),
+        (
+            TRANSLATE + '[data]\ntarget = "zh_Hans"\n[evaluation]\nconditions = "moses-lowercase"',
+            "mine.toml: evaluation.conditions = 'moses-lowercase' counts what stands between spaces, which 'zh_Hans' "
+            "is written without: set it to 'raw'.",
+        ),
+        (
+            TRANSLATE + '[data]\nvalid = "train"',
+            "mine.toml: data.train and data.valid are both 'train': name the files of two parts.",
+        ),
+        (
+            TRANSLATE + '[start]\nvocabulary = "extend"',
+            "mine.toml: start has vocabulary = 'extend' of no run: name one in start.run, or leave it out.",
+        ),
+        (
+            TRANSLATE + '[data]\ntest = "tr"',
+            "mine.toml: data.test = 'tr' stands for every name that begins so, data.train = 'train' among them: name "
+            "other files.",
+        ),
+        (
+            TRANSLATE + '[data]\ntest = ""',
+            "mine.toml: data.test is empty, and so is the name of any file: name the part.",
+        ),
+        (TRANSLATE + 'text = "word"', "mine.toml: text should be a table, but is 'word'."),
+        (
+            LANGUAGE_MODEL + '[model]\nkind = "ngram"',
+            "mine.toml: model '{'kind': 'ngram'}' is unknown. Known: mixture, ngram, recurrent, window.",
+        ),
+        (TRANSLATE + "format = 2", "mine.toml: format should be 1, but is 2."),
+        (
+            TRANSLATE + '[training]\nmetric = "blue"\nbetter = "higher"',
+            "mine.toml: training.metric 'blue' is unknown. Known: bleu, loss, perplexity. Did you mean 'bleu'?",
+        ),
+        (
+            TRANSLATE + '[training]\nmetric = "bleu"',
+            "mine.toml: training.better is 'lower', but for training.metric 'bleu' it should be 'higher'.",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_sentence(text: str, sentence: str) -> None:
+    assert complaint(text) == sentence
+
+
+@pytest.mark.parametrize("reduction", ["sum", "sum_per_sentence"])
+def test_a_rate_never_follows_the_length_of_a_window_twice(reduction: str) -> None:
+    settings = ["data.windows=random", f"training.reduction={reduction}"]
+    assert complaint(LANGUAGE_MODEL, *settings).endswith(f"'{reduction}' does so already: set it to 'mean_per_token'.")
+
+
+def test_changes_cost_nothing_where_no_step_follows_another() -> None:
+    settings = ["recurrence.change_penalty=1", "data.steps=1"]
+    assert "data.steps = 1 cuts between any two" in complaint(LANGUAGE_MODEL, *settings)
+    read_experiment(LANGUAGE_MODEL, "x", [settings[0], "data.steps=2"])
+
+
+def test_what_going_on_needs_again_is_kept_by_its_whole_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    text = TRANSLATE + '[data]\nfiles = ["mine", "~/more"]\n[guide]\nkind = "file"\nfile = "train.links"\n'
+    experiment = read_experiment(text, "x")
+    assert isinstance(experiment, TranslationExperiment) and isinstance(experiment.guide, GivenGuide)
+    assert experiment.data.files == (str(tmp_path / "mine"), str(tmp_path / "home" / "more"))
+    assert experiment.guide.file == str(tmp_path / "train.links")
+
+
+def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None:
+    recipe = TRANSLATE + '[data]\ncorpus = "multi30k"\ntest = "test_2016_flickr"\nsource = "en"\ntarget = "de"\n'
+    experiment = read_experiment(recipe, "x", ["data.longest=7"], data=[Path("mine"), Path("more.tsv")], target="cs")
+    assert isinstance(experiment, TranslationExperiment)
+    assert (experiment.data.corpus, experiment.data.test, experiment.data.longest) == ("none", "test", 7)
+    assert (experiment.data.source, experiment.data.target) == ("en", "cs")
+    assert experiment.data.files == (str(Path("mine").absolute()), str(Path("more.tsv").absolute()))
+
+
+def configs(annotation: Any) -> Iterator[type[Config]]:
+    """Every table of options that a value of this type may hold, itself included."""
+    if isinstance(annotation, type) and issubclass(annotation, Config):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from configs(field.annotation)
+    for argument in get_args(annotation):
+        yield from configs(argument)
+
+
+def test_every_option_has_a_sentence() -> None:
+    known = {config for _, kind in every_kind() for config in configs(kind.experiment)}
+    assert {TranslationExperiment, NgramExperiment, Momentum, Bpe, Lstm} <= known
+    assert [
+        f"{config.__name__}.{key}"
+        for config in known
+        for key, field in config.model_fields.items()
+        if not field.description
+    ] == []
+
+
+def test_defaults_are_written_out_in_full() -> None:
+    text = read_experiment(TRANSLATE, "x").to_toml()
+    for key in ("epochs = ", "rate = ", "forget_bias = ", "beam = "):
+        assert re.search(rf"^{key}", text, re.MULTILINE), key
+
+
+@pytest.mark.parametrize(("units", "option"), [("bpe", "dropout"), ("unigram", "alpha")])
+def test_only_translators_cut_their_text_anew(units: str, option: str) -> None:
+    settings = [f"text.units={units}", f"text.{option}=0.1"]
+    read_experiment('task = "translate"', "mine.toml", settings)
+    with pytest.raises(ConfigError, match=rf"text\.{option} cuts the sentences of translators differently every epoch"):
+        read_experiment('task = "language-model"', "mine.toml", settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["text.units=character"], r"It stands in mine.toml, .* give the whole table, as in --set .text={units=..}."),
+        (["model=recurrent"], "take a recipe with another model"),
+        (["text.size=3", "text.units=character"], r'text\.units = "bpe" or "unigram" or "word"\.$'),
+        (["text.unitz=word"], r"Did you mean 'units'\?$"),
+    ],
+)
+def test_what_is_left_over_beside_a_setting_is_explained(settings: list[str], said: str) -> None:
+    counts = 'task = "language-model"\nmodel = "ngram"\n[text]\nunits = "word"\nsize = 9\n[ngram]\norder = 2\n'
+    with pytest.raises(ConfigError, match=said):
+        read_experiment(counts, "mine.toml", settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('[output]\nproposal = "unigram"\n', 'output.proposal is for output.kind = "sampled", but that is "full"'),
+        ("[recurrence]\nsize = 3\n", 'recurrence is for task = "language-model", but that is "translate"'),
+        ('[attention]\nkind = "none"\nspan = "local-p"\n', 'span is for attention.kind = "soft", but that is "none"'),
+    ],
+)
+def test_an_option_of_another_kind_is_said_to_be_of_it(text: str, sentence: str) -> None:
+    assert f"{sentence}: leave it out, or set " in complaint(TRANSLATE + text)
+
+
+def test_a_table_of_another_model_is_said_to_be_of_it_before_one_of_another_task() -> None:
+    said = complaint('task = "language-model"\nmodel = "ngram"\n[embedding]\nsize = 3\n')
+    assert 'embedding is for model = "recurrent" or "window", but that is "ngram": leave it out, or set model =' in said
+
+
+def test_languages_are_for_pairs() -> None:
+    with pytest.raises(ConfigError, match="no task of two languages, as --source and --target are for"):
+        read_experiment('task = "language-model"', "mine.toml", source="en")

@@ -1,0 +1,52 @@
+"""No text is written with the marks that no text has, whatever a model gives them."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.translation import TranslationPredictor
+from anaphora.text.coder import BOS, PAD
+from anaphora.text.words import WordCoder
+from tests.networks import build
+
+LINES = ["the man walks", "a big dog sees the man", "the dog walks"]
+CODER = WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="none", language="en")
+TABLES: dict[str, dict[str, Any]] = {
+    "language-model": {"embedding": {"size": 8}, "recurrence": {"size": 8}},
+    "window": {"model": "window", "embedding": {"size": 8}, "window": {"kind": "feedforward", "words": 2, "size": 8}},
+    "translate": {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 8}},
+}
+
+
+def fond_of_marks(name: str) -> Any:
+    """A network that gives nearly all of its probability to the marks."""
+    sides = dict.fromkeys(("text", "source", "target"), CODER.symbols)
+    model: Any = build("language-model" if name == "window" else name, TABLES[name], sides, "a test")
+    model.initialise(3)
+    with torch.no_grad():
+        model.output.bias[[PAD, BOS]] = 20.0
+    return model
+
+
+@pytest.mark.parametrize("name", ["language-model", "window"])
+@pytest.mark.parametrize("beam", [0, 1, 4])
+def test_a_language_model_goes_on_with_units_of_the_text_alone(name: str, beam: int) -> None:
+    model = LanguageModelPredictor(fond_of_marks(name), CODER)
+    for seed in range(3):
+        written = model.generate("the man", length=6, beam=beam, seed=seed)
+        assert written.finished or len(written.text.split(" ")) == 2 + 6
+    assert model.generate("", length=9, temperature=1e6).text.split() != []
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_translator_writes_words_and_scores_them_as_it_always_does(beam: int) -> None:
+    translator = TranslationPredictor(fond_of_marks("translate").stepper, CODER, CODER)
+    for found in translator.translate(LINES, beam=beam, alternatives=3):
+        for one in (found, *found.alternatives):
+            assert not {"<pad>", "<s>"} & set(one.target_pieces)
+    [found] = translator.without_unknown().translate(LINES[:1], beam=beam)
+    assert found.finished and "<unk>" not in found.text
+    [scored] = translator.score_pairs(LINES[:1], [found.text])
+    assert scored.score == found.score

@@ -1,0 +1,88 @@
+"""The figures by which training chooses its best checkpoint, against those of the finished run."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import anaphora
+from anaphora.evaluation.bleu import bleu
+from anaphora.events import silent
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.run import Run
+from anaphora.run.loading import load_coders
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import parse
+from anaphora.tasks.runs import build
+from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation.data import TranslationWork
+
+
+def changed(experiment: ExperimentBase, table: str, **options: object) -> ExperimentBase:
+    tables = experiment.tables()
+    return parse(tables | {table: tables[table] | options}, "changed.toml")
+
+
+def figures_of_best(path: Path) -> dict[str, float]:
+    run = Run.open(path)
+    best = run.best()
+    assert best is not None
+    return run.validation(best)
+
+
+def test_the_validation_loss_of_a_translator_is_what_its_pairs_cost_a_unit(
+    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
+) -> None:
+    for side, lines in (("en", ["a", "bec", "adgaecbdf"]), ("fr", ["ab", "ceb", "f"])):  # mean of pairs is another
+        (toy_pairs / f"val.{side}").write_text("".join(f"{line}\n" for line in lines))
+    train(translator, tmp_path / "run")
+    model = anaphora.load(tmp_path / "run")
+    assert isinstance(model, TranslationPredictor)
+    scored = model.score_pairs(*((toy_pairs / f"val.{side}").read_text().splitlines() for side in ("en", "fr")))
+    cost = -sum(pair.score for pair in scored) / sum(len(pair.target_pieces) for pair in scored)
+    assert figures_of_best(tmp_path / "run")["loss"] == pytest.approx(cost, rel=1e-5)
+
+
+def test_the_validation_figures_of_a_language_model_are_those_of_its_text_in_one_pass(
+    tiny_language_model: Path, toy_book: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "text"
+    folder.mkdir()
+    toy_book.rename(folder / "train.txt")
+    valid = folder / "valid.txt"
+    valid.write_text("a little line\nof the book\n\nnumber 7\n")
+    one_stream = ["training.batch_tokens=10"]  # a window of ten steps
+    train(read_experiment(tiny_language_model.read_text(), "tiny.toml", one_stream, data=[folder]), tmp_path / "run")
+    model = anaphora.load(tmp_path / "run")
+    assert isinstance(model, anaphora.LanguageModelPredictor)
+    found = model.evaluate(valid.read_text().splitlines())
+    figures = figures_of_best(tmp_path / "run")
+    assert figures["loss"] == pytest.approx(found.nats / found.tokens, rel=1e-5)
+    assert figures["perplexity"] == pytest.approx(found.perplexity, rel=1e-5)
+    assert figures["bits_per_character"] == pytest.approx(found.bits_per_character, rel=1e-5)
+
+
+def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_with_its_own_reference(
+    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = ["a" * 20_000, "a b c d e f", "a c e a c e", "b d f b d f"]  # the first is longer than training has them
+    references = ["a", "a b c d e", "a c e a c e", "b d f b d"]
+    for side, lines in (("en", sources), ("fr", references)):
+        (toy_pairs / f"val.{side}").write_text("".join(f"{line}\n" for line in lines))
+    by_bleu = changed(translator, "training", metric="bleu", better="higher")
+    experiment = changed(by_bleu, "evaluation", validation_beam=3, beam=7)
+    train(translator, tmp_path / "run")
+    run, asked = Run.open(tmp_path / "run"), list[int]()
+
+    def copied(self: TranslationPredictor, texts: tuple[str, ...], *, beam: int, attention: bool) -> list[Translation]:
+        asked.append(beam)
+        return [Translation(text, 0.0, True, (), (), None) for text in texts]
+
+    monkeypatch.setattr(TranslationPredictor, "translate", copied)
+    coders = load_coders(run)
+    validate = TranslationWork(experiment, silent).validation(coders, run, experiment.training, silent)
+    with torch.no_grad():
+        figures = validate(build(experiment, coders, "test").eval())
+    assert figures["bleu"] == pytest.approx(bleu(sources[1:], references[1:], language="fr").value)
+    assert 0 < figures["bleu"] < 100 and asked == [3]

@@ -1,0 +1,144 @@
+"""A task in a folder of its own, which the package knows by one line of its registry: how often letters come."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import torch
+
+from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.ragged import Integers, unit_counts
+from anaphora.data.sentences import TextSentences
+from anaphora.data.sources import text_parts
+from anaphora.data.store import text_store
+from anaphora.events import Report
+from anaphora.models.registry import Network
+from anaphora.prediction.scores import LineScore
+from anaphora.prediction.stream import windows
+from anaphora.run import Run
+from anaphora.tasks.base import ExperimentBase, Rule
+from anaphora.tasks.data_table import TextData
+from anaphora.tasks.evaluation import Answer, Request, Scored, one_run
+from anaphora.tasks.runs import experiment_of, load
+from anaphora.tasks.task import Kind, Task, Trained
+from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.text import units
+from anaphora.text.coder import TextCoder
+from anaphora.text.units import Character, TextConfig
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Validate
+
+from .network import LetterConfig, Letters
+
+
+class LetterExperiment(LetterConfig, ExperimentBase):
+    """How often letters come."""
+
+    rules = (Rule(lambda e: e.start.run != "none", "letters start from no other run: leave start.run out."),)
+
+    task: Literal["count-letters"]
+    """What is learnt."""
+    data: TextData = TextData()
+    """Where text comes from."""
+    text: TextConfig = Character()
+    """What a text is cut into."""
+
+
+class LetterWork(UpdatingWork):
+    """Lines of text, and their loss."""
+
+    parts: Parts[TextCorpus]
+
+    def __init__(self, experiment: LetterExperiment, report: Report) -> None:
+        data = experiment.data
+        self._experiment = experiment
+        self.parts = text_parts(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
+
+    @property
+    def longest(self) -> int:
+        return 100
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        return units.fit(
+            self._experiment.text, {"text": self.parts.train.lines}, report, languages=self._experiment.data.languages
+        )
+
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        return unit_counts(text_store(self.parts.train, coders["text"], folder, report=report).ids, 10)
+
+    def batches(
+        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
+    ) -> TextSentences:
+        train = text_store(self.parts.train, coders["text"], folder, report=report)
+        return TextSentences(train, coders["text"].symbols, batch_tokens=batch_tokens, seed=1)
+
+    def validation(
+        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        valid = text_store(self.parts.valid, coders["text"], run.path / "encoded" / "valid", report=report)
+        batches = TextSentences(valid, coders["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            return {"loss": mean_loss(model, batches.epoch(1))}
+
+        return validate
+
+
+@dataclass
+class LetterPredictor:
+    """Scores lines by their letters."""
+
+    model: Letters
+    coder: TextCoder
+
+    def predict(self, lines: Iterable[str]) -> Iterator[float]:
+        for window in windows(lines):
+            for line in window:
+                yield sum(self.model.log_probs_V()[number].item() for number in self.coder.encode(line))
+
+    def score_lines_of(self, lines: Iterable[str], where: str, report: Report) -> Iterator[LineScore]:
+        for nats in self.predict(lines):
+            yield LineScore(nats / 2.302585, 1, 0)
+
+
+@dataclass
+class LetterScores:
+    """The score of a text."""
+
+    nats: float
+
+    def json(self) -> dict[str, Any]:
+        return {"nats": self.nats}
+
+    def __str__(self) -> str:
+        return f"nats {self.nats:.3f}"
+
+
+def _predictor(trained: Trained) -> LetterPredictor:
+    return LetterPredictor(cast(Letters, trained.model), trained.coders["text"])
+
+
+def _evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
+    path = one_run(paths, TASK.noun)
+    request.refuse(path, TASK.noun, ())
+    parts = LetterWork(cast(LetterExperiment, experiment_of(path)), report).parts
+    model = load(path)
+    return Answer(
+        [Scored(str(path), {part: LetterScores(sum(model.predict(text))) for part, text in parts.tests.items()})]
+    )
+
+
+TASK = Task(
+    name="count-letters",
+    noun="a letter counter",
+    kinds={
+        "": Kind("letter counters", LetterExperiment, Network(f"{__name__}.network", "Letters", ("text",)), LetterWork)
+    },
+    predictor=_predictor,
+    see="see anaphora score",
+    next_command="score {run} FILE",
+    example='letters = anaphora.load("{path}")\nprint(list(letters.predict(["..."])))',
+    coders_of=lambda coders, path: {"text": coders["text"]},
+    evaluate=_evaluate,
+)

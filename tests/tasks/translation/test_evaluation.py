@@ -1,0 +1,203 @@
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.bleu import bleu
+from anaphora.evaluation.perplexity import Prediction
+from anaphora.events import Event
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.prediction.candidates import Candidates
+from anaphora.prediction.options import SearchOptions
+from anaphora.run import Run
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.runs import load
+from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.scores import TranslationScores
+from tests.scoring import assess, compare
+
+
+@pytest.fixture
+def of_sentences(tiny_translator_of_words: Path, toy_sentences: Path) -> ExperimentBase:
+    """A translator of sentences that gets some words right, so that BLEU is neither 0 nor 100."""
+    text = tiny_translator_of_words.read_text()
+    return read_experiment(text, "words.toml", data=[toy_sentences], source="en", target="fr")
+
+
+def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
+    of_sentences: ExperimentBase, toy_sentences: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    train(of_sentences, run)
+    own = assess(run)
+    given = assess(run, pairs=(toy_sentences / "test.en", toy_sentences / "test.fr"))
+    assert own.keys() == {"test"}
+    assert given.keys() == {"test.en"}
+    assert own["test"] == given["test.en"]
+    assert isinstance(own["test"], TranslationScores)
+    assert 0 < own["test"].scores["raw"][0].value < 100
+    assert own["test"].json()["raw"]["bleu"]["signature"] in str(own["test"])
+    with pytest.raises(ConfigError, match="is a translator"):
+        assess(run, text=toy_sentences / "test.en")
+
+
+def test_the_conditions_that_an_experiment_names_come_first_and_are_those_of_groups(
+    tiny_translator_of_words: Path, toy_sentences: Path, tmp_path: Path
+) -> None:
+    lowercase = ["text.lowercase=true", "evaluation.conditions=moses-lowercase"]
+    text = tiny_translator_of_words.read_text()
+    train(read_experiment(text, "words.toml", lowercase, data=[toy_sentences], target="fr"), tmp_path / "run")
+    [scores] = assess(tmp_path / "run", search=SearchOptions(beam=1)).values()
+    assert isinstance(scores, TranslationScores)
+    assert list(scores.scores) == ["moses-lowercase", "raw"]
+    assert scores.scores["moses-lowercase"][0].value > scores.scores["raw"][0].value > 0  # "Le" against "le"
+    assert replace(scores, groups={"all": [0, 1, 2]}).of_groups()["all"] == (3, scores.scores["moses-lowercase"])
+
+
+def test_unequal_files_are_refused_with_both_counts(
+    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    train(translator, run)
+    (toy_pairs / "longer.fr").write_text((toy_pairs / "test.fr").read_text() + "more\n")
+    with pytest.raises(DataError, match=r"has 3 and .* has 4"):
+        assess(run, pairs=(toy_pairs / "test.en", toy_pairs / "longer.fr"))
+
+
+def test_a_language_model_is_scored_on_given_text(
+    language_model: ExperimentBase, toy_book: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    train(language_model, run)
+    [figures] = assess(run, text=toy_book).values()
+    assert isinstance(figures, Prediction)
+    assert figures.tokens == len(toy_book.read_text())
+    with pytest.raises(ConfigError, match="is a language model"):
+        assess(run, pairs=(toy_book, toy_book))
+    for search in SearchOptions(beam=2), SearchOptions(candidates=Candidates({})):
+        with pytest.raises(ConfigError, match="a beam, a length penalty, candidates, known words"):
+            assess(run, text=toy_book, search=search)
+    with pytest.raises(DataError, match="no test part"):
+        assess(run)
+
+
+def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
+    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    train(translator, run)
+    trained = {path: path.read_bytes() for path in run.rglob("*") if path.is_file() and path.name != "card.md"}
+    with Run.open(run).lock():
+        assess(run, keep=True)
+    assert {path: path.read_bytes() for path in trained} == trained
+    [kept] = Run.open(run).evaluations.lines()
+    assert kept.part == "test" and kept.checkpoint == (run / "best").read_text().strip()
+    assert kept.figures[0].name == "BLEU" and "nrefs:1" in kept.figures[0].conditions
+    card = (run / "card.md").read_text()
+    row = f"| test ({kept.digest[:8]}) | BLEU |"
+    assert row in card and "| validation loss |" in card and "data/train" in card
+    assess(run)
+    assert len(Run.open(run).evaluations.lines()) == 1
+    assess(run, keep=True)
+    assert len(Run.open(run).evaluations.lines()) == 2
+    assert (run / "card.md").read_text().count(row) == card.count(row)  # not told twice
+    other = [tmp_path / name for name in ("test", "reference")]
+    for path in other:
+        path.write_text("another text\n")
+    assess(run, pairs=(other[0], other[1]), keep=True)
+    assert Run.open(run).evaluations.lines()[-1].part == "test"
+    assert (run / "card.md").read_text().count("| BLEU |") == 2 * card.count("| BLEU |")  # of two texts of one name
+
+
+def test_the_card_of_a_language_model_says_what_its_figures_are_of(
+    language_model: ExperimentBase, toy_book: Path, tmp_path: Path
+) -> None:
+    run, text = tmp_path / "run", tmp_path / "text"
+    train(language_model, run)
+    text.write_text(toy_book.read_text() + "\N{SNOWMAN}\n")
+    figures = assess(run, text=text, keep=True)["text"]
+    assert isinstance(figures, Prediction) and figures.unknown == 1
+    card = (run / "card.md").read_text()
+    assert f"| one pass, {figures.tokens:,} predictions, 1 unknown |" in card
+    assert f"| {figures.known_perplexity:.4f} | one pass, {figures.tokens - 1:,} predictions |" in card
+    of_words = f"one pass, {figures.tokens:,} predictions, 1 unknown, {figures.size.words:,} words and line ends"
+    assert f"| perplexity per word | {figures.word_perplexity:.4f} | {of_words} |" in card
+
+
+def test_two_runs_are_compared_on_the_test_parts_of_the_first(
+    of_sentences: ExperimentBase, tiny_translator_of_words: Path, toy_sentences: Path, tmp_path: Path
+) -> None:
+    first, second, elsewhere = tmp_path / "first", tmp_path / "second", tmp_path / "elsewhere"
+    train(of_sentences, first)
+    shutil.copytree(toy_sentences, elsewhere)
+    for side in ("en", "fr"):
+        shutil.copy(elsewhere / f"val.{side}", elsewhere / f"test.{side}")
+    settings = ["training.seed=2", "evaluation.conditions=moses-lowercase"]
+    text = tiny_translator_of_words.read_text()
+    train(read_experiment(text, "words.toml", settings, data=[elsewhere], source="en", target="fr"), second)
+    (results, others), compared = compare(first, second, search=SearchOptions(beam=1))
+    (_, results), (_, others) = results, others
+    assert results.keys() == others.keys() == compared.keys() == {"test"}
+    one, other = results["test"], others["test"]
+    assert isinstance(one, TranslationScores) and isinstance(other, TranslationScores)
+    assert one == assess(first, search=SearchOptions(beam=1))["test"]
+    translator = load(second)
+    assert isinstance(translator, TranslationPredictor)
+    sources, references = ((toy_sentences / f"test.{side}").read_text().splitlines() for side in ("en", "fr"))
+    assert list(other.outputs) == translator.translate(sources, beam=1) != list(one.outputs)
+    assert list(other.scores) == list(one.scores) == ["raw"]
+    texts = [output.text for output in other.outputs]
+    assert other.scores["raw"][0] == bleu(texts, references, language="fr")
+    assert 0 < other.scores["raw"][0].value != one.scores["raw"][0].value > 0
+    assert [(found.name, found.condition) for found in compared["test"]] == [("BLEU", "raw"), ("chrF2", "raw")]
+    for found, *figures in zip(compared["test"], one.scores["raw"], other.scores["raw"], strict=True):
+        assert (found.first, found.second) == pytest.approx(tuple(figure.value for figure in figures))
+    with pytest.raises(ConfigError, match="--known-words is for one"):
+        compare(first, second, search=SearchOptions(known=True))
+
+
+def test_translators_of_other_languages_are_not_compared(translator: ExperimentBase, tmp_path: Path) -> None:
+    back = {"data": translator.data.model_copy(update={"source": "fr", "target": "en"})}
+    for name, experiment in (("a", translator), ("b", translator.model_copy(update=back))):
+        train(experiment, tmp_path / name)
+    with pytest.raises(ConfigError, match=r"a translates en to fr and .*b fr to en: evaluate each alone"):
+        compare(tmp_path / "a", tmp_path / "b")
+
+
+def test_a_language_model_is_not_compared_with_a_translator(
+    translator: ExperimentBase, language_model: ExperimentBase, tmp_path: Path
+) -> None:
+    for name, experiment in (("a", translator), ("b", language_model)):
+        train(experiment, tmp_path / name)
+    with pytest.raises(ConfigError, match="b is not one"):
+        compare(tmp_path / "a", tmp_path / "b")
+
+
+def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_is_at_hand(
+    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    train(translator, run)
+    scores = assess(run, search=SearchOptions(beam=1), details=True)["test"]
+    assert isinstance(scores, TranslationScores)
+    assert scores.groups == {"source 0-10 words": [0, 1, 2], "words new to training": [0, 1, 2]}
+    assert scores.of_groups()["words new to training"] == (3, scores.scores["raw"])
+    (toy_pairs / "train.en").write_text((toy_pairs / "train.en").read_text().replace("a", "b"))
+    events: list[Event] = []
+    assert assess(run, events.append, search=SearchOptions(beam=1), details=True)["test"].groups.keys() == {
+        "source 0-10 words"
+    }
+    assert "no longer the text" in str(events[-1])
+
+
+def test_a_line_a_sentence_holds_text_and_figures(translator: ExperimentBase, tmp_path: Path) -> None:
+    train(translator, tmp_path / "run")
+    scores = assess(tmp_path / "run", search=SearchOptions(beam=1))["test"]
+    assert isinstance(scores, TranslationScores)
+    lines = [json.loads(line) for line in scores.sentence_lines(part="test")]
+    assert [line["number"] for line in lines] == [1, 2, 3]
+    assert {"part", "source", "reference", "output", "log_probability", "BLEU", "chrF2"} <= lines[0].keys()

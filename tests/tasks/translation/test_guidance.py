@@ -1,0 +1,170 @@
+"""Attention guided by links, from the file or the aligner to the batches."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anaphora.data.corpora import PairCorpus
+from anaphora.data.sources import translation_parts
+from anaphora.data.store import PairStore, pair_store
+from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.formats.lines import write_lines
+from anaphora.formats.pharaoh import read_links
+from anaphora.models.guide import GivenGuide, LearntGuide
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import TextCoder
+from anaphora.text.words import WordCoder
+
+from ...conftest import NETWORK
+
+SOURCES = ["the red house", "", "a house", "the car is red"]
+TARGETS = ["la maison rouge", "vide", "une maison", "la voiture est rouge"]
+WORDS = WordCoder(
+    sorted({w for line in SOURCES for w in line.split()}), lowercase=False, tokenise="none", language="en"
+)
+LETTERS = CharacterCoder(sorted({c for line in TARGETS for c in line}), lowercase=False)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> PairCorpus:
+    """Four pairs, of which training leaves out the second."""
+    for side, lines in (("en", SOURCES), ("fr", TARGETS)):
+        write_lines(tmp_path / f"train.{side}", lines)
+        write_lines(tmp_path / f"val.{side}", lines[:1])
+    return translation_parts([tmp_path], "en", "fr").train
+
+
+@pytest.fixture
+def store(corpus: PairCorpus, tmp_path: Path) -> PairStore:
+    return pair_store(corpus, WORDS, LETTERS, tmp_path / "encoded")
+
+
+def given(tmp_path: Path, *lines: str) -> GivenGuide:
+    write_lines(tmp_path / "train.links", lines)
+    return GivenGuide(file=str(tmp_path / "train.links"))
+
+
+def test_links_between_words_become_links_between_the_units_of_each(
+    corpus: PairCorpus, store: PairStore, tmp_path: Path
+) -> None:
+    links = GivenLinks(given(tmp_path, "1-2", "0-0", "0-0 1-1", ""), corpus).units(store, WORDS, LETTERS)
+    rows = [links[row].reshape(-1, 2).tolist() for row in range(len(links))]
+    assert rows[0] == [[1, j] for j in range(10, 15)]  # red: the letters of rouge
+    assert rows[1] == [[0, 0], [0, 1], [0, 2], *([1, j] for j in range(4, 10))]
+    assert rows[2] == []
+
+
+def test_links_follow_the_lines_of_a_file_whichever_training_leaves_out(tmp_path: Path) -> None:
+    lines = ["no pair", "the red house\tla maison rouge", "\tvide", "a\tb\tc", "a house\tune maison", "no pair"]
+    write_lines(tmp_path / "train.tsv", lines)
+    write_lines(tmp_path / "val.tsv", lines[1:2])
+    corpus = translation_parts([tmp_path], "en", "fr").train
+    store = pair_store(corpus, WORDS, LETTERS, tmp_path / "encoded")
+    links = GivenLinks(given(tmp_path, "", "1-2", "", "", "0-0", ""), corpus).units(store, WORDS, LETTERS)
+    assert links[0].reshape(-1, 2).tolist() == [[1, j] for j in range(10, 15)]  # red: the letters of rouge
+    assert links[1].reshape(-1, 2).tolist() == [[0, 0], [0, 1], [0, 2]]
+    with pytest.raises(DataError, match="links of 6 pairs, a line each, but has 2 lines"):
+        GivenLinks(given(tmp_path, "1-2", "0-0"), corpus)
+
+
+@pytest.mark.parametrize("coder", [WORDS, LETTERS], ids=["words", "letters"])
+def test_a_no_break_space_parts_no_words_of_links(coder: TextCoder, tmp_path: Path) -> None:
+    text = "la\N{NO-BREAK SPACE}voiture rouge"
+    for side in ("en", "fr"):
+        write_lines(tmp_path / f"train.{side}", [text])
+        write_lines(tmp_path / f"val.{side}", [text])
+    corpus = translation_parts([tmp_path], "en", "fr").train
+    store = pair_store(corpus, coder, coder, tmp_path / "encoded")
+    [row] = [links.reshape(-1, 2) for links in GivenLinks(given(tmp_path, "1-1"), corpus).units(store, coder, coder)]
+    start = len(coder.encode("la\N{NO-BREAK SPACE}voiture ")) if coder is LETTERS else 2
+    length = len(coder.encode(text))
+    assert {int(i) for i, _ in row} == set(range(start, length))
+    with pytest.raises(DataError, match="with 2 and 2 words"):
+        GivenLinks(given(tmp_path, "2-2"), corpus)
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        (["1-2", "", "0-0"], "links of 4 pairs, a line each, but has 3 lines"),
+        (["1-2", "", "0-2", ""], r"train\.links:3 should link the words of a pair with 2 and 2 words"),
+        (["1-2", "", "0 0", ""], r"train\.links:3: a word link should read i-j"),
+    ],
+)
+def test_a_file_that_does_not_belong_to_the_text_is_refused(
+    lines: list[str], complaint: str, corpus: PairCorpus, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=complaint):
+        GivenLinks(given(tmp_path, *lines), corpus)
+
+
+def test_what_was_learnt_once_is_read_again(corpus: PairCorpus, store: PairStore, tmp_path: Path) -> None:
+    path = tmp_path / "learnt.links"
+    first = learnt_links(LearntGuide(), store, WORDS, LETTERS, path, lambda event: None)
+    assert sum(map(len, read_links(path, len(store)))) == len(first.ids) // 2 > 0
+    write_lines(path, ["0-0"] * len(store))
+    again = learnt_links(LearntGuide(), store, WORDS, LETTERS, path, lambda event: None)
+    assert again.ids.tolist() == [0, 0] * len(store)
+
+
+def test_links_that_are_found_a_block_at_a_time_are_the_same(
+    store: PairStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = learnt_links(LearntGuide(), store, WORDS, LETTERS, tmp_path / "at-once", lambda event: None)
+    monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 2)
+    in_blocks = learnt_links(LearntGuide(), store, WORDS, LETTERS, tmp_path / "in-blocks", lambda event: None)
+    assert in_blocks.ids.tolist() == at_once.ids.tolist() and in_blocks.offsets.tolist() == at_once.offsets.tolist()
+
+
+def experiment(pairs: Path, **guide: Any) -> ExperimentBase:
+    text = f"""
+task = "translate"
+[text]
+units = "character"
+{NETWORK}[training]
+batch_tokens = 60
+epochs = 2
+"""
+    settings = [f"guide.{key}={json.dumps(value)}" for key, value in guide.items()]
+    return read_experiment(text, "test.toml", settings, data=[pairs], target="fr")
+
+
+def losses(path: Path) -> list[str]:
+    return (path / "metrics.jsonl").read_text().splitlines()
+
+
+def test_a_guided_translator_is_trained_by_learnt_links_or_by_a_file(toy_pairs: Path, tmp_path: Path) -> None:
+    write_lines(tmp_path / "links", ["0-0"] * 12)
+    runs = {
+        "none": experiment(toy_pairs),
+        "learn": experiment(toy_pairs, kind="learn"),
+        "file": experiment(toy_pairs, kind="file", file=str(tmp_path / "links")),
+        "heavy": experiment(toy_pairs, kind="file", file=str(tmp_path / "links"), weight=2.0),
+    }
+    for name, guided in runs.items():
+        train(guided, tmp_path / name)
+    assert len({tuple(losses(tmp_path / name)[:1]) for name in runs}) == 4
+    assert len(read_links(tmp_path / "learn" / "encoded" / "train.links", 12)) == 12
+
+
+def test_a_run_is_not_resumed_with_other_links(toy_pairs: Path, tmp_path: Path) -> None:
+    write_lines(tmp_path / "links", ["0-0"] * 12)
+    guided = experiment(toy_pairs, kind="file", file=str(tmp_path / "links"))
+    train(guided, tmp_path / "run")
+    write_lines(tmp_path / "links", ["0-0"] * 11 + [""])
+    with pytest.raises(RunError, match="data/guide has changed"):
+        train(guided, tmp_path / "run", resume=True)
+
+
+def test_links_need_units_that_stay_as_they_are(toy_pairs: Path) -> None:
+    text = 'task = "translate"\nguide = "learn"\n[text]\nunits = "bpe"\ndropout = 0.1\n'
+    with pytest.raises(
+        ConfigError, match=r"text\.dropout cuts sentences differently every epoch, but guide links fixed units"
+    ):
+        read_experiment(text, "test.toml")

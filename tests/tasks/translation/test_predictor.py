@@ -1,0 +1,346 @@
+"""The pipeline over small untrained networks: what it promises holds for any weights."""
+
+import math
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.evaluation.perplexity import TextSize, size_of_line
+from anaphora.events import Event, Progress
+from anaphora.prediction.options import SearchOptions
+from anaphora.protocols import Batch, Sequence
+from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.runs import load
+from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation.predictor import longest
+
+from ..conftest import LANGUAGE_MODEL, TRANSLATOR, network, same, saved, sentences
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+def test_a_translation_does_not_depend_on_the_batch(untrained_translator: TranslationPredictor, beam: int) -> None:
+    texts = sentences(40, seed=1)
+    together = untrained_translator.translate(texts, beam=beam, alternatives=3)
+    assert any(t.finished and t.text for t in together)
+    for text, translation in zip(texts, together, strict=True):
+        assert same(untrained_translator.translate([text], beam=beam, alternatives=3)[0], translation)
+    shuffled = random.Random(0).sample(range(40), 40)
+    again = untrained_translator.translate([texts[place] for place in shuffled], beam=beam, alternatives=3)
+    assert all(same(again[rank], together[place]) for rank, place in enumerate(shuffled))
+
+
+def test_the_score_of_a_translation_is_its_score_under_forced_decoding(
+    untrained_translator: TranslationPredictor,
+) -> None:
+    texts = sentences(40, seed=2)
+    found = [t for t in untrained_translator.translate(texts, beam=5) if t.finished]
+    by_source = {t.source_pieces: t for t in found}
+    pairs = [
+        (text, t) for text, t in zip(texts, untrained_translator.translate(texts, beam=5), strict=True) if t.finished
+    ]
+    scored = untrained_translator.score_pairs([text for text, _ in pairs], [t.text for _, t in pairs])
+    compared = 0
+    for given, (_, translation) in zip(scored, pairs, strict=True):
+        if given.target_pieces == translation.target_pieces:  # a text can be cut in more than one way
+            assert same(given, by_source[given.source_pieces])
+            compared += 1
+    assert compared > 5
+
+
+def test_order_and_empty_texts_keep_their_places(untrained_translator: TranslationPredictor) -> None:
+    texts = ["", *sentences(3), "", "  ", "a man", ""]
+    found = untrained_translator.translate(texts)
+    assert [t.text == "" for t in found] == [
+        True,
+        *[t.text == "" for t in found[1:4]],
+        True,
+        True,
+        found[6].text == "",
+        True,
+    ]
+    for place in (0, 4, 5, 7):
+        assert found[place] == Translation("", 0.0, True, (), (), None)
+        assert found[place].links() == frozenset()
+    assert same(found[6], untrained_translator.translate(["a man"])[0])
+
+
+def test_nothing_to_translate_is_no_error(untrained_translator: TranslationPredictor) -> None:
+    assert untrained_translator.translate([]) == []
+    assert untrained_translator.score_pairs([], []) == []
+    assert [t.text for t in untrained_translator.translate(["", ""])] == ["", ""]
+
+
+def test_attention_fits_the_pieces(untrained_translator: TranslationPredictor) -> None:
+    for translation in untrained_translator.translate(sentences(20, seed=4)):
+        assert translation.weights is not None
+        assert translation.weights.shape == (len(translation.target_pieces), len(translation.source_pieces))
+        assert np.allclose(translation.weights.sum(axis=1), 1.0, atol=1e-5)
+        assert translation.source_pieces[-1] == "</s>"
+        assert (translation.target_pieces[-1:] == ("</s>",)) == translation.finished
+
+
+def test_links_are_between_words_that_are_there(untrained_translator: TranslationPredictor) -> None:
+    texts = sentences(20, seed=5)
+    for text, translation in zip(texts, untrained_translator.translate(texts), strict=True):
+        source, target = len(text.split()), len(translation.text.split())
+        assert all(i < source and j < max(target, 1) for i, j in translation.links())
+
+
+def test_alternatives_are_other_texts_in_order(untrained_translator: TranslationPredictor) -> None:
+    found = untrained_translator.translate(sentences(20, seed=6), beam=8, alternatives=4)
+    assert any(t.alternatives for t in found)
+    for translation in found:
+        texts = [translation.text, *(other.text for other in translation.alternatives)]
+        scores = [translation.score, *(other.score for other in translation.alternatives)]
+        assert len(set(texts)) == len(texts) <= 5
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_progress_ends_with_every_sentence_done(untrained_translator: TranslationPredictor) -> None:
+    events: list[Event] = []
+    untrained_translator.translate(["", *sentences(30)], report=events.append)
+    done = [event.done for event in events if isinstance(event, Progress)]
+    assert done == sorted(done) and done[-1] == 31
+
+
+def test_one_text_in_place_of_a_list_is_refused(untrained_translator: TranslationPredictor) -> None:
+    with pytest.raises(TypeError, match="put it into a list"):
+        untrained_translator.translate("a man")
+    with pytest.raises(TypeError, match="number 3 of them is of type float"):
+        untrained_translator.translate(["a man", "", float("nan")])  # type: ignore[list-item]
+
+
+def test_pairs_of_unequal_counts_are_refused(untrained_translator: TranslationPredictor) -> None:
+    with pytest.raises(DataError, match="2 sources and 1 translations"):
+        untrained_translator.score_pairs(["a", "b"], ["a"])
+
+
+def test_a_line_that_is_too_long_for_a_sentence_is_refused_by_its_number(
+    untrained_translator: TranslationPredictor,
+) -> None:
+    endless = "a " * 10_001
+    for call in (
+        lambda: untrained_translator.translate(["a man", endless]),
+        lambda: untrained_translator.translate_text(["a man", endless]),
+        lambda: untrained_translator.score_pairs(["a man", endless], ["a", "a"]),
+        lambda: untrained_translator.align(["a", "a"], ["a man", endless]),
+    ):
+        with pytest.raises(DataError, match=r"Line 2 should have at most 10,000 units, but has \d\d,\d{3}: split it"):
+            call()
+
+
+def test_lines_before_one_that_is_refused_are_answered(untrained_translator: TranslationPredictor) -> None:
+    lines = [*sentences(1500, most=3), "a " * 10_001, "the end"]
+    stream, found = untrained_translator.stream(iter(lines), SearchOptions(beam=1)), list[str]()
+    with pytest.raises(DataError, match="Line 1501 should have"):
+        found.extend(translation.text for translation in stream)
+    assert found == [one.text for one in untrained_translator.translate_text(lines[:1500], beam=1)]
+
+
+def test_a_line_that_waits_is_answered_before_the_next_is_written(untrained_translator: TranslationPredictor) -> None:
+    answered = threading.Event()
+
+    def client() -> Iterator[str]:
+        yield "the man walks"
+        assert answered.wait(30)
+        yield "a dog"
+
+    found = []
+    for translation in untrained_translator.stream(client(), SearchOptions(beam=1)):
+        found.append(translation.text)
+        answered.set()
+    assert found == [one.text for one in untrained_translator.translate(["the man walks", "a dog"], beam=1)]
+
+
+def test_attention_is_kept_only_where_it_is_asked_for(untrained_translator: TranslationPredictor) -> None:
+    [light] = untrained_translator.translate(["a man"], attention=False)
+    [whole] = untrained_translator.translate(["a man"])
+    assert light.weights is None and whole.weights is not None and light == whole
+
+
+@pytest.mark.parametrize("beam", [-1, 0, 1001, 100_000])
+def test_a_beam_of_none_or_of_more_than_memory_holds_is_refused(
+    untrained_translator: TranslationPredictor, untrained_language_model: LanguageModelPredictor, beam: int
+) -> None:
+    complaint = f"should be at least 1 and at most 1,000, .* but is {beam:,}: change it"
+    with pytest.raises(ConfigError, match=complaint):
+        untrained_translator.translate(["a man"], beam=beam)
+    if beam:
+        with pytest.raises(ConfigError, match=complaint):
+            untrained_language_model.generate("the", beam=beam, on_text=pytest.fail)
+
+
+def test_the_wider_a_beam_the_fewer_sentences_are_searched_side_by_side(
+    untrained_translator: TranslationPredictor,
+) -> None:
+    rows: list[int] = []
+
+    class Counting:
+        """A Stepper that notes how many sentences it is started with."""
+
+        def __init__(self) -> None:
+            self._stepper = untrained_translator._stepper()
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._stepper, name)
+
+        def start(self, batch: Batch) -> object:
+            rows.append(len(batch.inputs.lengths_B))
+            return self._stepper.start(batch)
+
+    counted = TranslationPredictor(Counting, untrained_translator._source, untrained_translator._target)  # type: ignore[arg-type]
+    texts, side_by_side = ["a man"] * 20, {}
+    for beam in (1, 32, 256):
+        rows.clear()
+        counted.translate(texts, beam=beam)
+        side_by_side[beam] = max(rows)
+    assert side_by_side == {1: 20, 32: 20, 256: 16}
+
+
+def test_a_translation_is_never_cut_before_thrice_a_short_source() -> None:
+    assert longest(1) == 13
+    assert longest(100) == 310
+    assert longest(1000) == 2200
+    assert all(longest(units) > 2 * units for units in range(1, 5000, 7))
+
+
+def test_generation_goes_on_from_its_prompt(untrained_language_model: LanguageModelPredictor) -> None:
+    for beam in (0, 1, 4):
+        found = untrained_language_model.generate("the man", length=30, beam=beam)
+        assert found.text.startswith("the man")
+        assert found.finished or len(found.text) == len("the man") + 30
+        assert found.score < 0
+
+
+def test_a_prompt_may_have_several_lines_or_none(untrained_language_model: LanguageModelPredictor) -> None:
+    assert untrained_language_model.generate("a man\nthe dog", length=5).text.startswith("a man\nthe dog")
+    assert untrained_language_model.generate("a man\n", length=5).text.startswith("a man\n")
+    assert len(untrained_language_model.generate(length=5, beam=1).text) <= 5
+
+
+def test_the_same_seed_writes_the_same_text(untrained_language_model: LanguageModelPredictor) -> None:
+    texts = [untrained_language_model.generate("the", seed=seed).text for seed in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_a_length_of_none_is_refused(untrained_language_model: LanguageModelPredictor) -> None:
+    with pytest.raises(ConfigError, match="at least 1 unit"):
+        untrained_language_model.generate("the", length=0)
+
+
+def test_a_text_is_predicted_in_one_pass_with_the_state_carried(
+    untrained_language_model: LanguageModelPredictor,
+) -> None:
+    """The loss of a text is that of its units read one after another, windows or not."""
+    lines = sentences(25, seed=7)
+    model, coder = untrained_language_model._model, untrained_language_model._coder
+    ids = [unit for line in lines for unit in [*coder.encode(line), coder.symbols.eos]]
+    assert len(ids) > 1100
+    stepper = model.stepper()
+    nats, last = 0.0, coder.symbols.eos
+    start = Batch(Sequence(torch.tensor([[last]]), torch.tensor([1])), None, torch.tensor([0]), torch.tensor([False]))
+    memory, state = stepper.start(start)
+    for unit in ids:
+        step = stepper.advance(memory, state, torch.tensor([last]))
+        nats -= float(step.log_probs_NV[0, unit])
+        state, last = step.state, unit
+    found = untrained_language_model.evaluate(iter(lines))
+    assert found.tokens == len(ids) and found.unknown == 0
+    assert found.nats == pytest.approx(nats, rel=1e-5)
+    assert found.size == sum(map(size_of_line, lines), start=TextSize(0, 0, 0))
+    assert found.bits_per_character == pytest.approx(
+        nats / math.log(2) / sum(len(line) + 1 for line in lines), rel=1e-5
+    )
+
+
+def test_the_score_of_a_line_is_what_predicting_it_costs(untrained_language_model: LanguageModelPredictor) -> None:
+    found = next(
+        f
+        for seed in range(100)
+        if (f := untrained_language_model.generate("the", seed=seed)).finished and "\n" not in f.text
+    )
+    assert untrained_language_model.evaluate([found.text]).nats == pytest.approx(-found.score, rel=1e-5)
+
+
+def test_unknown_units_are_counted(untrained_language_model: LanguageModelPredictor) -> None:
+    assert untrained_language_model.evaluate(["the Ünknown", "man"]).unknown == 1
+
+
+def test_a_text_without_lines_is_refused_and_an_empty_line_is_one_prediction(
+    untrained_language_model: LanguageModelPredictor,
+) -> None:
+    with pytest.raises(DataError, match="there is no line"):
+        untrained_language_model.evaluate([])
+    assert untrained_language_model.evaluate([""]).tokens == 1
+
+
+def test_a_saved_translator_translates_as_before(untrained_translator: TranslationPredictor, tmp_path: Path) -> None:
+    experiment = {"task": "translate", "text": {"units": "bpe", "size": 330}, **TRANSLATOR}
+    saved(
+        tmp_path / "run",
+        experiment,
+        network(untrained_translator),
+        {"source": untrained_translator._source, "target": untrained_translator._target},
+    )
+    loaded = load(tmp_path / "run")
+    assert isinstance(loaded, TranslationPredictor)
+    texts = sentences(12, seed=8)
+    assert all(map(same, loaded.translate(texts), untrained_translator.translate(texts)))
+
+
+def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(
+    untrained_translator: TranslationPredictor, tmp_path: Path
+) -> None:
+    text, own = {"units": "bpe", "size": 330}, {"beam": 2, "length_penalty": 1.5}
+    experiment = {"task": "translate", "text": text, "evaluation": own, **TRANSLATOR}
+    saved(
+        tmp_path / "run",
+        experiment,
+        network(untrained_translator),
+        {"source": untrained_translator._source, "target": untrained_translator._target},
+    )
+    loaded, texts = load(tmp_path / "run"), sentences(12, seed=8)
+    assert isinstance(loaded, TranslationPredictor)
+    assert all(map(same, loaded.translate(texts), untrained_translator.translate(texts, beam=2, length_penalty=1.5)))
+    assert all(
+        map(same, loaded.translate(texts, beam=4), untrained_translator.translate(texts, beam=4, length_penalty=1.5))
+    )
+    assert all(map(same, loaded.translate(texts, length_penalty=0), untrained_translator.translate(texts, beam=2)))
+
+
+def test_a_saved_language_model_writes_as_before(
+    untrained_language_model: LanguageModelPredictor, tmp_path: Path
+) -> None:
+    experiment = {"task": "language-model", "text": {"units": "character"}, **LANGUAGE_MODEL}
+    saved(tmp_path / "run", experiment, untrained_language_model._model, {"text": untrained_language_model._coder})
+    loaded = load(str(tmp_path / "run"))
+    assert isinstance(loaded, LanguageModelPredictor) and loaded.path == bytes(tmp_path / "run")
+    assert loaded.generate("the") == untrained_language_model.generate("the")
+    assert loaded.evaluate(sentences(5)) == untrained_language_model.evaluate(sentences(5))
+
+
+def test_a_missing_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="nowhere"):
+        load(tmp_path / "nowhere")
+
+
+def test_translators_of_other_languages_are_no_ensemble_though_one_vocabulary_serves_both(
+    untrained_translator: TranslationPredictor,
+) -> None:
+    there, back = (
+        TranslationPredictor(
+            untrained_translator._stepper,
+            untrained_translator._source,
+            untrained_translator._target,
+            languages=languages,
+        )
+        for languages in (("fi", "tr"), ("tr", "fi"))
+    )
+    with pytest.raises(ConfigError, match="number 2 translates tr to fi and number 1 fi to tr: leave one out"):
+        TranslationPredictor.ensemble([there, back])

@@ -1,0 +1,164 @@
+"""Rare words annotated: from the aligner to the stored ids, and from a run back to text."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import anaphora
+from anaphora.data.grammar import corpus
+from anaphora.errors import ConfigError
+from anaphora.events import Event, Note, silent
+from anaphora.experiment.check import check
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.formats.lines import write_lines
+from anaphora.run import Run
+from anaphora.run.loading import load_coders
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.data import TranslationWork
+from anaphora.text.coder import MARKS, UNK
+from anaphora.text.rare import AnnotatedCoder, Rare
+
+from ...conftest import NETWORK
+
+TEXT = f"""
+task = "translate"
+[text]
+units = "word"
+tokenise = "none"
+size = 50
+{NETWORK}[training]
+batch_tokens = 400
+epochs = 1
+"""
+KINDS: list[Rare] = ["copyable", "posall", "posunk"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rare")
+    for name, pairs in zip(("train", "val", "test"), corpus(2, train=150, valid=20, test=20), strict=True):
+        write_lines(folder / f"{name}.en", (" ".join(pair.source_words) for pair in pairs))
+        write_lines(folder / f"{name}.fr", (" ".join(pair.target_words) for pair in pairs))
+    return folder
+
+
+def experiment(folder: Path, rare: str, *settings: str) -> ExperimentBase:
+    return read_experiment(TEXT, "test.toml", [f"text.rare={rare}", *settings], data=[folder], target="fr")
+
+
+def test_outputs_that_ask_for_counts_are_told_those_of_annotated_targets(folder: Path, tmp_path: Path) -> None:
+    work = TranslationWork(experiment(folder, "posall", "output=nce"), silent)  # type: ignore[arg-type]
+    coders = work.learn_vocabulary(silent)
+    counted = work.counts(coders, tmp_path / "encoded", silent)
+    batches = work.batches(coders, tmp_path / "encoded", 400, silent).epoch(1)
+    expected = torch.zeros(len(counted), dtype=torch.int64)
+    for batch in batches:
+        assert batch.targets is not None
+        inside_BT = torch.arange(batch.targets.ids_BT.shape[1]) < batch.targets.lengths_B.unsqueeze(1)
+        expected += torch.bincount(batch.targets.ids_BT[inside_BT], minlength=len(counted))
+    assert counted.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("rare", KINDS)
+def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: Path, tmp_path: Path) -> None:
+    work = TranslationWork(experiment(folder, rare), silent)  # type: ignore[arg-type]
+    coders = work.learn_vocabulary(silent)
+    source, target = coders["source"], coders["target"]
+    assert isinstance(target, AnnotatedCoder) and len(target.dictionary) > 100
+    lines = {target.decode(target.encode(line)) for line in (folder / "train.fr").read_text().splitlines()}
+    pointed = unknown = 0
+    for batch in work.batches(coders, tmp_path / "encoded", 400, silent).epoch(1):
+        assert batch.targets is not None
+        for row, (ids, length) in enumerate(zip(batch.targets.ids_BT, batch.targets.lengths_B, strict=True)):
+            written = ids[: length - 1].tolist()
+            read = batch.inputs.ids_BT[row, : batch.inputs.lengths_B[row] - 1].tolist()
+            assert target.decode(written) in lines
+            found = target.resolved(written, read)
+            pointed += sum(place >= 0 for place in found.sources)
+            unknown += len(found.sources)
+    assert unknown > 100 and pointed > (0.3 if rare == "copyable" else 0.8) * unknown
+    assert (UNK in target.encode("zebra")) and source.symbols.size == 50
+
+
+def urge(path: Path, words: tuple[str, ...]) -> None:
+    """Let the best weights of a run write these words of the target far more often than they learnt to."""
+    run = Run.open(path)
+    best, target = run.load("best"), load_coders(run)["target"]
+    assert isinstance(target, AnnotatedCoder) and isinstance(best.which, int)
+    bias_V = best.model["output.bias"].clone()
+    bias_V[[UNK if word == MARKS[UNK] else len(MARKS) + target.vocabulary.index(word) for word in words]] += 5
+    run.fingerprints |= best.fingerprints
+    run.save(best.which, {**best.model, "output.bias": bias_V}, {}, best.state)
+
+
+@pytest.mark.parametrize(
+    ("rare", "urged"), [("copyable", ("<unk:1>",)), ("posall", ("<unk>", "<at:0>")), ("posunk", ("<unk:0>",))]
+)
+def test_a_run_writes_words_in_the_place_of_annotations(
+    rare: Rare, urged: tuple[str, ...], folder: Path, tmp_path: Path
+) -> None:
+    train(experiment(folder, rare), tmp_path / "run")
+    urge(tmp_path / "run", urged)
+    translator = anaphora.load(tmp_path / "run")
+    assert isinstance(translator, TranslationPredictor)
+    lines = (folder / "test.en").read_text().splitlines()
+    translations = translator.translate(lines, beam=2, alternatives=1)
+    vocabulary = json.loads((tmp_path / "run" / "vocabulary" / "target").read_bytes())
+    known = {"<unk>", *vocabulary["words"]}
+    assert sum(word not in known for found in translations for word in found.text.split()) > 20
+    for found, line in zip(translations, lines, strict=True):
+        assert "<unk:" not in found.text and "<at:" not in found.text
+        assert found.weights is not None and len(found.weights) == len(found.target_pieces)
+        assert all(i < len(line.split()) for i, _ in found.links())
+    assert "dictionary" in vocabulary
+    with pytest.raises(ConfigError, match=f"text.rare = '{rare}'"):
+        translator.score_pairs(["a"], ["b"])
+    with pytest.raises(ConfigError, match=f"text.rare = '{rare}'"):
+        translator.without_unknown()
+
+
+def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = []
+    for block in 1000, 7:
+        monkeypatch.setattr("anaphora.tasks.translation.rare.BLOCK", block)
+        work = TranslationWork(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
+        work.batches(work.learn_vocabulary(silent), tmp_path / f"{block}", 400, silent)
+        stored.append((tmp_path / f"{block}" / "target.ids").read_bytes())
+    assert stored[0] == stored[1]
+
+
+def test_rare_words_are_linked_by_a_sample_where_there_are_very_many_pairs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anaphora.tasks.translation.rare._PAIRS", 50)
+    events: list[Event] = []
+    TranslationWork(experiment(folder, "posunk"), silent).learn_vocabulary(events.append)  # type: ignore[arg-type]
+    [said] = [event.text for event in events if isinstance(event, Note) and "linked" in event.text]
+    assert "what 50 of 150 pairs show" in said
+
+
+def test_an_annotated_experiment_is_checked_with_a_trial(folder: Path) -> None:
+    checked = check(experiment(folder, "posunk"), trial=0.5)
+    assert checked.trainable and checked.estimates
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('task = "align"\n[text]\nunits = "word"\nrare = "posunk"\n', "but this is an aligner"),
+        ('task = "language-model"\n[text]\nunits = "word"\nrare = "posunk"\n', "but this is a language model"),
+        (
+            'task = "translate"\nguide = {kind = "file", file = "x"}\n[text]\nunits = "word"\nrare = "posall"\n',
+            "puts places between the words",
+        ),
+    ],
+)
+def test_annotations_where_they_mean_nothing_are_refused(text: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        read_experiment(text, "test.toml")

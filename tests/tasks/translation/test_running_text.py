@@ -1,0 +1,118 @@
+"""Running text translated: its sentences, the white space around them, and the links between its words."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from anaphora.evaluation.alignment import words_of
+from anaphora.formats.pharaoh import words_between_spaces
+from anaphora.tasks.runs import load
+from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.text.coder import TextCoder
+from anaphora.text.sentences import Splitter
+
+from ..conftest import TRANSLATOR, network, same, saved
+
+
+def split_translator(untrained_translator: TranslationPredictor) -> TranslationPredictor:
+    """The same, for running text."""
+    return TranslationPredictor(
+        untrained_translator._stepper,
+        untrained_translator._source,
+        untrained_translator._target,
+        splitter=Splitter("en", "en"),
+    )
+
+
+PARAGRAPHS = ["The man walks. A dog sees the cat!", "", "  the tree ", "\n", "a man.\n\n\tThe house. The red cat."]
+
+
+def test_running_text_is_the_translations_of_its_sentences_with_the_white_space_it_had(
+    untrained_translator: TranslationPredictor,
+) -> None:
+    sentences = ["The man walks.", "A dog sees the cat!", "the tree", "a man.", "The house.", "The red cat."]
+    one, two, three, four, five, six = untrained_translator.translate(sentences)
+    found = split_translator(untrained_translator).translate_text(PARAGRAPHS)
+    assert [t.text for t in found] == [
+        f"{one.text} {two.text}",
+        "",
+        f"  {three.text} ",
+        "\n",
+        f"{four.text}\n\n\t{five.text} {six.text}",
+    ]
+    assert found[0].score == one.score + two.score
+    assert found[0].finished == (one.finished and two.finished)
+    assert found[0].sentences == (one, two) and found[2].sentences == ()
+    assert same(replace(found[2], text=three.text), three)
+
+
+def test_links_of_running_text_are_those_of_its_sentences_moved_to_their_words(
+    untrained_translator: TranslationPredictor,
+) -> None:
+    [found] = split_translator(untrained_translator).translate_text([PARAGRAPHS[4]])
+    expected, sources, targets = set(), 0, 0
+    for part, source in zip(found.sentences, ["a man.", "The house.", "The red cat."], strict=True):
+        expected |= {(sources + i, targets + j) for i, j in part.links()}
+        sources, targets = sources + len(source.split()), targets + len(part.text.split())
+    assert found.links() == expected != set()
+    assert all(i < sources and j < max(1, targets) for i, j in found.links())
+
+
+@pytest.mark.parametrize("space", ["", " ", " \n", "\t", "\u00a0", "\u3000"])
+def test_words_of_running_text_are_those_between_its_spaces(
+    untrained_translator: TranslationPredictor, space: str
+) -> None:
+    one, two = untrained_translator.translate(["a man", "the dog"])
+    joined = Translation.joined(f"{one.text}{space}{two.text}", [one, two], [(space, space)])
+    pieces = joined.source_pieces[:-1]
+    assert len(set(words_of(pieces))) == len(words_between_spaces(f"a man{space}the dog"))
+    assert "".join(pieces) == f"▁a▁man{'▁' if ' ' in space else ''}the▁dog"
+
+
+@pytest.mark.slow
+def test_an_endless_line_of_running_text_is_translated_in_pieces_cut_at_spaces(
+    untrained_translator: TranslationPredictor,
+) -> None:
+    [found] = split_translator(untrained_translator).translate_text(["man " * 600], beam=1)
+    assert [len(part.source_pieces) for part in found.sentences] == [501, 101]
+
+
+def test_alternatives_of_running_text_change_one_sentence_each(untrained_translator: TranslationPredictor) -> None:
+    [found] = split_translator(untrained_translator).translate_text([PARAGRAPHS[0]], beam=6, alternatives=4)
+    assert 0 < len(found.alternatives) <= 4
+    for other in found.alternatives:
+        changed = [one != two for one, two in zip(found.sentences, other.sentences, strict=True)]
+        assert changed.count(True) == 1
+        assert other.score <= found.score
+    scores = [other.score for other in found.alternatives]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_without_a_splitter_a_text_is_one_sentence(untrained_translator: TranslationPredictor) -> None:
+    texts = ["The man walks. A dog sees the cat!", "", "a man"]
+    assert all(
+        same(one, other) if one.weights is not None else one == other
+        for one, other in zip(
+            untrained_translator.translate_text(texts), untrained_translator.translate(texts), strict=True
+        )
+    )
+
+
+def test_one_text_in_place_of_a_list_of_running_texts_is_refused(untrained_translator: TranslationPredictor) -> None:
+    with pytest.raises(TypeError, match="put it into a list"):
+        untrained_translator.translate_text("a man")
+
+
+@pytest.mark.parametrize("sentences", ["split", "whole", "unsaid"])
+def test_a_run_remembers_whether_its_lines_are_split(
+    untrained_translator: TranslationPredictor, tmp_path: Path, sentences: str
+) -> None:
+    text = {"units": "bpe"} | ({} if sentences == "unsaid" else {"sentences": sentences})
+    experiment = {"task": "translate", "text": text, "data": {"source": "en", "target": "de"}, **TRANSLATOR}
+    coders: dict[str, TextCoder] = {"source": untrained_translator._source, "target": untrained_translator._target}
+    saved(tmp_path / "run", experiment, network(untrained_translator), coders)  # type: ignore[arg-type]
+    loaded = load(tmp_path / "run")
+    assert isinstance(loaded, TranslationPredictor)
+    [found] = loaded.translate_text([PARAGRAPHS[0]])
+    assert len(found.sentences) == (0 if sentences == "whole" else 2)

@@ -1,0 +1,100 @@
+import pytest
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.tasks.translation.unknown import AnnotatedWords, UnknownWords, filler
+from anaphora.text.characters import CharacterCoder
+from anaphora.text.coder import UNK
+from anaphora.text.rare import AnnotatedCoder, Rare, annotations
+from anaphora.text.words import WordCoder
+
+SOURCE = WordCoder(["the", "sees"], lowercase=False, tokenise="none", language="en")
+TARGET = WordCoder(["le", "voit"], lowercase=False, tokenise="none", language="fr")
+LE, VOIT = TARGET.encode("le voit")
+IDS = SOURCE.encode("the Cat sees")
+WEIGHTS = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]])
+"""Where each word of a translation looked in "the Cat sees" and its end."""
+
+
+def hypothesis(*ids: int, weights: torch.Tensor | None = WEIGHTS) -> Hypothesis:
+    return Hypothesis(ids, -1.0, weights, True)
+
+
+def test_an_unknown_word_becomes_the_source_word_that_was_looked_at_most_and_never_the_end() -> None:
+    assert UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", IDS, hypothesis(LE, UNK, VOIT))[0] == "le Cat voit"
+
+
+@pytest.mark.parametrize(
+    "dictionary", [{"Cat": "chat"}, {"cat": "chat"}, {"CAT": "chat"}, {"cat": "chatte", "Cat": "chat"}]
+)
+def test_the_dictionary_translates_it_as_it_is_or_in_another_case(dictionary: dict[str, str]) -> None:
+    assert (
+        UnknownWords(SOURCE, TARGET, dictionary).filled("the Cat sees", IDS, hypothesis(LE, UNK, VOIT))[0]
+        == "le chat voit"
+    )
+
+
+@pytest.mark.parametrize(
+    ("dictionary", "written"),
+    [
+        ({"cat": "cat"}, "Cat"),
+        ({"CAT": "CAT"}, "Cat"),
+        ({"cat": "cat", "Cat": "CAT"}, "CAT"),
+        ({"cat": "CaT2"}, "CaT2"),
+    ],
+)
+def test_a_copy_keeps_its_spelling_unless_the_dictionary_has_it_as_it_is(
+    dictionary: dict[str, str], written: str
+) -> None:
+    words = UnknownWords(SOURCE, TARGET, dictionary)
+    assert words.filled("the Cat sees", IDS, hypothesis(LE, UNK, VOIT))[0] == f"le {written} voit"
+
+
+def test_known_words_are_left_alone() -> None:
+    words = UnknownWords(SOURCE, TARGET, {"the": "la"})
+    assert words.filled("the Cat sees", IDS, hypothesis(LE, VOIT, LE))[0] == "le voit le"
+
+
+def test_units_that_spell_every_word_are_refused() -> None:
+    letters = CharacterCoder("abc", lowercase=False)
+    for sides in ((letters, TARGET), (SOURCE, letters)):
+        with pytest.raises(ConfigError, match="cuts it otherwise and spells every word"):
+            UnknownWords(*sides, {})
+
+
+def test_a_translator_without_attention_is_refused_before_it_writes_anything() -> None:
+    with pytest.raises(ConfigError, match="has no attention"):
+        filler(SOURCE, TARGET, {}, lambda: False)
+
+
+def test_a_word_that_looked_nowhere_stays_unknown() -> None:
+    nowhere = hypothesis(LE, UNK, VOIT, weights=WEIGHTS * torch.tensor([[1.0], [0.0], [1.0]]))
+    assert UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", IDS, nowhere)[0] == "le <unk> voit"
+
+
+def annotated(rare: Rare) -> AnnotatedCoder:
+    words = [*annotations(rare), "le", "voit"]
+    return AnnotatedCoder(
+        words, lowercase=False, tokenise="none", language="fr", rare=rare, dictionary={"Cat": "chat", "the": "la"}
+    )
+
+
+def test_an_annotated_word_is_translated_or_copied_and_attention_keeps_to_the_words() -> None:
+    target = annotated("posall")
+    ids = target.annotated(IDS, target.encode("le Chat voit ici Ann"), [0, 1, 2, -1, 1])
+    weights = torch.arange(44.0).reshape(11, 4)
+    text, bare = AnnotatedWords(SOURCE, target).filled("the Cat sees", IDS, hypothesis(*ids, weights=weights))
+    assert text == "le chat voit <unk> chat"
+    assert bare.ids == tuple(target.encode("le Chat voit ici Ann"))
+    assert bare.weights is not None and bare.weights[:, 0].tolist() == [0, 8, 16, 24, 32, 40]
+    without, bare = AnnotatedWords(SOURCE, target).filled("the Cat sees", IDS, hypothesis(*ids, weights=None))
+    assert without == text and bare.weights is None
+
+
+def test_a_translator_that_annotates_is_asked_for_no_other_replacement() -> None:
+    assert isinstance(filler(SOURCE, annotated("posunk"), None, pytest.fail), AnnotatedWords)
+    assert filler(SOURCE, TARGET, None, pytest.fail) is None
+    assert isinstance(filler(SOURCE, TARGET, {}, lambda: True), UnknownWords)
+    with pytest.raises(ConfigError, match=r"text\.rare = 'posunk'"):
+        filler(SOURCE, annotated("posunk"), {}, pytest.fail)
