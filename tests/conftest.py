@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# one thread for torch, here and in processes that are started: where others use the cores too, several spin while they
+# wait for each other, and a test may take twenty times the processor time that it needs
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # a busy machine makes no test fail: what a test may take is counted in time of the processor, below
 settings.register_profile("anaphora", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("anaphora")
