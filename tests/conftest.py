@@ -3,13 +3,17 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from anaphora.experiment.reading import read_experiment
-from anaphora.tasks.base import ExperimentBase
+if TYPE_CHECKING:
+    from anaphora.tasks.base import ExperimentBase
+
+# one thread for torch, here and in processes that are started: where others use the cores too, several spin while they
+# wait for each other, and a test may take twenty times the processor time that it needs
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # a busy machine makes no test fail: what a test may take is counted in time of the processor, below
 settings.register_profile("anaphora", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -154,14 +158,18 @@ def tiny_language_model(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def translator(tiny_translator: Path, toy_pairs: Path) -> ExperimentBase:
+def translator(tiny_translator: Path, toy_pairs: Path) -> "ExperimentBase":
     """A translator of the toy corpus."""
+    from anaphora.experiment.reading import read_experiment
+
     return read_experiment(tiny_translator.read_text(), "tiny.toml", data=[toy_pairs], source="en", target="fr")
 
 
 @pytest.fixture
-def language_model(tiny_language_model: Path, toy_book: Path) -> ExperimentBase:
+def language_model(tiny_language_model: Path, toy_book: Path) -> "ExperimentBase":
     """A language model of the short text."""
+    from anaphora.experiment.reading import read_experiment
+
     return read_experiment(tiny_language_model.read_text(), "tiny.toml", data=[toy_book])
 
 

@@ -80,15 +80,15 @@ def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path:
 
 
 WORDS = (
-    'text={units="word",tokenise="none",size=14}',
+    'text={units="word",tokenise="none",size=40}',
     "embedding.size=8",
     "encoder.size=8",
     "decoder.size=8",
     "attention.size=8",
-    'training={batch_tokens=400,epochs=1,optimizer="adam"}',
+    "training={batch_tokens=150,epochs=4,optimizer={kind='adam',rate=0.05}}",
     "evaluation.beam=1",
 )
-"""A translator of a few numbers and fewer words than there are."""
+"""A translator of a few numbers and fewer words than there are, trained until no two of them write the same."""
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,21 @@ from anaphora.cli.signals import handling_signals
 
 COMMAND = [sys.executable, "-m", "anaphora", "train"]
 Begin = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Signals as a terminal leaves them: a shell lets what it starts in the background ignore Ctrl-C, tests included.
+
+    Processes that are started meanwhile inherit it.
+    """
+    before = {
+        number: signal.signal(number, handler)
+        for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL))
+    }
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -117,15 +132,16 @@ def test_handlers_are_put_back() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_what_nohup_ignores_stays_ignored() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_a_process_was_started_to_ignore_stays_ignored(number: signal.Signals) -> None:
     script = (
-        "import os, signal\n"
+        "import os\n"
         "from anaphora.cli.signals import handling_signals\n"
-        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "with handling_signals() as signals:\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        f"    os.kill(os.getpid(), {number:d})\n"
         "    assert not signals.stop()\n"
     )
+    signal.signal(number, signal.SIG_IGN)  # which processes inherit
     subprocess.run([sys.executable, "-c", script], check=True)
 
 

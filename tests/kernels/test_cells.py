@@ -17,6 +17,7 @@ from anaphora.kernels.cells import (
     Gru,
     Lstm,
     LstmForget,
+    LstmInput,
     LstmNoForget,
     LstmNoOutputTanh,
     Multiplicative,
@@ -172,8 +173,34 @@ def test_an_lstm_without_a_forget_gate_is_one_whose_forget_gate_stays_open(layer
     assert_close(lstm.fast(**widened), ablated.fast(), rtol=0, atol=1e-14)
 
 
-def test_two_gates_without_a_cell_are_the_third_step_towards_the_lstm(layers: Callable) -> None:
-    assert_close(layers(TwoGate(), 7).fast(), layers(LstmForget(), 7).fast(), rtol=0, atol=0)
+TWO_GATES = pytest.mark.parametrize("two_gates", [TwoGate(), LstmForget()], ids=["two-gate", "lstm-forget"])
+
+
+@TWO_GATES
+def test_two_gates_without_a_cell_are_an_lstm_that_puts_out_its_whole_memory(two_gates: Cell, layers: Callable) -> None:
+    network, lstm = layers(two_gates, 7), layers(LstmNoOutputTanh(), 7)
+    widened = {name: leaf.detach() for name, leaf in network.leaves.items()}
+    widened["first layer0.c"] = widened["first layer0.h"]
+    for name in ("input0.weight", "input0.bias", "layer0.h"):
+        i_f_g = widened[name]
+        widened[name] = torch.cat([i_f_g, torch.zeros_like(i_f_g[:7])])
+    widened["input0.bias"][21:] = torch.inf
+    got, expected = network.fast(), lstm.fast(**widened)
+    assert_close(got, {name: expected[name] for name in got}, rtol=0, atol=1e-14)
+    assert_close(got["last layer0.h"], expected["last layer0.c"], rtol=0, atol=1e-14)
+
+
+@TWO_GATES
+def test_a_memory_whose_forget_gate_stays_open_is_the_second_step_towards_the_lstm(
+    two_gates: Cell, layers: Callable
+) -> None:
+    second = layers(LstmInput(), 7)
+    widened = {name: leaf.detach() for name, leaf in second.leaves.items()}
+    for name in ("input0.weight", "input0.bias", "layer0.h"):
+        i, g = widened[name].chunk(2)
+        widened[name] = torch.cat([i, torch.zeros_like(i), g])
+    widened["input0.bias"][7:14] = torch.inf
+    assert_close(layers(two_gates, 7).fast(**widened), second.fast(), rtol=0, atol=1e-14)
 
 
 def test_a_multiplicative_unit_whose_input_chooses_nothing_is_a_simple_one(layers: Callable) -> None:

@@ -44,8 +44,9 @@ KINDS = pytest.mark.parametrize(
 )
 
 
-def test_every_format_has_a_stored_run_of_every_kind() -> None:
-    assert {folder.name for folder in STORED.glob("kinds-*")} == {f"kinds-{n}" for n in range(1, FORMAT + 1)}
+@pytest.mark.parametrize("stem", ["kinds", "halfway"])
+def test_every_format_has_a_stored_run_of_every_kind(stem: str) -> None:
+    assert {folder.name for folder in STORED.glob(f"{stem}-*")} == {f"{stem}-{n}" for n in range(1, FORMAT + 1)}
 
 
 @KINDS

@@ -22,6 +22,12 @@ from anaphora.tasks.translation.predictor import longest
 
 from ..conftest import LANGUAGE_MODEL, TRANSLATOR, network, same, saved, sentences
 
+EMPTY = Translation("", 0.0, True, (), (), None)
+
+
+def in_no_order(texts: list[str], seed: int) -> list[str]:
+    return random.Random(seed).sample(texts, len(texts))
+
 
 @pytest.mark.parametrize("beam", [1, 5])
 def test_a_translation_does_not_depend_on_the_batch(untrained_translator: TranslationPredictor, beam: int) -> None:
@@ -53,21 +59,37 @@ def test_the_score_of_a_translation_is_its_score_under_forced_decoding(
     assert compared > 5
 
 
-def test_order_and_empty_texts_keep_their_places(untrained_translator: TranslationPredictor) -> None:
-    texts = ["", *sentences(3), "", "  ", "a man", ""]
-    found = untrained_translator.translate(texts)
-    assert [t.text == "" for t in found] == [
-        True,
-        *[t.text == "" for t in found[1:4]],
-        True,
-        True,
-        found[6].text == "",
-        True,
-    ]
-    for place in (0, 4, 5, 7):
-        assert found[place] == Translation("", 0.0, True, (), (), None)
-        assert found[place].links() == frozenset()
-    assert same(found[6], untrained_translator.translate(["a man"])[0])
+@pytest.mark.parametrize("beam", [1, 5])
+def test_translations_stand_in_the_order_of_their_texts_over_many_batches(
+    untrained_translator: TranslationPredictor, beam: int
+) -> None:
+    events: list[Event] = []
+    texts = in_no_order([*sentences(150, most=60, seed=3), *["", "  "] * 5], 3)
+    together = untrained_translator.translate(texts, beam=beam, report=events.append)
+    assert sum(isinstance(event, Progress) for event in events) > 2  # one a batch
+    assert len({translation.source_pieces for translation in together}) > 140
+    for text, translation in zip(texts, together, strict=True):
+        [alone] = untrained_translator.translate([text], beam=beam)
+        assert same(translation, alone) if text.strip() else translation == alone == EMPTY
+
+
+def test_scored_pairs_and_their_links_stand_in_their_order_over_many_batches(
+    untrained_translator: TranslationPredictor,
+) -> None:
+    events: list[Event] = []
+    sources, targets = (in_no_order([*sentences(150, most=60, seed=seed), *[""] * 10], seed) for seed in (11, 12))
+    together = untrained_translator.score_pairs(sources, targets, report=events.append)
+    assert sum(isinstance(event, Progress) for event in events) > 2
+    assert len({translation.score for translation in together}) > 140
+    for source, target, translation in zip(sources, targets, together, strict=True):
+        assert same(untrained_translator.score_pairs([source], [target])[0], translation)
+    assert untrained_translator.align(sources, targets) == [translation.links() for translation in together]
+
+
+def test_an_empty_text_has_an_empty_translation_without_links(untrained_translator: TranslationPredictor) -> None:
+    for text in ("", "  "):
+        assert untrained_translator.translate([text]) == [EMPTY]
+    assert EMPTY.links() == frozenset()
 
 
 def test_nothing_to_translate_is_no_error(untrained_translator: TranslationPredictor) -> None:

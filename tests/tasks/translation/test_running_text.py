@@ -1,6 +1,7 @@
 """Running text translated: its sentences, the white space around them, and the links between its words."""
 
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.text.coder import TextCoder
 from anaphora.text.sentences import Splitter
 
-from ..conftest import TRANSLATOR, network, same, saved
+from ..conftest import TRANSLATOR, network, same, saved, sentences
 
 
 def split_translator(untrained_translator: TranslationPredictor) -> TranslationPredictor:
@@ -31,8 +32,8 @@ PARAGRAPHS = ["The man walks. A dog sees the cat!", "", "  the tree ", "\n", "a 
 def test_running_text_is_the_translations_of_its_sentences_with_the_white_space_it_had(
     untrained_translator: TranslationPredictor,
 ) -> None:
-    sentences = ["The man walks.", "A dog sees the cat!", "the tree", "a man.", "The house.", "The red cat."]
-    one, two, three, four, five, six = untrained_translator.translate(sentences)
+    whole = ["The man walks.", "A dog sees the cat!", "the tree", "a man.", "The house.", "The red cat."]
+    one, two, three, four, five, six = untrained_translator.translate(whole)
     found = split_translator(untrained_translator).translate_text(PARAGRAPHS)
     assert [t.text for t in found] == [
         f"{one.text} {two.text}",
@@ -45,6 +46,17 @@ def test_running_text_is_the_translations_of_its_sentences_with_the_white_space_
     assert found[0].finished == (one.finished and two.finished)
     assert found[0].sentences == (one, two) and found[2].sentences == ()
     assert same(replace(found[2], text=three.text), three)
+
+
+def test_running_text_stands_in_its_order_over_many_batches(untrained_translator: TranslationPredictor) -> None:
+    split = split_translator(untrained_translator)
+    each = iter(f"{sentence.capitalize()}." for sentence in sentences(230, most=30, seed=13))
+    texts = ["  ".join(islice(each, count % 5)) for count in range(115)]
+    together = split.translate_text(texts, beam=1)
+    assert not list(each) and len({translation.source_pieces for translation in together}) > 90
+    for text, translation in zip(texts, together, strict=True):
+        [alone] = split.translate_text([text], beam=1)
+        assert (translation, translation.sentences) == (alone, alone.sentences)
 
 
 def test_links_of_running_text_are_those_of_its_sentences_moved_to_their_words(
