@@ -1,3 +1,4 @@
+import hashlib
 import os
 import subprocess
 import sys
@@ -83,6 +84,20 @@ def test_a_corpus_is_the_same_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(digests) == 1
+
+
+def test_the_corpus_of_a_seed_never_changes(tmp_path: Path) -> None:
+    every = hashlib.sha256()
+    for path in sorted(write(tmp_path / "corpus", seed=9, train=400, valid=20, test=20).iterdir()):
+        every.update(path.name.encode() + b"\0" + path.read_bytes())
+    assert every.hexdigest() == "53ee34eb763eff8a74a9ef493f764b4647e2d30d0505b0f0ce06470ac565c5e0"
+    facts = [
+        (p.source, p.target, p.links, p.template, p.source_words, p.target_words)
+        for part in corpus(3, 6000, 150, 200)
+        for p in part
+    ]
+    digest = hashlib.sha256("\n".join(map(repr, facts)).encode()).hexdigest()
+    assert digest == "50226f4c9aa30311d4fe4262da9f9ef44bf6a7220a7597240be60f7fa5621f5b"
 
 
 def test_files_are_aligned_line_by_line(tmp_path: Path) -> None:
