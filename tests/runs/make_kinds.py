@@ -15,13 +15,13 @@ from typing import Any
 
 import torch
 
-from anaphora.data.grammar import corpus
 from anaphora.experiment.conduct import experiment_of, train
 from anaphora.experiment.schema import Experiment, read_experiment
 from anaphora.formats.lines import write_lines
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.pipeline import Aligner, LanguageModel, load
 from anaphora.run.manifest import FORMAT
+from anaphora.samples.english_french import corpus
 
 TEXT = """
 task = "language-model"

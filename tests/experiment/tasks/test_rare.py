@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import anaphora
-from anaphora.data.grammar import corpus
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Note, silent
 from anaphora.experiment.check import check
@@ -18,6 +17,7 @@ from anaphora.formats.lines import write_lines
 from anaphora.pipeline import Translator
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
+from anaphora.samples.english_french import corpus
 from anaphora.text.coder import MARKS, UNK
 from anaphora.text.rare import AnnotatedCoder, Rare
 

@@ -1,15 +1,16 @@
-"""The kinds of word that the lexicon lists, and what each knows about itself."""
+"""Word classes of the lexicon, with their forms in both languages."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Gender = Literal["m", "f"]
 Tense = Literal["present", "past", "going", "modal"]
+DeterminerKind = Literal["definite", "indefinite", "possessive", "number", "quantity"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """A common noun; ``tags`` say which verbs and adjectives suit it."""
+    """A common noun; ``tags`` select the verbs and adjectives that go with it."""
 
     english: str
     english_plural: str
@@ -20,16 +21,8 @@ class Noun:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Name:
-    """A proper name, the same in both languages."""
-
-    form: str
-    gender: Gender
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pronoun:
-    """A subject pronoun; ``person`` is the index of its verb form: je, il or elle, nous, ils or elles."""
+class Referent:
+    """A name or a subject pronoun; ``person`` is the index of its verb form: je, il or elle, nous, ils or elles."""
 
     english: str
     french: str
@@ -39,7 +32,7 @@ class Pronoun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
-    """An adjective with its French forms; ``before`` tells those that precede the noun.
+    """An adjective with its French forms; ``before`` is true if it precedes the French noun.
 
     ``rank`` orders several adjectives in English (opinion, size, age, colour, origin); ``liaison`` is the masculine
     singular before a vowel (un vieil homme); ``predicate`` and ``graded`` allow "is old" and "is very old".
@@ -53,21 +46,21 @@ class Adjective:
     liaison: str
     before: bool
     rank: int
-    tags: frozenset[str]
     predicate: bool
     graded: bool
+    tags: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Determiner:
-    """A determiner; the last two French forms stand before a vowel (cet homme, mon écharpe)."""
+    """A determiner; the last two French forms are used before a vowel (cet homme, mon écharpe)."""
 
     english: str
     masculine: str
     feminine: str
     masculine_vowel: str
     feminine_vowel: str
-    kind: Literal["definite", "indefinite", "possessive", "number", "quantity"]
+    kind: DeterminerKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,22 +68,30 @@ class Verb:
     """A verb; ``present`` holds the French forms for je, il, nous and ils.
 
     ``particle`` follows the English verb (looks for), ``preposition`` the French one (répond à). ``agents`` and
-    ``takes`` are the tags of subjects and objects, ``tenses`` those in which English and French agree one to one.
+    ``takes`` are the tags of subjects and objects, ``tenses`` those whose English and French forms correspond one to
+    one: no past for "read", which is spelt like its present, nor for a state, where English does not distinguish
+    imparfait and passé composé. ``with_etre`` selects the French auxiliary, ``together`` allows "with somebody".
     """
 
+    group: str
     base: str
     third: str
     past: str
     infinitive: str
-    present: tuple[str, str, str, str]
+    present: tuple[str, ...]
     participle: str
-    agents: frozenset[str] = field(kw_only=True)
-    takes: frozenset[str] = field(kw_only=True)
-    particle: str = field(kw_only=True)
-    preposition: str = field(kw_only=True)
-    with_etre: bool = field(kw_only=True)
-    together: bool = field(kw_only=True)
-    tenses: tuple[Tense, ...] = field(kw_only=True)
+    particle: str
+    preposition: str
+    with_etre: bool
+    together: bool
+    tenses: tuple[Tense, ...]
+    agents: frozenset[str]
+    takes: frozenset[str]
+
+    @property
+    def stative(self) -> bool:
+        """Whether the verb describes a state (love, want, think)."""
+        return self.tenses == ("present",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,10 +5,13 @@ import re
 
 import pytest
 
-from anaphora.data.grammar import Pair, english, sandhi, sentences
-from anaphora.data.grammar.lexicon import (
+from anaphora.samples.english_french import Pair, sandhi, sentences
+from anaphora.samples.english_french.lexicon import (
     ADJECTIVES,
     ASPIRATED,
+    BE_PAST,
+    GO_PRESENT,
+    HAVE_PRESENT,
     NOUNS,
     NUMBERS,
     POSSESSIVES,
@@ -17,26 +20,15 @@ from anaphora.data.grammar.lexicon import (
     THE_PLURAL,
     THESE,
     THIS,
+    VERBS,
     A,
 )
-from anaphora.data.grammar.pair import pair
-from anaphora.data.grammar.rules import Sentences
-from anaphora.data.grammar.verbs import (
-    BE,
-    BE_PAST,
-    DEPARTURE,
-    DITRANSITIVE,
-    GO_PRESENT,
-    HAVE_PRESENT,
-    INDIRECT,
-    INTRANSITIVE,
-    MODALS,
-    MOTION,
-    OPINIONS,
-    TRANSITIVE,
-)
+from anaphora.samples.english_french.pair import pair
+from anaphora.samples.english_french.sentences import Sentences
 
-VERBS = (*TRANSITIVE, *DITRANSITIVE, *INDIRECT, *INTRANSITIVE, *DEPARTURE, *MOTION, *MODALS, *OPINIONS, BE)
+EVERY_VERB = [verb for group in VERBS.values() for verb in group]
+ENGLISH_WORD = re.compile(r"'s|\w+|[^\w\s]")
+FRENCH_WORD = re.compile(r"\w+(?:-\w+)*'?|[^\w\s]")
 PERSONS = {"je": 0, "j'": 0, "il": 1, "elle": 1, "nous": 2}
 
 
@@ -86,7 +78,7 @@ def test_forms_for_a_vowel_stand_before_a_vowel_and_only_there(pairs: list[Pair]
 
 def test_negation_has_both_its_parts_around_the_verb(pairs: list[Pair]) -> None:
     negated = 0
-    finite = {form for verb in VERBS for form in verb.present} | {*BE_PAST, *HAVE_PRESENT}
+    finite = {form for verb in EVERY_VERB for form in verb.present} | {*BE_PAST, *HAVE_PRESENT}
     for words in map(lower, pairs):
         for place, word in enumerate(words):
             if word in ("ne", "n'"):
@@ -144,7 +136,7 @@ def test_determiners_and_adjectives_agree_with_their_noun(pairs: list[Pair]) -> 
 
 def test_verbs_agree_with_their_pronoun(pairs: list[Pair]) -> None:
     forms = [
-        {verb.present[person] for verb in VERBS} | {table[person] for table in (BE_PAST, HAVE_PRESENT, GO_PRESENT)}
+        {verb.present[person] for verb in EVERY_VERB} | {table[person] for table in (BE_PAST, HAVE_PRESENT, GO_PRESENT)}
         for person in range(4)
     ]
     met: set[str] = set()
@@ -158,7 +150,7 @@ def test_verbs_agree_with_their_pronoun(pairs: list[Pair]) -> None:
 
 
 def test_participles_after_etre_agree_with_their_pronoun(pairs: list[Pair]) -> None:
-    participles = {verb.participle for verb in (*MOTION, *DEPARTURE)}
+    participles = {verb.participle for verb in (*VERBS["motion"], *VERBS["departure"])}
     pattern = re.compile(r"\b(il|elle) (?:n')?est (?:pas |jamais )?(\w+)", re.IGNORECASE)
     found: set[str] = set()
     for match in (match for p in pairs for match in pattern.finditer(p.target)):
@@ -174,7 +166,7 @@ def test_the_gender_of_a_speaker_never_shows(pairs: list[Pair]) -> None:
     gendered = {a.masculine for a in ADJECTIVES if a.masculine != a.feminine}
     gendered |= {a.masculine_plural for a in ADJECTIVES if a.masculine != a.feminine}
     followers = {match[2] for p in pairs for match in pattern.finditer(p.target)}
-    participles = {verb.participle for verb in VERBS}
+    participles = {verb.participle for verb in EVERY_VERB}
     assert followers
     assert not followers & (gendered | participles | {participle + "s" for participle in participles})
 
@@ -203,8 +195,8 @@ def test_an_stands_before_a_vowel_and_a_before_a_consonant(pairs: list[Pair]) ->
 
 def test_words_are_what_the_word_patterns_find(pairs: list[Pair]) -> None:
     for p in pairs:
-        assert tuple(english.WORD.findall(p.source)) == p.source_words
-        assert tuple(sandhi.WORD.findall(p.target)) == p.target_words
+        assert tuple(ENGLISH_WORD.findall(p.source)) == p.source_words
+        assert tuple(FRENCH_WORD.findall(p.target)) == p.target_words
 
 
 def test_every_word_is_linked_and_every_link_is_within_the_sentence(pairs: list[Pair]) -> None:

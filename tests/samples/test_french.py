@@ -1,10 +1,12 @@
-"""Each difficulty of the translation, on a tree written by hand."""
+"""Each difficulty of the translation, on a hand-written syntax tree."""
 
 import pytest
 
-from anaphora.data.grammar.entries import Adjective, Determiner, Noun, Verb
-from anaphora.data.grammar.lexicon import (
+from anaphora.samples.english_french.entries import Adjective, Determiner, Noun, Verb
+from anaphora.samples.english_french.lexicon import (
     ADJECTIVES,
+    BE,
+    CAN,
     FREQUENCIES,
     HE,
     NAMES,
@@ -19,42 +21,27 @@ from anaphora.data.grammar.lexicon import (
     THIS,
     TIMES,
     TO,
+    VERBS,
+    WANT,
     WE,
     A,
     I,
 )
-from anaphora.data.grammar.pair import pair
-from anaphora.data.grammar.phrases import (
+from anaphora.samples.english_french.pair import pair
+from anaphora.samples.english_french.phrases import (
+    Bare,
     Complement,
     Coordination,
-    NamePhrase,
     Nominal,
     NounPhrase,
-    ObjectRelative,
     Opinion,
     Predicate,
-    PronounPhrase,
     Quality,
+    Relative,
     Sentence,
-    SubjectRelative,
-)
-from anaphora.data.grammar.verbs import (
-    BE,
-    CAN,
-    DEPARTURE,
-    DITRANSITIVE,
-    INDIRECT,
-    INTRANSITIVE,
-    MOTION,
-    OPINIONS,
-    TRANSITIVE,
-    WANT,
 )
 
-VERBS = {
-    f"{verb.base} {verb.particle}".strip(): verb
-    for verb in (*TRANSITIVE, *DITRANSITIVE, *INDIRECT, *INTRANSITIVE, *DEPARTURE, *MOTION, *OPINIONS)
-}
+BY_NAME = {f"{verb.base} {verb.particle}".strip(): verb for group in VERBS.values() for verb in group}
 
 
 def noun(english: str) -> Noun:
@@ -70,15 +57,15 @@ def phrase(determiner: Determiner, *words: str, plural: bool = False, **more: ob
     return NounPhrase(determiner, adjectives, noun(words[-1]), plural, **more)  # type: ignore[arg-type]
 
 
-def name(form: str) -> NamePhrase:
-    return NamePhrase(next(name for name in NAMES if name.form == form))
+def name(form: str) -> Bare:
+    return Bare(next(name for name in NAMES if name.english == form))
 
 
 def verb(english: str) -> Verb:
-    return VERBS[english]
+    return BY_NAME[english]
 
 
-he, she, i, we = PronounPhrase(HE), PronounPhrase(SHE), PronounPhrase(I), PronounPhrase(WE)
+he, she, i, we = Bare(HE), Bare(SHE), Bare(I), Bare(WE)
 PAUL, ALICE, CLAIRE = name("Paul"), name("Alice"), name("Claire")
 
 
@@ -183,21 +170,19 @@ CASES = {
     ),
     "a_participle_agrees_with_an_object_before_it": (
         Sentence(
-            phrase(THE_PLURAL, "letter", plural=True, relative=ObjectRelative(he, does("write", tense="past"))),
+            phrase(THE_PLURAL, "letter", plural=True, relative=Relative(does("write", tense="past"), he)),
             quality("interesting", tense="past"),
         ),
         "The letters that he wrote were interesting.",
         "Les lettres qu'il a écrites étaient intéressantes.",
     ),
     "a_person_who_acts_is_qui": (
-        Sentence(
-            phrase(THE, "girl", relative=SubjectRelative(does("eat", phrase(A, "egg")))), does("leave", tense="past")
-        ),
+        Sentence(phrase(THE, "girl", relative=Relative(does("eat", phrase(A, "egg")))), does("leave", tense="past")),
         "The girl who eats an egg left.",
         "La fille qui mange un œuf est partie.",
     ),
     "whom_is_que": (
-        Sentence(phrase(THE, "man", relative=ObjectRelative(ALICE, does("wait for"))), does("sing")),
+        Sentence(phrase(THE, "man", relative=Relative(does("wait for"), ALICE)), does("sing")),
         "The man whom Alice waits for sings.",
         "L'homme qu'Alice attend chante.",
     ),
@@ -207,7 +192,7 @@ CASES = {
         "Est-ce qu'elle a ouvert le sac ?",
     ),
     "an_opinion_is_followed_by_que": (
-        Sentence(he, quality("sick"), opinion=Opinion(i, VERBS["think"])),
+        Sentence(he, quality("sick"), opinion=Opinion(i, verb("think"))),
         "I think that he is sick.",
         "Je pense qu'il est malade.",
     ),
