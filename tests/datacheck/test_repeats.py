@@ -6,8 +6,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anaphora.data.check import repeats
-from anaphora.data.check.repeats import Repeats
+from anaphora.datacheck import repeats
+from anaphora.datacheck.findings import Place
+from anaphora.datacheck.repeats import Repeats
 
 Line = tuple[int, str, str]
 lines = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abcdef"), st.sampled_from("xyz")), max_size=60)
@@ -19,7 +20,7 @@ def test_the_counts_are_those_of_dictionaries(lines: list[Line], buffered: int, 
     monkeypatch.setattr(repeats, "_BUFFERED", buffered)
     found = Repeats(tmp_path_factory.mktemp("repeats"))
     for number, (part, source, target) in enumerate(lines, 1):
-        found.add(part, Path(f"part{part}"), number, source, target)
+        found.add(part, Place(Path(f"part{part}"), number), source, target)
     results = found.results(3)
     train = {(source, target) for part, source, target in lines if part == 0}
     for part in range(3):
@@ -37,7 +38,15 @@ def test_the_counts_are_those_of_dictionaries(lines: list[Line], buffered: int, 
 def test_the_first_places_are_named_whatever_the_slices(tmp_path: Path) -> None:
     found = Repeats(tmp_path)
     for number in range(1, 401):
-        found.add(0, Path("train"), number, f"line {(number - 1) % 200}")
+        found.add(0, Place(Path("train"), number), f"line {(number - 1) % 200}")
     tally = found.results(1)[0]["duplicate"]
     assert tally.count == 200
     assert [(place.line, place.shown) for place in tally.places] == [(201 + n, f"as {1 + n}") for n in range(5)]
+
+
+def test_an_overlapping_source_is_named_with_its_first_training_line(tmp_path: Path) -> None:
+    found = Repeats(tmp_path)
+    found.add(1, Place(Path("valid"), 1), "source", "another")
+    for number, target in enumerate("zyxwvu", 1):
+        found.add(0, Place(Path("train"), number), "source", target)
+    assert found.results(2)[1]["source-overlap"].places == [Place(Path("valid"), 1, "as train:1")]

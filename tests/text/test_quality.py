@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.data.check.characters import faults
+from anaphora.text.quality import line_faults
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from anaphora.data.check.characters import faults
     ],
 )
 def test_ordinary_text_has_no_faults(text: str) -> None:
-    assert [kind for kind, _ in faults(text) if kind != "tokenised"] == []
+    assert [kind for kind, _ in line_faults(text) if kind != "tokenised"] == []
 
 
 words = st.text(st.characters(categories=["Ll", "Lu"]), min_size=3, max_size=20)
@@ -37,11 +37,11 @@ words = st.text(st.characters(categories=["Ll", "Lu"]), min_size=3, max_size=20)
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
 def test_utf8_that_was_read_otherwise_is_known(text: str, encoding: str) -> None:
     misread = text.encode().decode(encoding, "ignore")
-    assert "mojibake" in [kind for kind, _ in faults(misread)]
+    assert "mojibake" in [kind for kind, _ in line_faults(misread)]
 
 
 @given(text=words)
 def test_no_fault_is_named_twice(text: str) -> None:
-    kinds = [kind for kind, _ in faults(f"{text}\x01{text}\x02\ufeff\ufeff")]
+    kinds = [kind for kind, _ in line_faults(f"{text}\x01{text}\x02\ufeff\ufeff")]
     assert len(kinds) == len(set(kinds))
     assert {"control", "mark"} <= set(kinds)

@@ -6,11 +6,10 @@ from string import ascii_lowercase
 
 import pytest
 
-from anaphora.data.check.findings import Finding
-from anaphora.data.check.languages import scripts_of
-from anaphora.data.check.survey import survey_pairs, survey_text
 from anaphora.data.sources import text_parts, translation_parts
-from anaphora.text.scripts import script_of
+from anaphora.datacheck.findings import Finding
+from anaphora.datacheck.survey import survey_pairs, survey_text
+from anaphora.text.scripts import script_of, scripts_of
 
 from .corpora import write
 
@@ -73,12 +72,12 @@ def test_a_side_in_no_script_of_its_language_is_named_and_told_from_swapped_side
 def test_swapped_sides_are_said_to_look_so_with_the_share_of_letters_and_the_first_lines(tmp_path: Path) -> None:
     english, russian = found(tmp_path, "en", f"{RUSSIAN} Anna", "ru", ENGLISH)
     letters = sum(map(str.isalpha, RUSSIAN))
-    assert (english.part, english.severity, english.count, english.total) == (
+    assert (english.split, english.severity, english.count, english.total) == (
         "train", "warning", 15 * letters, 15 * (letters + 4)
     )  # fmt: skip
     assert english.places == ()  # every line has Latin letters too
     assert [place.line for place in russian.places] == [1, 2, 3, 4, 5]
-    assert "the sides look swapped" in str(russian) and "Exchange the two columns or files" in str(russian)
+    assert "the sides look swapped" in str(russian) and "Swap the two columns or files" in str(russian)
     assert [(place.file.name, place.shown) for place in russian.places[:1]] == [("train.ru", "Latin")]
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.data.check.survey import Survey, survey_pairs, survey_text
 from anaphora.data.sources import text_parts, translation_parts
+from anaphora.datacheck.survey import Survey, survey_pairs, survey_text
 
 from .corpora import WORDS, sentences, write
 
@@ -42,9 +42,9 @@ def test_a_clean_corpus_has_no_findings(source: str, target: str, seed: int) -> 
 
 def test_every_side_of_every_part_is_counted() -> None:
     survey = look(*clean("en", "ru", 1), "en", "ru")
-    counted = [(side.part, side.side, side.lines, side.words) for side in survey.sides]
+    counted = [(side.split, side.side, side.lines, side.words) for side in survey.sides]
     assert counted == [("train", "en", 50, 300), ("train", "ru", 50, 300), ("val", "en", 10, 60), ("val", "ru", 10, 60)]
-    assert [side.scripts.usual() for side in survey.sides[:2]] == [{"Latin"}, {"Cyrillic"}]
+    assert [side.scripts() for side in survey.sides[:2]] == [{"Latin"}, {"Cyrillic"}]
 
 
 ONE_SIDE: dict[str, Callable[[str], str]] = {
@@ -77,7 +77,7 @@ def test_a_fault_of_one_side_is_named_with_its_line(kind: str, line: int, side: 
     findings = {finding.kind: finding for finding in look(train, valid).findings}
     found = findings.pop(kind)
     name = ("en", "fr")[side]
-    assert (found.part, found.side, found.count, found.total) == ("train", name, 1, LINES)
+    assert (found.split, found.side, found.count, found.total) == ("train", name, 1, LINES)
     assert [(place.file.name, place.line) for place in found.places] == [(f"train.{name}", line)]
     assert f"train.{name}:{line}" in str(found) and found.remedy in str(found)
     assert findings.keys() <= COMPANIONS.get(kind, set())
@@ -98,7 +98,7 @@ def test_a_fault_of_a_pair_is_named_with_its_line(kind: str, line: int, seed: in
     train, valid = clean("en", "fr", seed)
     train[line - 1] = BOTH_SIDES[kind](*train[line - 1])
     [found] = look(train, valid).findings
-    assert (found.kind, found.part, found.count, found.total) == (kind, "train", 1, LINES)
+    assert (found.kind, found.split, found.count, found.total) == (kind, "train", 1, LINES)
     assert [place.line for place in found.places] == [line]
 
 
@@ -142,12 +142,12 @@ def test_overlap_of_parts_is_named_in_the_held_out_part(train_line: int, line: i
     train, valid = clean("en", "fr", seed)
     valid[line] = train[train_line]
     [overlap] = look(train, valid).findings
-    assert (overlap.kind, overlap.severity, overlap.part, overlap.count) == ("overlap", "warning", "val", 1)
+    assert (overlap.kind, overlap.severity, overlap.split, overlap.count) == ("overlap", "warning", "val", 1)
     assert [(place.line, place.shown) for place in overlap.places] == [(line + 1, f"as train.en:{train_line + 1}")]
 
     valid[line] = (train[train_line][0], clean("en", "fr", seed)[1][line][1])
     [source_overlap] = look(train, valid).findings
-    assert (source_overlap.kind, source_overlap.part, source_overlap.count) == ("source-overlap", "val", 1)
+    assert (source_overlap.kind, source_overlap.split, source_overlap.count) == ("source-overlap", "val", 1)
 
 
 @pytest.mark.parametrize("language", ["en", "el", "ru"])
@@ -155,7 +155,7 @@ def test_a_part_in_another_case_is_told_from_one_of_other_words(language: str) -
     train, valid = clean(language, "ka", 1)
     shouted = [(source.upper(), target) for source, target in valid]
     [case] = look(train, shouted, language, "ka").findings
-    assert (case.kind, case.part, case.side) == ("case", "val", language)
+    assert (case.kind, case.split, case.side) == ("case", "val", language)
     assert case.count > 0.9 * case.total
     assert look(train, shouted, language, "ka", lowercase=True).findings == []
 
@@ -186,7 +186,7 @@ def test_rows_without_two_columns_and_pairs_without_a_side_are_named_once(tmp_pa
     file = tmp_path / "pairs.tsv"
     file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
     survey = survey_pairs(translation_parts([file], "en", "fr"), ("en", "fr"))
-    named = [(f.kind, f.part, [place.line for place in f.places]) for f in survey.findings]
+    named = [(f.kind, f.split, [place.line for place in f.places]) for f in survey.findings]
     assert [row for row in named if row[0] in ("columns", "empty")] == [
         ("empty", "train", [8]),
         ("columns", "train", [4]),
@@ -202,8 +202,8 @@ def test_sides_of_one_language_are_told_apart_and_each_has_a_script_of_its_own(t
     source, target = "ru (source)", "ru (target)"
     assert survey.findings == []
     assert [side.side for side in survey.sides] == 2 * [source, target]
-    assert [side.scripts.usual() for side in survey.sides[:2]] == [{"Cyrillic"}, {"Latin"}]
-    assert [side for _, side in survey.unknown] == [source, target]
+    assert [side.scripts() for side in survey.sides[:2]] == [{"Cyrillic"}, {"Latin"}]
+    assert [side.side for side in survey.sides if side.unknown] == [source, target]
 
 
 def test_running_text_is_looked_at_too(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_running_text_is_looked_at_too(tmp_path: Path) -> None:
     train[4], valid[2] = train[4] + "\x07", train[8]
     (folder / "train.txt").write_text("\n".join(train) + "\n", encoding="utf-8")
     (folder / "valid.txt").write_text("\n".join(valid) + "\n", encoding="utf-8")
-    found = {f.kind: (f.part, [place.line for place in f.places]) for f in survey_text(text_parts([folder])).findings}
+    found = {f.kind: (f.split, [place.line for place in f.places]) for f in survey_text(text_parts([folder])).findings}
     assert found == {"control": ("train", [5]), "overlap": ("valid", [3])}
 
 
@@ -227,4 +227,4 @@ def test_the_held_out_lines_of_a_text_keep_their_numbers(tmp_path: Path) -> None
     lines[-1] += "\x07"
     book.write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = {f.kind: f for f in survey_text(text_parts([book])).findings}
-    assert (found["control"].part, found["control"].places[0].line) == ("valid", 60)
+    assert (found["control"].split, found["control"].places[0].line) == ("valid", 60)

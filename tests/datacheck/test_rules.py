@@ -1,9 +1,8 @@
 from pathlib import Path
 
-from anaphora.data.check.findings import Place, Rule
-from anaphora.data.check.rules import RULES
+from anaphora.datacheck.findings import RULES, Place, Rule
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "check.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "check.md"
 
 
 def test_the_page_has_every_rule_with_its_thresholds() -> None:
@@ -23,7 +22,7 @@ def row(rule: Rule) -> str:
 
 
 def test_a_share_decides_whether_a_fault_is_a_warning() -> None:
-    rule = Rule("kind", "lines are odd", "Even them.", warn_from=0.1, silent_below=0.01)
+    rule = Rule("kind", 0.1, 0.01, "lines are odd", "Even them.")
     found = [rule.finding("train", "en", count, 1000) for count in (0, 9, 10, 99, 100)]
     assert [finding and finding.severity for finding in found] == [None, None, "note", "note", "warning"]
     assert str(found[2]) == "train, en: 10 of 1,000 lines are odd. Even them."
@@ -31,5 +30,5 @@ def test_a_share_decides_whether_a_fault_is_a_warning() -> None:
 
 def test_a_file_is_named_once_and_the_rest_by_line() -> None:
     places = [Place(Path("a"), 1, "x"), Place(Path("a"), 7), Place(Path("b"), 2)]
-    found = Rule("kind", "lines are odd", "Even them.").finding("", "", 4, 5, places)
+    found = Rule("kind", 0, 0, "lines are odd", "Even them.").finding("", "", 4, 5, places)
     assert str(found) == "4 of 5 lines are odd [a:1 (x), 7, b:2, ...]. Even them."
