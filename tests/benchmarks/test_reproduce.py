@@ -8,10 +8,10 @@ from typing import Any, Literal
 import pytest
 
 from anaphora.data.catalogue import CORPORA
-from anaphora.data.grammar import corpus
 from anaphora.errors import ConfigError
 from anaphora.events import silent
 from anaphora.formats.lines import write_lines
+from anaphora.samples.english_french import corpus
 from benchmarks.reproduce import page, queue, table
 from benchmarks.reproduce.queue import Result
 from benchmarks.reproduce.table import Finding, System, Table

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from anaphora.cli.app import main
-from anaphora.data.grammar import corpus
 from anaphora.evaluation.bleu import bleu
 from anaphora.formats.lines import write_lines
+from anaphora.samples.english_french import corpus
 
 from ..conftest import NETWORK
 

@@ -65,7 +65,7 @@ def test_a_report_is_written_whole(
     assert json.loads((folder / "check.json").read_text()) == json.loads(out)
     page = (folder / "check.html").read_text()
     assert "<b>&" not in page and "&lt;b&gt;" in page
-    assert "<svg" in page and "How long lines are" in page
+    assert "<svg" in page and "Line lengths" in page
     (folder / "check.html").write_text("an older one")
     assert (
         run(capsys, tiny_translator, "--data", toy_pairs, "--target", "fr", "--trial", "0", "--output", folder)[0] == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import anaphora
-from anaphora.data.check.findings import Finding
+from anaphora.datacheck.findings import Finding
 from anaphora.experiment.check import Checked, check
 from anaphora.run.about import about
 from anaphora.tasks.runs import weights_of_runs
@@ -29,9 +29,9 @@ def test_a_trainable_corpus_has_tables_and_no_error(tiny_translator: Path, toy_p
     assert found.trainable and found.estimates == []
     assert [table.title for table in found.tables()] == [
         "The corpus (lengths of lines in characters)",
-        "Words that the training part does not show",
-        "How long lines are (training part)",
-        "How long targets are beside their sources (training part)",
+        "Words that are not in the training split",
+        "Line lengths (training split)",
+        "Length ratios (training split)",
     ]
 
 
@@ -79,7 +79,7 @@ def test_units_outside_the_vocabulary_are_named(tiny_translator: Path, toy_pairs
     (toy_pairs / "test.fr").write_text("heda\nψψψ\ngea\n")
     found = checked(tiny_translator, toy_pairs, trial=0.1)
     unknown_units = [finding for finding in found.findings if finding.kind == "unknown-units"]
-    [unknown] = [finding for finding in unknown_units if (finding.part, finding.side) == ("test", "fr")]
+    [unknown] = [finding for finding in unknown_units if (finding.split, finding.side) == ("test", "fr")]
     assert (unknown.count, unknown.total) == (3, 10)
     assert [place.line for place in unknown.places] == [2]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.data.grammar import write
+from anaphora.samples.english_french import write
 
 TRAIN = """
 import resource, sys, time

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from anaphora.data.check.findings import Finding, Place
-from anaphora.data.check.lengths import Histogram
-from anaphora.data.check.tables import Table
+from anaphora.datacheck.distribution import Histogram
+from anaphora.datacheck.findings import Finding, Place
+from anaphora.datacheck.tables import Table
 from anaphora.inspection.corpus import draw_histograms, write_report
 
 HISTOGRAM = Histogram("How long lines are", "characters", ("0", "1"), (("en", (1, 2)), ("fr", (0, 3))))

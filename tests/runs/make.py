@@ -3,7 +3,7 @@
     python tests/runs/make.py
 
 It is run once for every new format, never again for an old one: a run that was stored must load and translate as it
-did for ever. The corpus is made by ``anaphora.data.grammar``, so all of it is our own.
+did for ever. The corpus is made by ``anaphora.samples.english_french``, so all of it is our own.
 """
 
 import json
@@ -14,10 +14,10 @@ from pathlib import Path
 
 import torch
 
-from anaphora.data.grammar import write
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.run.manifest import FORMAT
+from anaphora.samples.english_french import write
 from anaphora.tasks.runs import load
 from anaphora.tasks.translation import TranslationPredictor
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
-from anaphora.data.grammar import corpus
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.formats.lines import write_lines
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.run.manifest import FORMAT
+from anaphora.samples.english_french import corpus
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.language_model import LanguageModelPredictor

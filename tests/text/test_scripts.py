@@ -2,7 +2,8 @@
 
 import pytest
 
-from anaphora.text.scripts import are_run_together
+from anaphora.text.plain_words import plain_words
+from anaphora.text.scripts import are_run_together, script_of
 
 CUT = {
     "Chinese": "今天 天气 很 好 我 喜欢 吃 苹果 他 每天 骑 自行车 去 学校 图书馆 里 有 很多 旧 书",
@@ -29,3 +30,21 @@ def test_lines_without_a_space_are_not_words(language: str) -> None:
 
 def test_nothing_is_not_run_together() -> None:
     assert not are_run_together([])
+
+
+def test_letters_have_the_script_of_their_unicode_property() -> None:
+    scripts = {
+        "Latin": "aéＡʰ",
+        "Han and kana": "漢かカーｶ々",
+        "Hangul": "한ﾡ",
+        "Canadian Aboriginal": "ᐊ",
+        "another script": "𒀀",
+    }
+    for script, letters in scripts.items():
+        assert {script_of(letter) for letter in letters} == {script}
+    assert {script_of(character) for character in "1 ,µℂ𝐀"} == {""}
+
+
+def test_words_leave_punctuation_out_and_letters_stand_alone_in_scripts_without_spaces() -> None:
+    assert plain_words("It's 5 €: déjà-vu, n° 1!") == ["It", "s", "5", "déjà", "vu", "n", "1"]
+    assert plain_words("ABC漢字。กา") == ["ABC", "漢", "字", "ก", "า"]

@@ -12,7 +12,7 @@ from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, DataError
 
 if TYPE_CHECKING:
-    from anaphora.data.check.tables import Table
+    from anaphora.datacheck.tables import Table
     from anaphora.experiment.check import Checked
 
 EXAMPLES = (

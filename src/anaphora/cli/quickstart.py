@@ -41,9 +41,9 @@ def run(
     place = _free(folder)
 
     from anaphora import recipes
-    from anaphora.data.grammar import write
     from anaphora.experiment.conduct import train
     from anaphora.experiment.reading import read_experiment
+    from anaphora.samples.english_french import write
 
     use_threads(threads)
     corpus, run_folder = place / "corpus", place / "run"

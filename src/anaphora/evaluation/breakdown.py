@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from anaphora.data.check.words import words
 from anaphora.text.normalise import normalise
+from anaphora.text.plain_words import plain_words
 
 Groups = Mapping[str, Sequence[int]]
 """Sentences by the name of their group, in the order they should be shown."""
@@ -17,7 +17,7 @@ LONGEST = 50
 
 def words_of_text(text: str, lowercase: bool) -> list[str]:
     """The words of a text, without punctuation; in scripts without spaces every letter is one."""
-    return words(normalise(text, lowercase=lowercase))
+    return plain_words(normalise(text, lowercase=lowercase))
 
 
 def by_length(sources: Iterable[str]) -> Groups:

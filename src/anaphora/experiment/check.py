@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from anaphora.data.check.findings import Finding
-from anaphora.data.check.survey import Survey, survey_pairs, survey_text
-from anaphora.data.check.tables import Table, survey_tables
-from anaphora.data.check.units import unknown_units
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.datacheck.findings import Finding
+from anaphora.datacheck.survey import Survey, survey_pairs, survey_text
+from anaphora.datacheck.tables import Table, survey_tables
+from anaphora.datacheck.tokens import unknown_tokens as unknown_units
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import work_of

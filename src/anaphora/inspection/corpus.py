@@ -1,19 +1,16 @@
-"""The report of a corpus as one page that needs no other file, with its histograms as pictures beside it."""
+"""The report of a data check: one self-contained page, its histograms as pictures, its numbers as JSON."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from anaphora.data.check.findings import Finding
-from anaphora.data.check.lengths import Histogram
-from anaphora.data.check.tables import Table
+from anaphora.datacheck.distribution import Histogram
+from anaphora.datacheck.findings import Finding
+from anaphora.datacheck.tables import Table
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.formats.figures import figures_as_json
 from anaphora.formats.replacing import replacing
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _COLOURS = ("#4570ab", "#c98a4b")
 _INK, _QUIET = "#22262e", "#7b828e"
@@ -36,7 +33,7 @@ svg {{ max-width: 100%; height: auto }}
 <h1>{title}</h1>
 <h2>Findings</h2>
 {findings}
-{pictures}
+{picture}
 {tables}
 </html>
 """
@@ -50,85 +47,69 @@ def write_report(
     histograms: Sequence[Histogram],
     figures: Mapping[str, Any],
 ) -> Path:
-    """Write ``check.html``, ``histograms.svg`` and ``.png`` and, with ``figures``, ``check.json`` into ``folder``.
+    """Write ``check.html``, ``histograms.svg``, ``histograms.png`` and ``check.json``, with ``figures``, into a folder.
 
-    The folder is made if need be, and an older report in it is replaced. Without matplotlib the page has the
-    histograms as tables alone. Returns the page. Raises DataError when the folder cannot be written to.
+    The folder is created if it is missing, and an older report in it is replaced. Without matplotlib the page has the
+    histograms only as tables. Returns the page. Raises DataError if the folder cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"The folder {folder} cannot be made: {error.strerror or error}.") from None
+        raise DataError(f"Cannot create the folder {folder}: {error.strerror or error}.") from None
     picture = ""
     if histograms:
         try:
             draw_histograms(folder / "histograms.png", histograms)
-            drawn = draw_histograms(folder / "histograms.svg", histograms).read_text(encoding="utf-8")
-            picture = drawn[drawn.index("<svg") :]
+            picture = draw_histograms(folder / "histograms.svg", histograms).read_text(encoding="utf-8")
         except MissingExtraError:
             pass
-    page = folder / "check.html"
-    with replacing(page) as stream:
-        stream.write(
-            _PAGE.format(
-                title=escape(title),
-                findings=_list(findings),
-                pictures=picture,
-                tables="\n".join(map(_table, tables)),
-            ).encode()
-        )
-    with replacing(folder / "check.json") as stream:
-        stream.write(f"{figures_as_json(figures, indent=2)}\n".encode())
-    return page
+    items = "\n".join(f'<li><b class="{f.severity}">{f.severity}</b> {escape(str(f))}</li>' for f in findings)
+    page = _PAGE.format(
+        title=escape(title),
+        findings=f"<ul>\n{items}\n</ul>" if findings else "<p>None.</p>",
+        picture=picture[picture.find("<svg") :] if picture else "",
+        tables="\n".join(map(_table, tables)),
+    )
+    for name, text in (("check.html", page), ("check.json", f"{figures_as_json(figures, indent=2)}\n")):
+        with replacing(folder / name) as stream:
+            stream.write(text.encode())
+    return folder / "check.html"
 
 
 def draw_histograms(path: Path, histograms: Sequence[Histogram]) -> Path:
-    """Draw histograms side by side; the suffix chooses .png or .svg. MissingExtraError without matplotlib."""
+    """Draw histograms side by side; the suffix chooses .png or .svg. Raises MissingExtraError without matplotlib."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("matplotlib", "plot") from None
-    # the same picture is the same bytes, and text stays text
+    # the same histograms give the same bytes, and text stays text
     with matplotlib.rc_context({"svg.hashsalt": "anaphora", "svg.fonttype": "none"}), replacing(path) as stream:
         figure = Figure(figsize=(5.5 * len(histograms), 3.6), layout="constrained")
         panels = figure.subplots(1, len(histograms), squeeze=False)[0]
         for axes, histogram in zip(panels, histograms, strict=True):
-            _draw(axes, histogram)
+            width = 0.85 / len(histogram.series)
+            for number, (name, counts) in enumerate(histogram.series):
+                places = [place + width * number for place in range(len(counts))]
+                axes.bar(places, counts, width, align="edge", color=_COLOURS[number % len(_COLOURS)], label=name)
+            middles = [place + 0.425 for place in range(len(histogram.labels))]
+            axes.set_xticks(middles, histogram.labels, rotation=45, ha="right", fontsize=8, color=_INK)
+            axes.tick_params(axis="y", labelsize=8, labelcolor=_QUIET)
+            title = f"{histogram.title} ({histogram.unit})"
+            axes.set_title(title, loc="left", fontsize=10, color=_INK, parse_math=False)
+            axes.spines[["top", "right"]].set_visible(False)
+            if len(histogram.series) > 1:
+                axes.legend(frameon=False, fontsize=9)
         form = path.suffix.removeprefix(".")
         figure.savefig(stream, format=form, dpi=150, metadata={"Date": None} if form == "svg" else {})
     return path
 
 
-def _draw(axes: "Axes", histogram: Histogram) -> None:
-    width = 0.85 / len(histogram.series)
-    for number, (name, counts) in enumerate(histogram.series):
-        places = [place + width * number for place in range(len(counts))]
-        axes.bar(places, counts, width, align="edge", color=_COLOURS[number % len(_COLOURS)], label=name)
-    middles = [place + 0.425 for place in range(len(histogram.labels))]
-    axes.set_xticks(middles, histogram.labels, rotation=45, ha="right", fontsize=8, color=_INK)
-    axes.tick_params(axis="y", labelsize=8, labelcolor=_QUIET)
-    axes.set_title(f"{histogram.title} ({histogram.unit})", loc="left", fontsize=10, color=_INK, parse_math=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    if len(histogram.series) > 1:
-        axes.legend(frameon=False, fontsize=9)
-
-
-def _list(findings: Sequence[Finding]) -> str:
-    items = (
-        f'<li><b class="{finding.severity}">{finding.severity}</b> {escape(str(finding))}</li>' for finding in findings
-    )
-    return f"<ul>\n{chr(10).join(items)}\n</ul>" if findings else "<p>None.</p>"
-
-
 def _table(table: Table) -> str:
+    classes = [" class=bar" if number in table.bars else "" for number in range(len(table.columns))]
     head = "".join(f"<th>{escape(heading)}</th>" for heading in table.columns)
-    rows = "\n".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=bar' if number in table.bars else ''}>{escape(cell)}</td>" for number, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in table.rows
-    )
-    return f"<h2>{escape(table.title)}</h2>\n<table>\n<tr>{head}</tr>\n{rows}\n</table>"
+    rows = [
+        "".join(f"<td{one}>{escape(cell)}</td>" for one, cell in zip(classes, row, strict=True)) for row in table.rows
+    ]
+    lines = "\n".join(f"<tr>{row}</tr>" for row in (head, *rows))
+    return f"<h2>{escape(table.title)}</h2>\n<table>\n{lines}\n</table>"

@@ -11,7 +11,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.data.grammar import Pair, corpus
 from anaphora.data.ragged import Ragged
 from anaphora.evaluation.alignment import Agreement, agreement
 from anaphora.events import Event, Note, Progress, Skipped
@@ -19,6 +18,7 @@ from anaphora.models.alignment.aligner import Aligner, AlignerConfig, AlignerMod
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.protocols import Symbols
 from anaphora.run.weights import fill, tensors_of
+from anaphora.samples.english_french import Pair, corpus
 
 SIZE = 12
 SYMBOLS = Symbols(SIZE, 0, 1, 2, 3)

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import anaphora
-from anaphora.data.grammar import corpus
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Note, silent
 from anaphora.experiment.check import check
@@ -16,6 +15,7 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
+from anaphora.samples.english_french import corpus
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.data import TranslationWork

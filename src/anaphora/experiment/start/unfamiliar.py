@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from anaphora.data.check.rules import RULES
-from anaphora.data.check.units import unknown_units
 from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.datacheck.findings import RULES
+from anaphora.datacheck.tokens import unknown_tokens
 from anaphora.events import Note, Report
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.text.coder import TextCoder
@@ -28,7 +28,7 @@ def say_what_is_unknown(
         turned = ", or exchange --source and --target if they are the wrong way round" if pairs else ""
         remedy = f": extend it (--vocabulary extend){turned}"
     rule = RULES["unknown-words" if words else "unknown-units"]
-    for found in unknown_units(train.name, train, coders, names, rule):
+    for found in unknown_tokens(train.name, train, coders, names, rule):
         report(
             Note(
                 f"{found.count:,} of {found.total:,} {'words' if words else 'units'} ({found.count / found.total:.1%}) "

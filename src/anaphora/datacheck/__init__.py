@@ -1,0 +1,1 @@
+"""The data check: counts, faults by line, repeats and unknown words of a corpus, before training on it."""

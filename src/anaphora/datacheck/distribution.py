@@ -1,0 +1,136 @@
+"""Distributions of lengths and their ratios; memory grows with the number of different values, not of lines."""
+
+import math
+from bisect import bisect
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappush, heappushpop
+from itertools import pairwise
+from typing import Any
+
+from anaphora.datacheck.findings import SHOWN, Place, Tally
+
+LONG_CHARACTERS, LONG_MEDIANS = 500, 20
+"""A line is too long if it has more characters than this, and is more than this many times as long as the median."""
+
+RATIO_FACTOR = 3.0
+"""A length ratio is unusual if it is more than this many times the median ratio, or that many times less."""
+
+RATIO_SMOOTHING = 10
+"""Characters added to both sides of a ratio, so that short sentences may differ more."""
+
+_BINS = 12
+_FINE = 100
+"""Steps per unit of the logarithm of a ratio."""
+_RATIO_EDGES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
+
+_Extreme = tuple[float, int, Place, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts by bin, one series or several over the same bins."""
+
+    title: str
+    unit: str
+    """The unit of the labels."""
+    labels: tuple[str, ...]
+    series: tuple[tuple[str, tuple[int, ...]], ...]
+    """Name and counts of each."""
+
+    def json(self) -> dict[str, Any]:
+        """Every field, for ``json.dumps``."""
+        return vars(self) | {"labels": list(self.labels), "series": {name: list(n) for name, n in self.series}}
+
+
+class Distribution:
+    """Counts of a quantity by its value, with the places of its extremes."""
+
+    def __init__(self, shown: str, scale: int = 1) -> None:
+        """``shown`` formats the numbers of an extreme; values are counted in steps of 1 / ``scale``."""
+        self.counts: Counter[int] = Counter()
+        self._shown, self._scale = shown, scale
+        self._seen = 0
+        self._highest: list[_Extreme] = []
+        self._lowest: list[_Extreme] = []
+
+    def add(self, value: float, place: Place, *numbers: int) -> None:
+        """Count a value; of equal extremes the first ones are kept."""
+        self.counts[math.floor(value * self._scale)] += 1
+        self._seen += 1
+        for heap, measure in ((self._highest, value), (self._lowest, -value)):
+            extreme = (measure, -self._seen, place, numbers)
+            (heappush if len(heap) < SHOWN else heappushpop)(heap, extreme)
+
+    def quantile(self, fraction: float) -> int:
+        """The least step that ``fraction`` of the values do not exceed; 0 without values."""
+        wanted, seen = fraction * self.counts.total(), 0
+        for step in sorted(self.counts):
+            seen += self.counts[step]
+            if seen >= wanted:
+                return step
+        return 0
+
+    def outside(self, low: float, high: float) -> Tally:
+        """The values below ``low`` or above ``high``, the most extreme places first."""
+        count = sum(n for step, n in self.counts.items() if step / self._scale > high or (step + 1) / self._scale < low)
+        highest, lowest = (
+            [place._replace(shown=self._shown.format(*numbers)) for m, _, place, numbers in ordered if m > bound]
+            for ordered, bound in (
+                (sorted(self._highest, reverse=True), high),
+                (sorted(self._lowest, reverse=True), -low),
+            )
+        )
+        places = [*highest[: max(SHOWN // 2, SHOWN - len(lowest))], *lowest][:SHOWN]
+        return Tally(max(count, len(places)), places)
+
+    def binned(self, edges: Sequence[int]) -> tuple[int, ...]:
+        """Counts below the first edge, from each edge to the next, and from the last one."""
+        counts = [0] * (len(edges) + 1)
+        for step, n in self.counts.items():
+            counts[bisect(edges, step)] += n
+        return tuple(counts)
+
+
+class Lengths(Distribution):
+    """Lengths of lines in characters."""
+
+    def __init__(self) -> None:
+        super().__init__("{:,} characters")
+
+    def too_long(self) -> Tally:
+        """The lines that are too long."""
+        return self.outside(-math.inf, max(LONG_CHARACTERS, LONG_MEDIANS * self.quantile(0.5)))
+
+
+class Ratios(Distribution):
+    """Logarithms of the length of a target over that of its source."""
+
+    def __init__(self) -> None:
+        super().__init__("{:,} to {:,} characters", _FINE)
+
+    def add_pair(self, source: int, target: int, place: Place) -> None:
+        """Count a pair with two sides, by their characters."""
+        self.add(math.log((target + RATIO_SMOOTHING) / (source + RATIO_SMOOTHING)), place, source, target)
+
+    def unusual(self) -> Tally:
+        """The pairs with an unusual ratio."""
+        median, reach = self.quantile(0.5) / _FINE, math.log(RATIO_FACTOR)
+        return self.outside(median - reach, median + reach)
+
+    def histogram(self) -> Histogram:
+        """Pairs by ratio."""
+        counts = self.binned([math.floor(math.log(edge) * _FINE) for edge in _RATIO_EDGES])
+        between = [f"{low:g} to {high:g}" for low, high in pairwise(_RATIO_EDGES)]
+        labels = (f"under {_RATIO_EDGES[0]:g}", *between, f"{_RATIO_EDGES[-1]:g} and more")
+        return Histogram("Length ratios", "target / source", labels, (("pairs", counts),))
+
+
+def length_histogram(sides: Sequence[tuple[str, Lengths]]) -> Histogram:
+    """Lines by length, the sides over the same bins; the last bin has the longest hundredth."""
+    width = max(1, math.ceil((max(lengths.quantile(0.99) for _, lengths in sides) + 1) / _BINS))
+    edges = range(width, (_BINS + 1) * width, width)
+    series = tuple((name, lengths.binned(edges)) for name, lengths in sides)
+    below = [f"{edge - width} to {edge - 1}" if width > 1 else f"{edge - 1}" for edge in edges]
+    return Histogram("Line lengths", "characters", (*below, f"{_BINS * width} and more"), series)

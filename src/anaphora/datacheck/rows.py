@@ -1,0 +1,49 @@
+"""Lines of a corpus with their file and number, so that a fault can be located."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from anaphora.data.corpora import AlignedFiles, PairCorpus, PairFiles, TextCorpus
+from anaphora.datacheck.findings import Place
+from anaphora.formats.lines import read_lines
+from anaphora.formats.tsv import read_pairs
+
+
+class Row(NamedTuple):
+    """A line of running text, or a pair of lines, and the place of each."""
+
+    texts: tuple[str, ...]
+    places: tuple[Place, ...]
+    kept: bool = True
+    """Whether the corpus has this row; its files may have others."""
+
+
+def _ignore(place: Place) -> None:
+    pass
+
+
+def rows(corpus: PairCorpus | TextCorpus, rejected: Callable[[Place], None] = _ignore) -> Iterator[Row]:
+    """Every line of a running text, or every pair in a corpus's files; ``rejected`` receives lines that are no pair."""
+    if isinstance(corpus, TextCorpus):
+        lines = ((file, *line) for file in corpus.files for line in enumerate(read_lines(file), 1))
+        for file, number, text in islice(lines, corpus.start, corpus.start + corpus.count):
+            yield Row((text,), (Place(file, number),))
+        return
+    for pair_file in corpus.files:
+        source_file, target_file = pair_file.paths[0], pair_file.paths[-1]
+        for number, source, target in _pairs(pair_file, rejected):
+            places = Place(source_file, number), Place(target_file, number)
+            yield Row((source, target), places, corpus.keep(source, target))
+
+
+def _pairs(file: PairFiles, rejected: Callable[[Place], None]) -> Iterator[tuple[int, str, str]]:
+    if isinstance(file, AlignedFiles):
+        yield from ((number, *pair) for number, pair in enumerate(file, 1))
+        return
+
+    def reject(line: int, columns: int) -> None:
+        rejected(Place(file.paths[0], line, f"{columns} columns"))
+
+    for row in read_pairs(file.path, rejected=reject):
+        yield row.line, row.source, row.target

@@ -1,0 +1,154 @@
+"""Surveys of a split and of its sides, line by line, in constant memory."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
+from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
+from anaphora.datacheck.rows import Row, rows
+from anaphora.datacheck.words import Unknown
+from anaphora.text.quality import line_faults, pair_faults
+from anaphora.text.scripts import script_of
+
+USUAL = 0.1
+"""Fraction of a side's lines that must have letters of a script for it to be usual."""
+
+MIN_LETTERS = 4
+"""A line with fewer letters (OK, km, USB) may be in any script."""
+
+
+class SideSurvey:
+    """Counts and faults of one side of a split; running text has one side."""
+
+    def __init__(self, split: str, side: str) -> None:
+        self.split, self.side = split, side
+        self.lines = self.empty = self.words = self.characters = 0
+        self.lengths = Lengths()
+        """Of the lines that are not empty."""
+        self.letters: Counter[str] = Counter()
+        """Letters by script, in lines that have enough of them."""
+        self.faults: defaultdict[str, Tally] = defaultdict(Tally)
+        self.unknown: Unknown | None = None
+        """The words that training does not have, if this side is held out."""
+        self._scripts: defaultdict[frozenset[str], Tally] = defaultdict(Tally)
+        """Lines by the scripts of their letters."""
+
+    def add(self, text: str, place: Place) -> None:
+        """Add a line."""
+        self.lines += 1
+        self.words += len(text.split())
+        self.characters += len(text)
+        if not text.strip():
+            self.empty += 1
+            return
+        self.lengths.add(len(text), place, len(text))
+        for kind, shown in line_faults(text):
+            self.faults[kind].add(place, shown)
+        letters = Counter(filter(None, map(script_of, text)))
+        if letters.total() >= MIN_LETTERS:
+            self.letters.update(letters)
+            self._scripts[frozenset(letters)].add(place, " and ".join(sorted(letters)))
+
+    def scripts(self) -> frozenset[str]:
+        """The usual scripts."""
+        lines = {
+            script: sum(t.count for found, t in self._scripts.items() if script in found) for script in self.letters
+        }
+        least = USUAL * sum(tally.count for tally in self._scripts.values())
+        return frozenset(script for script, count in lines.items() if count >= least)
+
+    def lines_outside(self, scripts: frozenset[str]) -> Tally:
+        """The lines without a letter of these scripts; none if there are no scripts."""
+        outside = [tally for found, tally in self._scripts.items() if scripts and found.isdisjoint(scripts)]
+        places = sorted(place for tally in outside for place in tally.places)
+        return Tally(sum(tally.count for tally in outside), places[:SHOWN])
+
+    def letters_in(self, scripts: frozenset[str]) -> int:
+        """The number of letters in these scripts."""
+        return sum(self.letters[script] for script in scripts)
+
+    def findings(self, scripts: frozenset[str]) -> Iterator[Finding]:
+        """The faults of single lines; ``scripts`` are the usual ones of this side in the training split."""
+        tallies = {**self.faults, "long": self.lengths.too_long(), "script": self.lines_outside(scripts)}
+        return findings(self.split, self.side, tallies, self.lines)
+
+    def json(self) -> dict[str, Any]:
+        """The counts, for ``json.dumps``; the split is called ``part``."""
+        counts = {
+            "part": self.split,
+            "side": self.side,
+            "lines": self.lines,
+            "empty": self.empty,
+            "words": self.words,
+            "characters": self.characters,
+            "median_characters": self.lengths.quantile(0.5),
+            "longest_characters": self.lengths.quantile(1.0),
+            "scripts": sorted(self.scripts()),
+        }
+        if self.unknown is None:
+            return counts
+        return counts | {
+            "running_words_looked_up": self.unknown.running,
+            "unknown_words": self.unknown.unknown.count,
+            "words_in_other_case": self.unknown.in_other_case.count,
+        }
+
+
+class SplitSurvey:
+    """Counts and faults of a split, of pairs or of running text."""
+
+    def __init__(self, corpus: PairCorpus | TextCorpus, sides: Sequence[str], *, training: bool) -> None:
+        """``sides`` are their displayed names: the languages, or "text"."""
+        self.name, self.corpus = corpus.name, corpus
+        self.sides = [SideSurvey(self.name, side) for side in sides]
+        self.faults: defaultdict[str, Tally] = defaultdict(Tally)
+        """Of pairs, and of whole lines."""
+        # where two splits share files, the first one reports skipped lines: a held-out one keeps no empty pair
+        self._reports_skipped = training or (isinstance(corpus, PairCorpus) and corpus.keep("", ""))
+        self._ratios = Ratios()
+
+    def read(self) -> Iterator[Row]:
+        """Survey the lines of the split, and the pairs that lack a side; yields the former."""
+        for row in rows(self.corpus, self._reject):
+            if row.kept or (self._reports_skipped and not all(map(str.strip, row.texts))):
+                self._add(row)
+            if row.kept:
+                yield row
+
+    def findings(self, scripts: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
+        """What was found; ``scripts`` are the usual ones of the training split, by side."""
+        for side in self.sides:
+            yield from side.findings(scripts[side.side])
+        yield from findings(self.name, "", self.faults | {"ratio": self._ratios.unusual()}, self.sides[0].lines)
+        for side in self.sides:
+            if unknown := side.unknown:
+                tallies = {"unknown-words": unknown.unknown, "case": unknown.in_other_case}
+                yield from findings(self.name, side.side, tallies, unknown.running)
+
+    def histograms(self) -> list[Histogram]:
+        """Lengths, and their ratios in pairs."""
+        lengths = length_histogram([(side.side, side.lengths) for side in self.sides])
+        return [lengths, self._ratios.histogram()] if len(self.sides) > 1 else [lengths]
+
+    def _reject(self, place: Place) -> None:
+        if self._reports_skipped:
+            self.faults["columns"].add(place)
+
+    def _add(self, row: Row) -> None:
+        for side, text, place in zip(self.sides, row.texts, row.places, strict=True):
+            side.add(text, place)
+            if len(row.texts) > 1 and not text.strip():
+                side.faults["blank" if text else "empty"].add(place)
+        if len(row.texts) > 1:
+            source, target = row.texts
+            self._add_pair(source, target, row.places[0])
+
+    def _add_pair(self, source: str, target: str, place: Place) -> None:
+        if place.line == 1 and [source.strip().lower(), target.strip().lower()] == [one.side for one in self.sides]:
+            self.faults["header"].add(place, f"{source} | {target}")
+        if source.strip() and target.strip():
+            self._ratios.add_pair(len(source), len(target), place)
+            for kind, shown in pair_faults(source, target):
+                self.faults[kind].add(place, shown)

@@ -1,0 +1,109 @@
+"""The survey of a corpus: every split and side, what the splits share, and what training does not have.
+
+The held-out splits are read first, then the training split, which strikes its words off theirs.
+"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.datacheck.distribution import Histogram
+from anaphora.datacheck.findings import Finding, Tally, findings
+from anaphora.datacheck.repeats import TRAIN, Repeats
+from anaphora.datacheck.splits import SideSurvey, SplitSurvey
+from anaphora.datacheck.words import HeldOutWords
+from anaphora.events import Progress, Report, silent
+from anaphora.text.scripts import scripts_of
+
+_EVERY = 10_000
+"""Lines between two Progress events."""
+
+_MIN_REPEATED = 20
+"""Characters of a line of running text that may not occur twice."""
+
+
+@dataclass
+class Survey:
+    """The results for a corpus."""
+
+    sides: list[SideSurvey] = field(default_factory=list)
+    """Every side of every split, the training split first."""
+    findings: list[Finding] = field(default_factory=list)
+    histograms: list[Histogram] = field(default_factory=list)
+    """Of the training split."""
+
+    def json(self) -> dict[str, Any]:
+        """The counts, for ``json.dumps``."""
+        return {"sides": [side.json() for side in self.sides], "histograms": [h.json() for h in self.histograms]}
+
+
+def survey_pairs(
+    parts: Parts[PairCorpus], sides: tuple[str, str], *, lowercase: bool = False, report: Report = silent
+) -> Survey:
+    """Survey a translation corpus whose sides are in the languages ``sides``.
+
+    Two sides in one language, such as spelling and pronunciation, are named as its source and target, and may be in any
+    script. Raises DataError for files that changed or vanished since the splits were found.
+    """
+    names = sides if sides[0] != sides[1] else (f"{sides[0]} (source)", f"{sides[1]} (target)")
+    return _survey(parts, names, lowercase, report)
+
+
+def survey_text(parts: Parts[TextCorpus], *, lowercase: bool = False, report: Report = silent) -> Survey:
+    """Survey running text; raises what ``survey_pairs`` raises."""
+    return _survey(parts, ("text",), lowercase, report)
+
+
+def _survey(
+    parts: Parts[PairCorpus] | Parts[TextCorpus], names: Sequence[str], lowercase: bool, report: Report
+) -> Survey:
+    corpora = (parts.train, parts.valid, *parts.tests.values())
+    splits = [SplitSurvey(corpus, names, training=corpus is parts.train) for corpus in corpora]
+    words = [HeldOutWords(lowercase=lowercase) for _ in names]
+    with tempfile.TemporaryDirectory(prefix="anaphora-check-") as folder:
+        repeats = Repeats(Path(folder))
+        for number in (*range(1, len(splits)), TRAIN):
+            _read(number, splits[number], words, repeats, report)
+        for split, repeated in zip(splits, repeats.results(len(splits)), strict=True):
+            split.faults.update(repeated)
+    train = splits[TRAIN]
+    scripts = {side.side: side.scripts() for side in train.sides}
+    survey = Survey(findings=list(_in_other_scripts(train.sides)), histograms=train.histograms())
+    for number, split in enumerate(splits):
+        for side, held_out in zip(split.sides, words, strict=True):
+            side.unknown = held_out.result(number) if number != TRAIN else None
+        survey.sides += split.sides
+        survey.findings += split.findings(scripts)
+    return survey
+
+
+def _read(number: int, split: SplitSurvey, words: Sequence[HeldOutWords], repeats: Repeats, report: Report) -> None:
+    for done, row in enumerate(split.read(), 1):
+        for known, text, place in zip(words, row.texts, row.places, strict=True):
+            if number == TRAIN:
+                known.strike(text)
+            else:
+                known.gather(number, text, place)
+        if len(row.texts) > 1 or len(row.texts[0].strip()) >= _MIN_REPEATED:
+            repeats.add(number, row.places[0], *row.texts)
+        if done % _EVERY == 0 or done == split.corpus.count:
+            unit = "pairs" if len(row.texts) > 1 else "lines"
+            report(Progress(f"reading {split.name}", done, split.corpus.count, unit))
+
+
+def _in_other_scripts(sides: Sequence[SideSurvey]) -> Iterator[Finding]:
+    """A finding for every side whose letters are mostly in no script of its language, by the languages' names."""
+    for side in sides:
+        if own := scripts_of(side.side):
+            swapped = any(_mostly_in(side, other) and _mostly_in(other, side) for other in sides if other is not side)
+            outside = Tally(side.letters.total() - side.letters_in(own), side.lines_outside(own).places)
+            kind = "swapped" if swapped else "language"
+            yield from findings(side.split, side.side, {kind: outside}, side.letters.total())
+
+
+def _mostly_in(side: SideSurvey, other: SideSurvey) -> bool:
+    """Whether most letters of a side are in the scripts of the other side's language."""
+    return 2 * side.letters_in(scripts_of(other.side)) > side.letters.total()

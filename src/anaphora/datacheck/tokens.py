@@ -1,0 +1,34 @@
+"""Tokens of a split that are not in a vocabulary."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.datacheck.findings import RULES, Finding, Rule, Tally
+from anaphora.datacheck.rows import rows
+from anaphora.text.coder import TextCoder
+
+MAX_LINES = 10_000
+"""Lines of a split that are tokenized; the rest of a larger split is assumed to be similar."""
+
+
+def unknown_tokens(
+    split: str,
+    corpus: PairCorpus | TextCorpus,
+    tokenizers: Mapping[str, TextCoder],
+    names: Mapping[str, str],
+    rule: Rule = RULES["unknown-units"],
+) -> Iterator[Finding]:
+    """Findings for the sides of a split by a ``rule``; ``names`` has the displayed name of each tokenizer's side."""
+    sides = ("text",) if isinstance(corpus, TextCorpus) else ("source", "target")
+    totals = dict.fromkeys(sides, 0)
+    tallies = {side: Tally() for side in sides}
+    for row in islice((row for row in rows(corpus) if row.kept), MAX_LINES):
+        for side, text, place in zip(sides, row.texts, row.places, strict=True):
+            ids = tokenizers[side].encode(text)
+            totals[side] += len(ids)
+            if unknown := ids.count(tokenizers[side].symbols.unk):
+                tallies[side].add(place, count=unknown)
+    for side, tally in tallies.items():
+        if finding := rule.finding(split, names[side], tally.count, totals[side], tally.places):
+            yield finding

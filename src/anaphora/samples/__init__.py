@@ -1,0 +1,1 @@
+"""Generated corpora for the quickstart and for tests."""

@@ -1,0 +1,87 @@
+"""Faults that a line of text shows by itself, or beside its translation."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+
+_PATTERNS = {
+    kind: re.compile(pattern)
+    for kind, pattern in {
+        "control": "(?P<code>[\x00-\x08\x0a-\x1f\x7f-\x84\x86-\x9f])",
+        "separator": "(?P<code>[\x85\u2028\u2029])",
+        "replacement": "(?P<code>\ufffd)",
+        "mark": "(?P<code>\ufeff)",
+        "invisible": "(?P<code>[\u00ad\u200b\u2060])",
+        "entities": r"(?P<text>&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9A-Fa-f]{1,5});)",
+        "subwords": r"(?P<text>\S@@(?: |$)|\u2581)",
+        "unknown-mark": "<unk>",
+        "tokenised": r"\w (?:,|\.(?:$| ))",
+    }.items()
+}
+"""A pattern of each fault; its group is shown as a code point or as text."""
+
+# the characters for the bytes 0x80 to 0xBF in Latin-1 and in Windows-1252
+_WINDOWS = bytes(range(0x80, 0xA0)).decode("cp1252", "replace")
+_BYTES = {ord(shown): byte for byte, shown in enumerate(_WINDOWS, 0x80) if shown != "\ufffd"}
+_TRAIL = "\x80-\xbf" + "".join(map(chr, _BYTES))
+_LONG = f"[\xe0-\xef][{_TRAIL}]{{2}}|[\xf0-\xf4][{_TRAIL}]{{3}}"
+_MISREAD = re.compile(f"[\xc2-\xdf][{_TRAIL}]|{_LONG}")
+_TELLING = re.compile(f"[\xc2\xc3][{_TRAIL}]|{_LONG}")
+
+MIN_COPIED = 12
+"""Length in characters of the shortest copy that counts: names are the same in many languages."""
+
+_DIGIT = re.compile(r"\d")
+_PLACEHOLDER = re.compile(
+    r"%(?:\(\w+\)|\d+\$)?[-+#0]?\d*(?:\.\d+)?[sdifuxXcgeo@](?!\w)"  # printf, Python, Objective-C
+    r"|%\{\w+\}|\$\{\w+\}|\{\{?[\w.:!]*\}?\}"  # Ruby, shells, Python and JavaScript
+    r"|</?[A-Za-z][^<>]*>"  # tags
+)
+
+
+def line_faults(text: str) -> Iterator[tuple[str, str]]:
+    """The kinds of fault of a line, each once, and the first characters that show it."""
+    for kind, pattern in _PATTERNS.items():
+        if match := pattern.search(text):
+            shown = match[match.lastgroup] if match.lastgroup else ""
+            yield kind, f"U+{ord(shown):04X}" if match.lastgroup == "code" else shown
+    if not text.isascii():
+        if not unicodedata.is_normalized("NFC", text):
+            yield "decomposed", ""
+        if misread := _misread(text):
+            yield "mojibake", misread
+
+
+def pair_faults(source: str, target: str) -> Iterator[tuple[str, str]]:
+    """The kinds of fault of a pair, each once, and what differs between its sides."""
+    if source == target and len(source.strip()) >= MIN_COPIED and any(map(str.isalpha, source)):
+        yield "copied", ""
+    for kind, find in (("placeholders", _PLACEHOLDER.findall), ("numbers", _digits)):
+        first, second = Counter(find(source)), Counter(find(target))
+        if first != second:
+            yield kind, " | ".join(" ".join(sorted(d.elements()))[:40] or "-" for d in (first - second, second - first))
+
+
+def _digits(text: str) -> list[str]:
+    """The digits outside placeholders, in any script, as 0 to 9: grouping and order differ between languages."""
+    return [str(int(digit)) for digit in _DIGIT.findall(_PLACEHOLDER.sub(" ", text))]
+
+
+def _misread(text: str) -> str:
+    """A sequence of characters whose bytes are UTF-8, or nothing.
+
+    A single pair of accented capital and sign may be intended (É before a closing quotation mark); a pair that begins
+    with Â or Ã, a sequence of three, or two pairs hardly are.
+    """
+    found = [match[0] for match in _MISREAD.finditer(text) if _is_utf8(match[0])]
+    telling = next((sequence for sequence in found if _TELLING.fullmatch(sequence)), "")
+    return telling or ("".join(found[:2]) if len(found) > 1 else "")
+
+
+def _is_utf8(sequence: str) -> bool:
+    try:
+        sequence.translate(_BYTES).encode("latin-1").decode()
+    except UnicodeError:
+        return False
+    return True

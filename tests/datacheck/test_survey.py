@@ -1,0 +1,230 @@
+"""Every planted fault is found and named with its line; a clean corpus, in whatever script, has no findings."""
+
+import tempfile
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.data.sources import text_parts, translation_parts
+from anaphora.datacheck.survey import Survey, survey_pairs, survey_text
+
+from .corpora import WORDS, sentences, write
+
+Pairs = list[tuple[str, str]]
+LANGUAGES = sorted(WORDS)
+LINES = 50
+
+
+def look(train: Pairs, valid: Pairs, source: str = "en", target: str = "fr", *, lowercase: bool = False) -> Survey:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, "train", train, source, target)
+        write(folder, "val", valid, source, target)
+        parts = translation_parts([folder], source, target)
+        return survey_pairs(parts, (source, target), lowercase=lowercase)
+
+
+def clean(source: str, target: str, seed: int) -> tuple[Pairs, Pairs]:
+    pairs = sentences(source, target, seed)
+    return pairs[:LINES], pairs[LINES:]
+
+
+@given(source=st.sampled_from(LANGUAGES), target=st.sampled_from(LANGUAGES), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=15)
+def test_a_clean_corpus_has_no_findings(source: str, target: str, seed: int) -> None:
+    if source != target:
+        assert look(*clean(source, target, seed), source, target).findings == []
+
+
+def test_every_side_of_every_part_is_counted() -> None:
+    survey = look(*clean("en", "ru", 1), "en", "ru")
+    counted = [(side.split, side.side, side.lines, side.words) for side in survey.sides]
+    assert counted == [("train", "en", 50, 300), ("train", "ru", 50, 300), ("val", "en", 10, 60), ("val", "ru", 10, 60)]
+    assert [side.scripts() for side in survey.sides[:2]] == [{"Latin"}, {"Cyrillic"}]
+
+
+ONE_SIDE: dict[str, Callable[[str], str]] = {
+    "empty": lambda _: "",
+    "blank": lambda _: " \t ",
+    "control": lambda text: f"{text}\x07",
+    "separator": lambda text: f"{text[:9]}\u2028{text[9:]}",
+    "replacement": lambda text: f"{text[:4]}\ufffd{text[4:]}",
+    "mojibake": lambda text: text + " été".encode().decode("latin-1"),
+    "mark": lambda text: f"{text[:4]}\ufeff{text[4:]}",
+    "invisible": lambda text: f"{text[:4]}\u200b{text[4:]}",
+    "decomposed": lambda text: f"{text} e\u0301te\u0301",
+    "entities": lambda text: f"{text} &quot;",
+    "subwords": lambda text: f"{text} bi@@ rd",
+    "unknown-mark": lambda text: f"{text} <unk>",
+    "script": lambda _: "ψψψψ ωωωωω ψψψψ ωωωωω ψψψ",
+    "long": lambda text: " ".join([text] * 40),
+}
+COMPANIONS = {"long": {"ratio"}, "unknown-mark": {"placeholders"}, "blank": set(), "replacement": {"ratio"}}
+
+
+@pytest.mark.parametrize("kind", sorted(ONE_SIDE))
+@given(line=st.integers(2, LINES), side=st.sampled_from([0, 1]), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=5)
+def test_a_fault_of_one_side_is_named_with_its_line(kind: str, line: int, side: int, seed: int) -> None:
+    train, valid = clean("en", "fr", seed)
+    pair = list(train[line - 1])
+    pair[side] = ONE_SIDE[kind](pair[side])
+    train[line - 1] = (pair[0], pair[1])
+    findings = {finding.kind: finding for finding in look(train, valid).findings}
+    found = findings.pop(kind)
+    name = ("en", "fr")[side]
+    assert (found.split, found.side, found.count, found.total) == ("train", name, 1, LINES)
+    assert [(place.file.name, place.line) for place in found.places] == [(f"train.{name}", line)]
+    assert f"train.{name}:{line}" in str(found) and found.remedy in str(found)
+    assert findings.keys() <= COMPANIONS.get(kind, set())
+
+
+BOTH_SIDES: dict[str, Callable[[str, str], tuple[str, str]]] = {
+    "copied": lambda source, _: (source, source),
+    "numbers": lambda source, target: (f"{source} 42", f"{target} 43"),
+    "placeholders": lambda source, target: (source + " {0} %s", target + " {0}"),
+    "ratio": lambda source, _: (source, "oui"),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(BOTH_SIDES))
+@given(line=st.integers(1, LINES), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=5)
+def test_a_fault_of_a_pair_is_named_with_its_line(kind: str, line: int, seed: int) -> None:
+    train, valid = clean("en", "fr", seed)
+    train[line - 1] = BOTH_SIDES[kind](*train[line - 1])
+    [found] = look(train, valid).findings
+    assert (found.kind, found.split, found.count, found.total) == (kind, "train", 1, LINES)
+    assert [place.line for place in found.places] == [line]
+
+
+@pytest.mark.parametrize(("head", "found"), [(("en", "FR"), ["header"]), (("en", "de"), [])])
+def test_the_head_of_a_table_is_no_pair(head: tuple[str, str], found: list[str]) -> None:
+    train, valid = clean("en", "fr", 1)
+    kinds = {finding.kind for finding in look([head, *train], valid).findings}
+    assert sorted(kinds & {"header"}) == found
+
+
+@given(lines=st.lists(st.integers(0, LINES - 1), min_size=2, max_size=2, unique=True), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=6)
+def test_repeats_are_told_from_other_translations(lines: list[int], seed: int) -> None:
+    first, later = sorted(lines)
+    train, valid = clean("en", "fr", seed)
+    train[later] = (f"  {train[first][0]} ", train[first][1])
+    [duplicate] = look(train, valid).findings
+    assert (duplicate.kind, duplicate.count) == ("duplicate", 1)
+    assert [(place.line, place.shown) for place in duplicate.places] == [(later + 1, f"as {first + 1}")]
+
+    train[later] = (train[first][0], "le voisin voit autre chose")
+    [ambiguous] = look(train, valid).findings
+    assert (ambiguous.kind, ambiguous.count) == ("ambiguous", 1)
+    assert [(place.line, place.shown) for place in ambiguous.places] == [(later + 1, f"as {first + 1}")]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_repeat_is_one_whether_its_letters_are_composed_or_not(side: int) -> None:
+    train, valid = clean("en", "fr", 1)
+    train[3] = again = (f"{train[3][0]} été", f"{train[3][1]} été")
+    decomposed = unicodedata.normalize("NFD", again[side])
+    train[7] = (decomposed, again[1]) if side == 0 else (again[0], decomposed)
+    findings = {finding.kind: finding for finding in look(train, valid).findings}
+    assert findings.keys() == {"decomposed", "duplicate"}
+    assert [(place.line, place.shown) for place in findings["duplicate"].places] == [(8, "as 4")]
+
+
+@given(train_line=st.integers(0, LINES - 1), line=st.integers(0, 9), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=6)
+def test_overlap_of_parts_is_named_in_the_held_out_part(train_line: int, line: int, seed: int) -> None:
+    train, valid = clean("en", "fr", seed)
+    valid[line] = train[train_line]
+    [overlap] = look(train, valid).findings
+    assert (overlap.kind, overlap.severity, overlap.split, overlap.count) == ("overlap", "warning", "val", 1)
+    assert [(place.line, place.shown) for place in overlap.places] == [(line + 1, f"as train.en:{train_line + 1}")]
+
+    valid[line] = (train[train_line][0], clean("en", "fr", seed)[1][line][1])
+    [source_overlap] = look(train, valid).findings
+    assert (source_overlap.kind, source_overlap.split, source_overlap.count) == ("source-overlap", "val", 1)
+
+
+@pytest.mark.parametrize("language", ["en", "el", "ru"])
+def test_a_part_in_another_case_is_told_from_one_of_other_words(language: str) -> None:
+    train, valid = clean(language, "ka", 1)
+    shouted = [(source.upper(), target) for source, target in valid]
+    [case] = look(train, shouted, language, "ka").findings
+    assert (case.kind, case.split, case.side) == ("case", "val", language)
+    assert case.count > 0.9 * case.total
+    assert look(train, shouted, language, "ka", lowercase=True).findings == []
+
+    strange = [(f"{source} abcd{line} efgh{line}", target) for line, (source, target) in enumerate(valid)]
+    kinds = {finding.kind: finding for finding in look(train, strange, language, "ka").findings}
+    assert kinds["unknown-words"].count == 2 * len(valid)
+    assert kinds["unknown-words"].places[0].shown == "abcd0"
+
+
+def test_tokenised_text_is_known_by_its_spaces() -> None:
+    train, valid = clean("en", "fr", 1)
+    tokenised = [(f"{source} , yes .", target) for source, target in train]
+    assert {f.kind for f in look(tokenised, valid).findings if f.side == "en"} >= {"tokenised"}
+
+
+def test_text_that_lacks_spaces_is_looked_up_by_letters() -> None:
+    train, valid = clean("ja", "en", 1)
+    joined = [(source.replace(" ", ""), target) for source, target in train]
+    strange = [("漢字" + source.replace(" ", ""), target) for source, target in valid]
+    [finding] = look(joined, [("漢字漢字漢字漢字", valid[0][1]), *strange[1:]], "ja", "en").findings
+    assert (finding.kind, finding.side) == ("unknown-words", "ja")
+    assert [place.shown for place in finding.places] == ["漢", "字"]
+
+
+def test_rows_without_two_columns_and_pairs_without_a_side_are_named_once(tmp_path: Path) -> None:
+    rows = [f"{source}\t{target}" for source, target in sentences("en", "fr", 1)]
+    rows[3], rows[7] = "one column", "\tne pas"
+    file = tmp_path / "pairs.tsv"
+    file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    survey = survey_pairs(translation_parts([file], "en", "fr"), ("en", "fr"))
+    named = [(f.kind, f.split, [place.line for place in f.places]) for f in survey.findings]
+    assert [row for row in named if row[0] in ("columns", "empty")] == [
+        ("empty", "train", [8]),
+        ("columns", "train", [4]),
+    ]
+    assert sum(side.lines for side in survey.sides if side.side == "en") == 59
+
+
+def test_sides_of_one_language_are_told_apart_and_each_has_a_script_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "spelling.tsv"
+    rows = sentences("ru", "en", 1)
+    file.write_text("".join(f"{spelling}\t{sound}\n" for spelling, sound in rows), encoding="utf-8")
+    survey = survey_pairs(translation_parts([file], "ru", "ru"), ("ru", "ru"))
+    source, target = "ru (source)", "ru (target)"
+    assert survey.findings == []
+    assert [side.side for side in survey.sides] == 2 * [source, target]
+    assert [side.scripts() for side in survey.sides[:2]] == [{"Cyrillic"}, {"Latin"}]
+    assert [side.side for side in survey.sides if side.unknown] == [source, target]
+
+
+def test_running_text_is_looked_at_too(tmp_path: Path) -> None:
+    lines = [source for source, _ in sentences("ru", "en", 1)]
+    folder = tmp_path / "text"
+    folder.mkdir()
+    train, valid = lines[:LINES], lines[LINES:]
+    (folder / "train.txt").write_text("\n".join(train) + "\n\n", encoding="utf-8")
+    (folder / "valid.txt").write_text("\n".join(valid) + "\n", encoding="utf-8")
+    assert survey_text(text_parts([folder])).findings == []
+    train[4], valid[2] = train[4] + "\x07", train[8]
+    (folder / "train.txt").write_text("\n".join(train) + "\n", encoding="utf-8")
+    (folder / "valid.txt").write_text("\n".join(valid) + "\n", encoding="utf-8")
+    found = {f.kind: (f.split, [place.line for place in f.places]) for f in survey_text(text_parts([folder])).findings}
+    assert found == {"control": ("train", [5]), "overlap": ("valid", [3])}
+
+
+def test_the_held_out_lines_of_a_text_keep_their_numbers(tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    lines = [source for source, _ in sentences("en", "fr", 1)]
+    lines[-1] += "\x07"
+    book.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = {f.kind: f for f in survey_text(text_parts([book])).findings}
+    assert (found["control"].split, found["control"].places[0].line) == ("valid", 60)
