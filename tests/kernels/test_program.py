@@ -90,7 +90,7 @@ def programs(draw: st.DrawFn) -> Program:
                     st.lists(one, min_size=1, max_size=3, unique=True).map(
                         lambda reads, n=name, t=target: Activate(n, tuple(reads), t)
                     ),
-                    one.map(lambda read, n=name, t=target: Mask(n, read, "mask", t)),
+                    one.map(lambda read, n=name, t=target: Mask(n, read, t, "mask")),
                 )
             )
         )

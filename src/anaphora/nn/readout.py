@@ -118,7 +118,7 @@ class Readout:
             terms.append(Project("combine_word", "x", "of_word", False))
         gate: list[Part] = []
         if self._fusion:
-            gate += [Project("gate", "language", "gate", True), Gated("gated", "gate", "language", "gated")]
+            gate += [Project("gate", "language", "gate", True), Gated("gated", "language", "gated", "gate")]
             terms.append(Project("combine_language", "gated", "of_language", False))
         sums = tuple(signal for term in terms for signal in term.writes)
         combine = Maxout if config.readout_layer == "maxout" else Activate
@@ -127,4 +127,4 @@ class Readout:
 
 def context_projection(context: Context, name: str, target: str) -> Part:
     """Part ``name``, which gives every step its context, projected beforehand: a vector of the sentence or a column."""
-    return Column(name, target) if context == "column" else Constant(name, "x", target)
+    return Column(name, "clock", target) if context == "column" else Constant(name, "x", target)

@@ -14,7 +14,6 @@ class Dot(Score):
     """The scalar product of query and position; it needs no weights, and equal sizes."""
 
     kind: Literal["dot"] = "dot"
-    """The score's name."""
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """None."""
