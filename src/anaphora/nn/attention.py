@@ -32,7 +32,6 @@ class NoAttention(Config):
     """A decoder that looks at nothing: all it knows of the source is a summary."""
 
     kind: Literal["none"]
-    """The kind of attention."""
 
 
 class AttentionBase(Config):
@@ -54,7 +53,6 @@ class AttentionConfig(AttentionBase):
     """How the decoder looks at the source."""
 
     kind: Literal["soft"] = "soft"
-    """The kind of attention: a mean of the annotations, weighted by how well they fit."""
     score: AnyScore = General()
     """How well a position fits the query."""
     span: AnySpan = Global()
@@ -70,7 +68,6 @@ class WindowAttention(AttentionBase):
     """A decoder that looks through a soft window, which only ever moves forward."""
 
     kind: Literal["window"]
-    """The kind of attention: a sum of the annotations under Gaussians, without any score."""
     components: int = Field(10, ge=1)
     """How many Gaussians the window is the sum of."""
     bias: bool = True

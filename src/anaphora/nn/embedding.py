@@ -17,7 +17,6 @@ class TableConfig(Config):
     """What every table of word vectors has."""
 
     kind: Literal["table"] = "table"
-    """The kind's name."""
     size: int = Field(256, ge=1)
     """Numbers of a word vector."""
     scaled: bool = False

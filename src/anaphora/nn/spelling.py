@@ -30,7 +30,7 @@ class CharactersConfig(Config):
     """Convolutions over the characters of a word, and highways after them."""
 
     kind: Literal["characters"] = "characters"
-    """The kind's name."""
+    """What a vector is made of: characters."""
     character: int = Field(15, ge=1)
     """Numbers of a character's vector."""
     widths: int = Field(6, ge=1)

@@ -35,7 +35,6 @@ class Xavier(Config):
     """Uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010), block by block; biases and vectors 0."""
 
     kind: Literal["xavier"] = "xavier"
-    """The name of this start."""
 
     def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
         """Fill a weight block by block."""
@@ -54,7 +53,6 @@ class Orthogonal(Config):
     """Recurrent matrices orthogonal, block by block (Saxe, McClelland and Ganguli 2014); the rest as with xavier."""
 
     kind: Literal["orthogonal"] = "orthogonal"
-    """The name of this start."""
 
     def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
         """Fill a weight block by block."""
@@ -73,7 +71,6 @@ class Uniform(Config):
     """Uniform between -range and range, for every weight and bias alike (Sutskever et al. 2014: 0.08)."""
 
     kind: Literal["uniform"] = "uniform"
-    """The name of this start."""
     range: float = Field(0.1, gt=0)
     """The largest absolute value."""
 

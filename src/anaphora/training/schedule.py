@@ -48,7 +48,6 @@ class Constant(ScheduleConfig):
     """The same rate throughout."""
 
     kind: Literal["constant"] = "constant"
-    """Which schedule this is."""
 
     def build(self, rate: float, epochs: int) -> Schedule:
         """The schedule that stays at ``rate``."""
@@ -59,7 +58,6 @@ class Plateau(ScheduleConfig):
     """The rate falls whenever validation has stopped improving."""
 
     kind: Literal["plateau"] = "plateau"
-    """Which schedule this is."""
     factor: float = Field(0.5, gt=0, lt=1)
     """What the rate is multiplied by."""
     patience: int = Field(2, ge=1)
@@ -76,7 +74,6 @@ class Decay(ScheduleConfig):
     """The rate falls steadily: it halves every ``half_life`` epochs, whatever validation says."""
 
     kind: Literal["decay"] = "decay"
-    """Which schedule this is."""
     half_life: float = Field(5.0, gt=0)
     """Epochs after which the rate is half of what it was."""
 
@@ -92,7 +89,6 @@ class Halving(ScheduleConfig):
     """
 
     kind: Literal["halving"] = "halving"
-    """Which schedule this is."""
     after: int = Field(4, ge=0)
     """Epochs at the whole rate."""
     factor: float = Field(0.5, gt=0, lt=1)
@@ -107,7 +103,6 @@ class Linear(ScheduleConfig):
     """The rate falls in a straight line, from its whole at the start to a share of it after this many epochs."""
 
     kind: Literal["linear"] = "linear"
-    """Which schedule this is."""
     epochs: float = Field(0.0, ge=0)
     """Epochs after which the rate falls no further; 0 takes ``training.epochs``, the later one where that is moved."""
     final: float = Field(0.02, ge=0, lt=1)
@@ -126,7 +121,6 @@ class InverseRoot(ScheduleConfig):
     """
 
     kind: Literal["inverse-root"] = "inverse-root"
-    """Which schedule this is."""
     warmup: int = Field(4000, ge=0)
     """Updates over which the rate rises to its highest, in equal steps."""
 

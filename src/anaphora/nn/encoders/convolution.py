@@ -16,7 +16,6 @@ class ConvolutionConfig(Config):
     """An encoder that folds a sentence by wider and wider kernels; its vector is as wide as a word's."""
 
     kind: Literal["convolution"]
-    """The kind of encoder."""
     widest: int = Field(7, ge=2)
     """Columns of the widest kernel; those of 2 to n columns reach n (n + 1) / 2 units, and the widest is applied again
     where a sentence is longer."""

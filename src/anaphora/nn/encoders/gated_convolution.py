@@ -17,7 +17,6 @@ class GatedConvolutionConfig(Config):
     """An encoder that folds neighbours together, level by level."""
 
     kind: Literal["gated-convolution"]
-    """The kind of encoder."""
     size: int = Field(256, ge=1)
     """Numbers of a position, and of the vector that is left."""
     bias: bool = True

@@ -29,7 +29,6 @@ class NgramConvolutionConfig(Config):
     """An encoder that folds a sentence to its n-grams, and unfolds these to as many columns as its translation has."""
 
     kind: Literal["ngram-convolution"]
-    """The kind of encoder."""
     folds: int = Field(2, ge=1)
     """Kernels, of 2 columns, 3, .., that are applied before n-grams are taken: after 1 they are of 2 units, after 2 of
     4, after 3 of 7."""

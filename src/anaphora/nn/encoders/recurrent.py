@@ -21,7 +21,6 @@ class EncoderConfig(RecurrentConfig):
     """A recurrent encoder."""
 
     kind: Literal["recurrent"] = "recurrent"
-    """The kind of encoder."""
     bidirectional: bool = True
     """Whether a second stack reads each layer's input from right to left (Schuster and Paliwal 1997)."""
     reversed: bool = False

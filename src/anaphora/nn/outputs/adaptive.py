@@ -20,7 +20,6 @@ class Adaptive(OutputConfig):
     """A softmax over frequent words and clusters of rarer ones, each cluster narrower than the one before."""
 
     kind: Literal["adaptive"] = "adaptive"
-    """The kind's name."""
     cutoffs: tuple[int, ...] = ()
     """The rank, counted from 0 for the most frequent word, with which each cluster of rarer words begins; without
     any, a tenth and a half of the vocabulary."""

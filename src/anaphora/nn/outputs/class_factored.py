@@ -20,7 +20,6 @@ class ClassFactored(WordsConfig):
     """A softmax over classes of words, then one over the words of the class."""
 
     kind: Literal["class-factored"] = "class-factored"
-    """The kind's name."""
     classes: int = Field(0, ge=0)
     """How many classes; 0 takes the square root of the size of the vocabulary, rounded up."""
     bins: Literal["unigram", "square-root"] = "square-root"
