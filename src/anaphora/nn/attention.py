@@ -8,13 +8,13 @@ none      the summary of the sentence alone (``bridge.py``)
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import Config, by_kind_or
+from anaphora.config import Config, Conflict, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.clock import Clock
@@ -42,6 +42,14 @@ class AttentionBase(Config):
     context goes into the state, the bottom layer's between its two transitions."""
     context: Literal["state", "output"] = "output"
     """Where the context goes: into the bottom layer's unit (and the output), or into the output alone."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"query": "previous", "context": "output"},
+            'use "current" with "output" (Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or '
+            '"current" with "state" (Sennrich et al. 2017)',
+        ),
+    )
 
     @property
     def two_transitions(self) -> bool:
@@ -94,16 +102,10 @@ class Attention(ABC):
         Raises:
             ConfigError: the options do not go together.
         """
-        if config.query == "previous" and config.context == "output":
-            raise ConfigError(
-                'attention.query "previous" does not go with attention.context "output": use "current" with "output" '
-                '(Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or "current" with "state" '
-                "(Sennrich et al. 2017)."
-            )
         if not spec.annotations:
             raise ConfigError(
-                "attention looks at an annotation of every position, but this encoder leaves none: "
-                'set attention = "none", or encoder.kind = "recurrent".'
+                'attention needs annotations, but this encoder gives none: set attention = "none", or '
+                'encoder.kind = "recurrent".'
             )
         self.config = config
 

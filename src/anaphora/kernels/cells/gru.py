@@ -10,12 +10,12 @@
 The blocks of x and of the recurrent matrices stand in the order r, z, g of torch.nn.GRU.
 """
 
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
-from pydantic import model_validator
 from torch import Tensor
 
+from anaphora.config import Conflict
 from anaphora.kernels import compiled
 from anaphora.kernels.cells.cell import Cell, State
 from anaphora.kernels.pointwise import sigmoid_
@@ -42,11 +42,9 @@ class Gru(Cell):
 
     gates: ClassVar[int] = 3
 
-    @model_validator(mode="after")
-    def _bias_has_its_place(self) -> Self:
-        if self.recurrent_bias and self.reset == "before":
-            raise ValueError('recurrent_bias needs reset = "after": a reset gate before the product leaves no place.')
-        return self
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"recurrent_bias": True, "reset": "before"}, 'set reset = "after", or recurrent_bias = false'),
+    )
 
     @property
     def products(self) -> tuple[tuple[str, int], ...]:
