@@ -19,8 +19,8 @@ def check_scan(
 ) -> int:
     """T, once everything that the program needs is there and agrees.
 
-    Raises:
-        ShapeError: a tensor is missing or too many, or has another size, type or device than the others ask for.
+    Raises ShapeError where a tensor is missing or too many, or has another size, type or device than the others ask
+    for.
     """
     _check_names(program, inputs, first)
     sizes = {block.shape[:2] for block in inputs.values()}
@@ -46,8 +46,7 @@ def check_scan(
 def check_lengths(lengths_B: Tensor, steps: int) -> None:
     """Refuse lengths that are no whole numbers between 1 and ``steps``.
 
-    Raises:
-        ShapeError: it says which lengths came.
+    Raises ShapeError with the lengths that came.
     """
     if lengths_B.dim() != 1 or not len(lengths_B) or lengths_B.is_floating_point():
         raise ShapeError(

@@ -20,8 +20,7 @@ from anaphora.shapes import check_shapes
 def guidance(weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
     """The summed cross-entropy, a scalar in nats, between ``links_TBS`` (shares, not below 0) and attention.
 
-    Raises:
-        ShapeError: the sizes do not agree.
+    Raises ShapeError where the sizes do not agree.
     """
     check_shapes(weights_TBS=weights_TBS, links_TBS=links_TBS)
 

@@ -97,11 +97,7 @@ class Attention(ABC):
     """In front of the names of its weights and of its memory."""
 
     def __init__(self, config: AttentionBase, spec: EncoderSpec) -> None:
-        """``spec``: what the encoder gives.
-
-        Raises:
-            ConfigError: the options do not go together.
-        """
+        """``spec``: what the encoder gives. Raises ConfigError where the options do not go together."""
         if not spec.annotations:
             raise ConfigError(
                 'attention needs annotations, but this encoder gives none: set attention = "none", or '
@@ -111,11 +107,7 @@ class Attention(ABC):
 
     @abstractmethod
     def matrices(self) -> dict[str, Matrix]:
-        """Its weights.
-
-        Raises:
-            ConfigError: it needs a query and annotations of other widths.
-        """
+        """Its weights. Raises ConfigError where it needs a query and annotations of other widths."""
 
     @abstractmethod
     def parts(self, query: str) -> tuple[Part, ...]:
@@ -145,8 +137,7 @@ class SoftAttention(Attention):
     def __init__(self, config: AttentionConfig, query: int, spec: EncoderSpec) -> None:
         """``query``: width of the query; ``spec``: what the encoder gives.
 
-        Raises:
-            ConfigError: the options do not go together.
+        Raises ConfigError where the options do not go together.
         """
         super().__init__(config, spec)
         self._score, self._span, self._weighing = config.score, config.span, config.weights
@@ -192,8 +183,7 @@ class SoftWindow(Attention):
     def __init__(self, config: WindowAttention, query: int, spec: EncoderSpec) -> None:
         """``query``: width of the query; ``spec``: what the encoder gives.
 
-        Raises:
-            ConfigError: the options do not go together.
+        Raises ConfigError where the options do not go together.
         """
         super().__init__(config, spec)
         self._query, self._components, self._bias = query, config.components, config.bias
@@ -215,8 +205,7 @@ class SoftWindow(Attention):
 def attention_of(config: AnyAttention, query: int, spec: EncoderSpec) -> Attention | None:
     """The attention of a decoder whose state is ``query`` wide, over what an encoder of ``spec`` gives; None without.
 
-    Raises:
-        ConfigError: the options do not go together.
+    Raises ConfigError where the options do not go together.
     """
     match config:
         case AttentionConfig():

@@ -65,8 +65,7 @@ class Bridge:
     def __init__(self, config: BridgeConfig, cell: Cell, layers: int, size: int, bias: bool, spec: EncoderSpec) -> None:
         """``cell``, ``layers``, ``size`` and ``bias`` of the decoder; ``spec``: what its encoder gives.
 
-        Raises:
-            ConfigError: the options do not go together, or not with the encoder.
+        Raises ConfigError where the options do not go together, or not with the encoder.
         """
         self.config, self._spec = config, spec
         self._cell, self._layers, self._size, self._bias = cell, layers, size, bias

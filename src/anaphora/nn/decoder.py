@@ -87,8 +87,7 @@ class Decoder(nn.Module):
     ) -> None:
         """``width`` of the embeddings; ``spec``: what the encoder gives.
 
-        Raises:
-            ConfigError: the options do not go together.
+        Raises ConfigError where the options do not go together.
         """
         super().__init__()
         self.config = config

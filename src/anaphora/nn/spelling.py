@@ -138,8 +138,7 @@ AnyEmbedding = Annotated[
 def embedding_of(config: AnyEmbedding, symbols: Symbols, words: Sequence[str], name: str) -> Embedding | Spelling:
     """What gives the vectors of a vocabulary, whose marks come before its ``words``; a table need not know them.
 
-    Raises:
-        ConfigError: words are to be spelt, but there are none.
+    Raises ConfigError where words are to be spelt, but there are none.
     """
     if isinstance(config, EmbeddingConfig):
         return Embedding(config, symbols.size, name)

@@ -16,7 +16,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import Symbols
 from anaphora.text.between import by_word
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.cuts import Cut, LatticeSampling, MergeDropout
 from anaphora.text.normalise import normalise
 
@@ -127,26 +127,10 @@ class SubwordCoder:
         return list(self._processor.encode(normalise(text, lowercase=self._lowercase)))
 
     def by_word(self, text: str) -> list[list[int]]:
-        """The subwords of every word: see ``TextCoder``."""
+        """The subwords of every word: see ``TextCoder``; a unit begins in front of the spaces that it has."""
         line = normalise(text, lowercase=self._lowercase)
-        return by_word(line, zip(self.encode(text), self._starts(line), strict=True))
-
-    def _starts(self, line: str) -> Iterator[int]:
-        """Where each unit begins in a line: in front of the spaces that it has, a byte where its character does."""
-        place, spaced = 0, line.replace(SPACE, " ")
-        for number, piece in zip(self._processor.encode(line), self._processor.encode(line, out_type=str), strict=True):
-            if self._processor.is_byte(number):
-                goes_on = 0x80 <= int(piece[1:-1], 16) < 0xC0
-                yield place - goes_on
-                place += not goes_on
-                continue
-            yield place
-            for letter in piece:
-                place += 1
-                if letter == SPACE:
-                    place -= 1  # there may be none, in front of the line, or several
-                    while spaced.startswith(" ", place):
-                        place += 1
+        found = self._processor.encode(line, return_type="offset_mapping")
+        return by_word(line, zip(found["ids"], (start for start, _ in found["offsets"]), strict=True))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line; ``<unk>`` and bytes that are no UTF-8 read as U+FFFD."""

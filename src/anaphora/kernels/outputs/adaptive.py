@@ -36,6 +36,8 @@ def adaptive_loss(
 ) -> Tensor:
     """The summed -ln p of words given by their rank, 0 for the most frequent.
 
+    Raises ShapeError where the sizes do not agree.
+
     Args:
         hidden_NH: the states to predict from.
         head: A and a; every bias may be a tensor of no elements, for none.
@@ -43,9 +45,6 @@ def adaptive_loss(
         ranks_N: int64, the ranks of the right words.
         cutoffs: the first rank of every tail, and after them V.
         weights_N: what each row's loss is multiplied by; 1 where there are none.
-
-    Raises:
-        ShapeError: the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, head_CH=head[0], ranks_N=ranks_N)
 

@@ -59,8 +59,7 @@ def class_factored_loss(
 ) -> Tensor:
     """The summed -ln p of ``targets_N``; both biases may be tensors of no elements, for none.
 
-    Raises:
-        ShapeError: the sizes do not agree.
+    Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, classes_CH=classes_CH, weight_VH=weight_VH, targets_N=targets_N)
 

@@ -51,8 +51,7 @@ def hierarchical_loss(
 ) -> Tensor:
     """The summed -ln p of ``targets_N``; ``bias_I`` may be a tensor of no elements, for none.
 
-    Raises:
-        ShapeError: the sizes do not agree.
+    Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, nodes_IH=nodes_IH, targets_N=targets_N)
 

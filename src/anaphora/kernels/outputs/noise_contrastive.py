@@ -32,10 +32,7 @@ def noise_contrastive_loss(
 ) -> Tensor:
     """The summed loss of telling ``targets_N`` from noise, the distinct ``words_C`` drawn ``times_C`` times each.
 
-    ``log_noise_V`` is ln(k q) of every word.
-
-    Raises:
-        ShapeError: the sizes do not agree.
+    ``log_noise_V`` is ln(k q) of every word. Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, weight_VH=weight_VH, bias_V=bias_V, targets_N=targets_N, log_noise_V=log_noise_V)
     check_shapes(words_C=words_C, times_C=times_C)

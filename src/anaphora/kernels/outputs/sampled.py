@@ -29,10 +29,8 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """The summed loss of telling ``targets_N`` from the distinct ``words_C``.
 
-    ``log_drawn_V`` is ln Q of every word, one number for all where it has no elements; ``bias_V`` may have none.
-
-    Raises:
-        ShapeError: the sizes do not agree.
+    ``log_drawn_V`` is ln Q of every word, one number for all where it has no elements; ``bias_V`` may have none. Raises
+    ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, weight_VH=weight_VH, targets_N=targets_N, words_C=words_C)
 

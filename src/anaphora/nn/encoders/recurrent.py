@@ -35,11 +35,7 @@ class EncoderConfig(RecurrentConfig):
     )
 
     def build(self, width: int) -> Encoder:
-        """The encoder over word vectors of ``width``.
-
-        Raises:
-            ConfigError: the options do not go together.
-        """
+        """The encoder over word vectors of ``width``. Raises ConfigError where the options do not go together."""
         return RecurrentEncoder(self, width)
 
 
@@ -47,11 +43,7 @@ class RecurrentEncoder(Encoder):
     """Layers of recurrence in one or two directions; a residual connection goes around both directions together."""
 
     def __init__(self, config: EncoderConfig, width: int) -> None:
-        """``width`` of the embeddings.
-
-        Raises:
-            ConfigError: the options do not go together.
-        """
+        """``width`` of the embeddings. Raises ConfigError where the options do not go together."""
         super().__init__()
         self.config = config
         self.directions = ("right_to_left", "left_to_right") if config.bidirectional else ("left_to_right",)

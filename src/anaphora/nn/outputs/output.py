@@ -31,8 +31,7 @@ class OutputConfig(Config):
     def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "Output":
         """The layer over states of ``width`` and a vocabulary; a tied one borrows from an ``embedding``.
 
-        Raises:
-            ConfigError: the options do not go with the sizes.
+        Raises ConfigError where the options do not go with the sizes.
         """
 
 
@@ -94,8 +93,7 @@ class Output(nn.Module, ABC):
     def shortlist(self, candidates: Sequence) -> Shortlist:
         """A softmax over the candidates of every sentence.
 
-        Raises:
-            ConfigError: this output is no softmax over words, which alone can leave some of them out.
+        Raises ConfigError where this output is no softmax over words, which alone can leave some of them out.
         """
         raise ConfigError(
             "Candidates need a softmax over words, which alone can leave some of them out, but this output is not one: "
@@ -122,8 +120,7 @@ class WordsOutput(Output):
     def __init__(self, tied: bool, bias: bool, embedding: nn.Embedding | None, width: int, size: int) -> None:
         """``width`` of the states, ``size`` of the vocabulary; ``embedding`` lends its matrix when tied.
 
-        Raises:
-            ConfigError: tied, but there is no embedding, or the states are not as wide.
+        Raises ConfigError where tied, but there is no embedding, or the states are not as wide.
         """
         super().__init__()
         self._tied = tied

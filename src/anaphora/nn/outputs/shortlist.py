@@ -36,8 +36,7 @@ class Shortlist(NamedTuple):
     def of(cls, candidates: Sequence, weight_VH: Tensor, bias_V: Tensor) -> Self:
         """The rows of the matrix and the bias that the candidates of all sentences need.
 
-        Raises:
-            ShapeError: a sentence has an id twice, or one that is no word's.
+        Raises ShapeError where a sentence has an id twice, or one that is no word's.
         """
         size = len(weight_VH)
         inside_BC = torch.arange(candidates.ids_BT.shape[1]) < candidates.lengths_B.unsqueeze(1)
