@@ -8,50 +8,25 @@ from pydantic import Field
 from anaphora.config import Config, by_kind
 
 
-class Schedule:
-    """A learning rate over time: at first rising in equal steps if asked to, then of a shape of its own."""
-
-    def __init__(self, rate: float, warmup: int) -> None:
-        """``rate`` to start from, reached after ``warmup`` updates."""
-        self._rate, self._warmup = rate, warmup
-
-    def rate(self, epochs: float, update: int) -> float:
-        """The rate of ``update`` (from 1), after this many passes over the training data (from 0)."""
-        return self._shape(epochs, update) * min(1.0, update / max(1, self._warmup))
-
-    def validated(self, improved: bool) -> None:
-        """Take note of a validation."""
-
-    def state(self) -> dict[str, float]:
-        """All that later rates depend on."""
-        return {}
-
-    def restore(self, state: Mapping[str, float]) -> None:
-        """Take up a saved state."""
-
-    def _shape(self, epochs: float, update: int) -> float:
-        return self._rate
-
-
 class ScheduleConfig(Config):
     """What all schedules share."""
 
     warmup: int = Field(0, ge=0)
     """Updates over which the rate rises to what it would be, in equal steps; 0 begins with it."""
 
-    def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule of a rate, for a training of this many epochs, which a straight line falls over."""
-        raise NotImplementedError
+    def share(self, passed: float, update: int, epochs: int) -> float:
+        """What is left of the rate at ``update`` (from 1), after ``passed`` (from 0) of ``epochs`` epochs."""
+        return 1.0
+
+    def build(self, rate: float, epochs: int) -> "Schedule":
+        """The schedule of a training of so many epochs that starts from ``rate``."""
+        return Schedule(self, rate, epochs)
 
 
 class Constant(ScheduleConfig):
     """The same rate throughout."""
 
     kind: Literal["constant"] = "constant"
-
-    def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that stays at ``rate``."""
-        return Schedule(rate, self.warmup)
 
 
 class Plateau(ScheduleConfig):
@@ -65,9 +40,9 @@ class Plateau(ScheduleConfig):
     minimum: float = Field(1e-6, ge=0)
     """The rate never falls below this."""
 
-    def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that starts at ``rate``."""
-        return _Plateau(rate, self)
+    def build(self, rate: float, epochs: int) -> "Schedule":
+        """The schedule that counts validations."""
+        return _Plateau(self, rate, epochs)
 
 
 class Decay(ScheduleConfig):
@@ -77,9 +52,9 @@ class Decay(ScheduleConfig):
     half_life: float = Field(5.0, gt=0)
     """Epochs after which the rate is half of what it was."""
 
-    def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that starts at ``rate``."""
-        return _Decay(rate, self)
+    def share(self, passed: float, update: int, epochs: int) -> float:
+        """0.5^(passed / half_life)."""
+        return float(0.5 ** (passed / self.half_life))
 
 
 class Halving(ScheduleConfig):
@@ -94,9 +69,9 @@ class Halving(ScheduleConfig):
     factor: float = Field(0.5, gt=0, lt=1)
     """What the rate is multiplied by at the start of every later epoch."""
 
-    def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that starts at ``rate``."""
-        return _Halving(rate, self)
+    def share(self, passed: float, update: int, epochs: int) -> float:
+        """factor^max(0, n - after)."""
+        return float(self.factor ** max(0, int(passed) + 1 - self.after))
 
 
 class Linear(ScheduleConfig):
@@ -108,9 +83,9 @@ class Linear(ScheduleConfig):
     final: float = Field(0.02, ge=0, lt=1)
     """Share of the rate that is left then."""
 
-    def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule that starts at ``rate``."""
-        return _Linear(rate, self, epochs)
+    def share(self, passed: float, update: int, epochs: int) -> float:
+        """From 1 to ``final``."""
+        return self.final + (1 - self.final) * max(0.0, 1 - passed / (self.epochs or epochs))
 
 
 class InverseRoot(ScheduleConfig):
@@ -124,9 +99,10 @@ class InverseRoot(ScheduleConfig):
     warmup: int = Field(4000, ge=0)
     """Updates over which the rate rises to its highest, in equal steps."""
 
-    def build(self, rate: float, epochs: int) -> Schedule:
-        """The schedule whose highest rate is ``rate``."""
-        return _InverseRoot(rate, self.warmup)
+    def share(self, passed: float, update: int, epochs: int) -> float:
+        """sqrt(w / max(u, w))."""
+        start = max(1, self.warmup)
+        return float((start / max(update, start)) ** 0.5)
 
 
 AnySchedule = Annotated[
@@ -137,53 +113,40 @@ AnySchedule = Annotated[
 """A schedule as a recipe names it: ``"constant"``, or ``{kind = "halving", after = 6, factor = 0.83}``."""
 
 
-class _Decay(Schedule):
-    def __init__(self, rate: float, config: Decay) -> None:
-        super().__init__(rate, config.warmup)
-        self._half_life = config.half_life
+class Schedule:
+    """A learning rate over time: at first rising in equal steps if asked to, then of the shape of its ``config``."""
 
-    def _shape(self, epochs: float, update: int) -> float:
-        return float(self._rate * 0.5 ** (epochs / self._half_life))
+    def __init__(self, config: ScheduleConfig, rate: float, epochs: int) -> None:
+        """``rate`` to start from, ``epochs`` of the whole training."""
+        self._config, self._rate, self._epochs = config, rate, epochs
 
+    def rate(self, epochs: float, update: int) -> float:
+        """The rate of ``update`` (from 1), after this many passes over the training data (from 0)."""
+        warm = min(1.0, update / max(1, self._config.warmup))
+        return self._rate * self._config.share(epochs, update, self._epochs) * warm
 
-class _Halving(Schedule):
-    def __init__(self, rate: float, config: Halving) -> None:
-        super().__init__(rate, config.warmup)
-        self._config = config
+    def validated(self, improved: bool) -> None:
+        """Take note of a validation."""
 
-    def _shape(self, epochs: float, update: int) -> float:
-        epoch = int(epochs) + 1
-        return float(self._rate * self._config.factor ** max(0, epoch - self._config.after))
+    def state(self) -> dict[str, float]:
+        """All that later rates depend on."""
+        return {}
 
-
-class _Linear(Schedule):
-    def __init__(self, rate: float, config: Linear, epochs: int) -> None:
-        super().__init__(rate, config.warmup)
-        self._final, self._epochs = config.final, config.epochs or epochs
-
-    def _shape(self, epochs: float, update: int) -> float:
-        left = max(0.0, 1 - epochs / self._epochs)
-        return float(self._rate * (self._final + (1 - self._final) * left))
-
-
-class _InverseRoot(Schedule):
-    def _shape(self, epochs: float, update: int) -> float:
-        start = max(1, self._warmup)
-        return float(self._rate * (start / max(update, start)) ** 0.5)
+    def restore(self, state: Mapping[str, float]) -> None:
+        """Take up a saved state."""
 
 
 class _Plateau(Schedule):
-    def __init__(self, rate: float, config: Plateau) -> None:
-        super().__init__(rate, config.warmup)
-        self._config = config
-        self._waited = 0
+    def __init__(self, config: Plateau, rate: float, epochs: int) -> None:
+        super().__init__(config, rate, epochs)
+        self._plateau, self._waited = config, 0
 
     def validated(self, improved: bool) -> None:
         self._waited = 0 if improved else self._waited + 1
-        if self._waited == self._config.patience:
+        if self._waited == self._plateau.patience:
             self._waited = 0
             # a rate that starts below the minimum stays where it is instead of rising to it
-            self._rate = min(self._rate, max(self._rate * self._config.factor, self._config.minimum))
+            self._rate = min(self._rate, max(self._rate * self._plateau.factor, self._plateau.minimum))
 
     def state(self) -> dict[str, float]:
         return {"rate": self._rate, "waited": self._waited}

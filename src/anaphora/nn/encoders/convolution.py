@@ -2,14 +2,13 @@
 
 from typing import Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.convolution import convolution
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Matrix, Weights
 
 
 class ConvolutionConfig(Config):
@@ -40,7 +39,3 @@ class ConvolutionEncoder(Encoder):
         """One vector of each sentence."""
         kernels = {name.removesuffix(".kernel"): kernel for name, kernel in self.weights.tensors().items()}
         return summary_alone(convolution(x_BSD.transpose(0, 1), kernels, self.config.widest, lengths_B))
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the kernels, each of their rows as a matrix of its own."""
-        self.weights.initialise(start, generator)

@@ -22,7 +22,7 @@ from anaphora.kernels.convolution import ngrams, unfolded
 from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
 from anaphora.nn.lengths import Lengths
-from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
 
 class NgramConvolutionConfig(Config):
@@ -68,7 +68,3 @@ class NgramConvolutionEncoder(Encoder):
         places_T = torch.arange(columns_BTD.shape[1], device=columns_BTD.device)
         last_B1 = wanted_B.to(places_T.device).unsqueeze(1) - 1
         return summary_alone(columns_BTD.take_along_dim(places_T.minimum(last_B1).unsqueeze(-1), 1))
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights; of the kernels each row as a matrix of its own."""
-        self.weights.initialise(start, generator)
