@@ -171,7 +171,7 @@ def test_segments_side_by_side_are_those_of_equal_stretches() -> None:
 
 
 def test_a_training_text_shorter_than_a_segment_gives_no_sizes() -> None:
-    with pytest.raises(DataError, match="7 predictions of the training text at least"):
+    with pytest.raises(DataError, match="fewer than 7 predictions"):
         fitted_adaptation(make(), iter(TEXT), iter(TEXT[:6]), 3, Dynamic(rule="rms", steps=7))
 
 

@@ -36,10 +36,7 @@ def check_scan(
     _check_widths(program, inputs, first, weights)
     for name, closed in memory.items():
         if name.endswith(".closed") and bool(closed.all(-1).any()):
-            raise ShapeError(
-                f"{name} should leave every sentence at least one position to attend to, but closes all "
-                f"positions of some: drop empty sentences."
-            )
+            raise ShapeError(f"{name} closes every position of some sentence: drop empty sentences.")
     return steps
 
 
@@ -55,10 +52,7 @@ def check_lengths(lengths_B: Tensor, steps: int) -> None:
         )
     low, high = int(lengths_B.min()), int(lengths_B.max())
     if low < 1 or high > steps:
-        raise ShapeError(
-            f"lengths should be between 1 and T={steps}, but go from {low} to {high}: "
-            f"drop empty sentences, and cut or pad the input to the longest."
-        )
+        raise ShapeError(f"lengths should be between 1 and T={steps}, but go from {low} to {high}.")
 
 
 def _check_names(program: Program, inputs: Tensors, first: Tensors) -> None:

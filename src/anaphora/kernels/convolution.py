@@ -78,10 +78,7 @@ def unfolded(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor, wa
     """
     sentences, wanted_B = _columns(x_SBD, lengths_B), wanted_B.to("cpu")
     if bool((wanted_B < sentences.lengths_B).any()):
-        raise ShapeError(
-            f"columns are unfolded to no fewer than there are, but {wanted_B.tolist()} are wanted of "
-            f"{sentences.lengths_B.tolist()}: fold the sentences further first."
-        )
+        raise ShapeError(f"cannot unfold {sentences.lengths_B.tolist()} columns to fewer, {wanted_B.tolist()}.")
     return _laid_along(sentences, unfolding(sentences.lengths_B.tolist(), wanted_B.tolist(), widest), kernels).x_SBD
 
 

@@ -34,10 +34,7 @@ class TableConfig(Config):
     @model_validator(mode="after")
     def _frozen_are_given(self) -> Self:
         if self.frozen and not self.files:
-            raise ValueError(
-                "is frozen, but names no file of vectors that could stay as they are: name one, or set "
-                "embedding.frozen = false."
-            )
+            raise ValueError("is frozen, but names no file of vectors: name one, or set embedding.frozen = false.")
         return self
 
 

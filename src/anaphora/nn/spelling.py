@@ -50,10 +50,7 @@ class CharactersConfig(Config):
     def _words_are_as_wide(self) -> Self:
         widest = self.longest + 2
         if self.widths > widest:
-            raise ValueError(
-                f"has widths = {self.widths}, but a word has at most longest + 2 = {widest} characters, its begin and "
-                f"its end among them: lower widths to {widest} or less."
-            )
+            raise ValueError(f"has widths = {self.widths}, but a word has at most longest + 2 = {widest} characters.")
         return self
 
     @property
@@ -143,8 +140,5 @@ def embedding_of(config: AnyEmbedding, symbols: Symbols, words: Sequence[str], n
     if isinstance(config, EmbeddingConfig):
         return Embedding(config, symbols.size, name)
     if not words:
-        raise ConfigError(
-            "embedding.kind = 'characters' spells the words of a vocabulary, but the units of this text are none: set "
-            "text.units = 'word', or embedding.kind = 'table'."
-        )
+        raise ConfigError("embedding.kind = 'characters' needs text.units = 'word': set it, or use 'table'.")
     return Spelling(config, words, symbols.size - len(words), name)

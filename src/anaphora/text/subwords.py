@@ -59,9 +59,7 @@ class SubwordCoder:
         usable = _cut(normalise(line, lowercase=lowercase) for line in lines)
         first = next(usable, None)
         if first is None:
-            raise DataError(
-                "A subword vocabulary needs text to learn from, but every line of the training part is empty."
-            )
+            raise DataError("A subword vocabulary needs text, but every line of the training split is empty.")
         written = io.BytesIO()
         try:
             SentencePieceTrainer.train(
@@ -152,8 +150,5 @@ def _cut(lines: Iterable[str]) -> Iterator[str]:
 def _too_small(size: int, said: str) -> ConfigError:
     needed = re.search(r"smaller than required_chars\. \d+ vs (\d+)", said)
     if needed:
-        return ConfigError(
-            f"text.size should leave room for the marks, bytes and single characters of this text, which are "
-            f"{needed[1]}, but is {size}: raise it."
-        )
+        return ConfigError(f"text.size = {size} leaves no room for {needed[1]} marks, bytes and characters: raise it.")
     return ConfigError(f"text.size = {size} does not suit this text; sentencepiece says: {said.strip()}")

@@ -19,8 +19,8 @@ class Dot(Score):
         """None."""
         if query != memory:
             raise ConfigError(
-                f"attention.score 'dot' needs a decoder as wide as the annotations, but the decoder has {query} units "
-                f'and an annotation {memory}: set decoder.size = {memory}, or use attention.score = "general".'
+                f"attention.score 'dot' needs a decoder as wide as the annotations, {memory}, not {query}: set "
+                f'decoder.size = {memory}, or attention.score = "general".'
             )
         return {}
 

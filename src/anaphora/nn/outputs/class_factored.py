@@ -29,10 +29,7 @@ class ClassFactored(WordsConfig):
     def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "ClassFactoredOutput":
         """The layer; ConfigError where the number of classes leaves nothing to choose, or nothing among a class."""
         if self.classes and not 1 < self.classes < text.size:
-            raise ConfigError(
-                f"output.classes should be between 2 and {text.size - 1}, one less than the units of the vocabulary, "
-                f"but is {self.classes}: change it, or set it to 0 for the square root of that size."
-            )
+            raise ConfigError(f"output.classes should be 0 or from 2 to {text.size - 1}, but is {self.classes}.")
         return ClassFactoredOutput(self, embedding, width, text.size)
 
 

@@ -95,10 +95,7 @@ class Output(nn.Module, ABC):
 
         Raises ConfigError where this output is no softmax over words, which alone can leave some of them out.
         """
-        raise ConfigError(
-            "Candidates need a softmax over words, which alone can leave some of them out, but this output is not one: "
-            'search without them, or train with output.kind = "full" or "sampled".'
-        )
+        raise ConfigError('Candidates need output.kind = "full" or "sampled": search without them.')
 
     @abstractmethod
     def initialise(self, start: Start, generator: torch.Generator) -> None:
@@ -165,10 +162,7 @@ def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
 def _lent(embedding: nn.Embedding | None, width: int) -> Tensor:
     """The matrix of an embedding, for states of ``width``."""
     if embedding is None:
-        raise ConfigError(
-            "output.tied needs a table of word vectors, but these are composed from characters: set output.tied = "
-            "false, or embedding.kind = 'table'."
-        )
+        raise ConfigError("output.tied needs embedding.kind = 'table', but words are spelt: set output.tied = false.")
     if embedding.embedding_dim != width:
         raise ConfigError(
             f"output.tied needs states as wide as the embedding, but they have {width} numbers and an embedding "

@@ -44,10 +44,7 @@ class Shortlist(NamedTuple):
         sorted_BC = ids_BC.sort(1).values
         twice = bool(((sorted_BC[:, 1:] == sorted_BC[:, :-1]) & (sorted_BC[:, 1:] < size)).any())
         if twice or not bool(((ids_BC >= 0) & ((ids_BC < size) | ~inside_BC)).all()):
-            raise ShapeError(
-                f"the candidates of a sentence should be different ids from 0 to {size - 1}, but those of some are "
-                f"not: give every word once."
-            )
+            raise ShapeError(f"the candidates of a sentence should be different ids from 0 to {size - 1}.")
         words_U, places = torch.unique(ids_BC[inside_BC], return_inverse=True)
         places_BC = torch.full_like(ids_BC, -1).masked_scatter_(inside_BC, places)
         words_U = functional.pad(words_U, (0, -len(words_U) % _WIDTH))
