@@ -1,9 +1,9 @@
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 from pydantic import Field
 
-from anaphora.config import Config, by_kind, nearest
+from anaphora.config import SET, Config, Conflict, by_kind, nearest
 from anaphora.errors import ConfigError
 
 
@@ -120,3 +120,44 @@ def test_a_configuration_cannot_be_changed() -> None:
 def test_no_name_is_suggested_when_none_is_near() -> None:
     assert nearest("xyz", ["gru", "lstm"]) == ""
     assert nearest("lstn", ["gru", "lstm"]) == " Did you mean 'lstm'?"
+
+
+class Both(Encoder):
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"cell.reset": "before", "dropout": SET}, "leave one out"),
+        Conflict({"layers": (1, 2), "bidirectional": False}, "add layers"),
+    )
+
+
+class Deeper(Both):
+    conflicts: ClassVar[tuple[Conflict, ...]] = (Conflict({"layers": 7, "bidirectional": True}, "take fewer"),)
+
+
+class Wide(Config):
+    encoder: Deeper = Deeper()
+
+
+@pytest.mark.parametrize(
+    ("encoder", "sentence"),
+    [
+        (
+            {"cell": {"kind": "gru", "reset": "before"}, "dropout": 0.5},
+            'x: encoder.cell.reset = "before" does not go with encoder.dropout = 0.5: leave one out.',
+        ),
+        ({"cell": {"kind": "gru", "reset": "before"}, "dropout": 0.0}, None),
+        ({"dropout": 0.5}, None),
+        (
+            {"layers": 2, "bidirectional": False},
+            "x: encoder.layers = 2 does not go with encoder.bidirectional = false: add layers.",
+        ),
+        ({"layers": 3, "bidirectional": False}, None),
+        ({"layers": 7}, "x: encoder.layers = 7 does not go with encoder.bidirectional = true: take fewer."),
+    ],
+)
+def test_options_that_conflict_are_refused_with_their_values(encoder: dict[str, Any], sentence: str | None) -> None:
+    if sentence is None:
+        assert Wide.parse({"encoder": encoder}, "x")
+        return
+    with pytest.raises(ConfigError) as caught:
+        Wide.parse({"encoder": encoder}, "x")
+    assert str(caught.value) == sentence

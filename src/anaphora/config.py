@@ -7,16 +7,54 @@ import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Self, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from anaphora.errors import ConfigError, UnknownOptionError
+
+SET = object()
+"""In a conflict: any value but the default."""
+
+
+class Conflict(NamedTuple):
+    """Options of a table that cannot be combined."""
+
+    options: Mapping[str, Any]
+    """Dotted key to the value that conflicts, a tuple of such values, or ``SET``."""
+    remedy: str
+    """What to do instead."""
+
+    def refusal(self, table: BaseModel, prefix: str = "") -> str:
+        """What is wrong with a table, whose keys begin with ``prefix``; empty where an option has another value."""
+        found = {key: _option(table, key) for key in self.options}
+        if not all(_conflicts(*found[key], wanted) for key, wanted in self.options.items()):
+            return ""
+        first, *others = (f"{prefix}{key} = {json.dumps(value)}" for key, (value, _) in found.items())
+        return f"{first} does not go with {' and '.join(others)}: {self.remedy}."
+
+
+def _option(table: Any, key: str) -> tuple[Any, Any]:
+    """The value at a dotted key and its default; None where there is no such option."""
+    *path, name = key.split(".")
+    for part in path:
+        table = getattr(table, part, None)
+    fields = getattr(type(table), "model_fields", {})
+    return (getattr(table, name), fields[name].default) if name in fields else (None, None)
+
+
+def _conflicts(value: Any, default: Any, wanted: Any) -> bool:
+    if wanted is SET:
+        return bool(value != default)
+    return value in wanted if isinstance(wanted, tuple) else bool(value == wanted)
 
 
 class Config(BaseModel):
     """A frozen table of options. Unknown keys are refused; the sentence under a field is its description."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = ()
+    """What its options must not say together; subclasses add to those of their bases."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -33,6 +71,14 @@ class Config(BaseModel):
         if not isinstance(table, Mapping):
             return table
         return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+    @model_validator(mode="after")
+    def _without_conflicts(self) -> Self:
+        for owner in type(self).__mro__:
+            for conflict in vars(owner).get("conflicts", ()):
+                if conflict.refusal(self):
+                    raise PydanticCustomError("conflict", "options conflict", {"conflict": conflict, "table": self})
+        return self
 
     @classmethod
     def parse(cls, table: Mapping[str, Any], where: str, others: Iterable[type["Config"]] = ()) -> Self:
@@ -136,6 +182,8 @@ def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:
             return unknown(key.removesuffix(".kind"), came, _literals(annotation))
         case "literal_error":
             return f"{key} should be {context['expected']}, but is {_shown(came)}."
+        case "conflict":
+            return str(context["conflict"].refusal(context["table"], f"{key}." if key else ""))
         case "value_error" | "assertion_error":
             return " ".join(part for part in (key, str(context["error"])) if part)
         case "model_attributes_type" if isinstance(came, str):  # names are taken where one says it all

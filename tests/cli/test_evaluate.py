@@ -155,7 +155,7 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
     for options, said in (
         (["--dynamic", "0.1", "--neural-cache", "9"], "keep one of them"),
         (["--dynamic", "rat=0.1"], "Did you mean 'rate'?"),
-        (["--dynamic", "rate=0.1,epsilon=2"], "leave it out, or set the rule"),
+        (["--dynamic", "rate=0.1,epsilon=2"], "leave it out, or set rule"),
         (["--neural-cache", "many"], "units should be a whole number, but is 'many'"),
     ):
         assert main([*command, *options]) == 2

@@ -172,7 +172,7 @@ def test_an_unknown_format_is_answered_with_the_known_ones(
     assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "moze"]) == 2
     assert "Did you mean 'moses'?" in capsys.readouterr().err
     assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "srilm"]) == 2
-    assert "nbest:1 should begin with the acoustic score" in capsys.readouterr().err
+    assert "nbest:1 should begin with ACOUSTIC LANGUAGE COUNT" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

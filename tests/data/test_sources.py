@@ -51,13 +51,9 @@ class TestTranslation:
         put_pairs(other, "train", 5)
         put_pairs(other, "newstest2013", 2)
         for part in ("valid", "test"):
-            with pytest.raises(
-                DataError, match=f"data.{part} = 'newstest2013' should name files in .*: check the name"
-            ):
+            with pytest.raises(DataError, match=f"data.{part} = 'newstest2013' names no file in .*: check the name"):
                 translation_parts([tmp_path], "en", "cs", **{part: "newstest2013"})
-            with pytest.raises(
-                DataError, match=f"data.{part} = 'newstest2013' should name files in .*: check the name"
-            ):
+            with pytest.raises(DataError, match=f"data.{part} = 'newstest2013' names no file in .*: check the name"):
                 text_parts([tmp_path], **{part: "newstest2013"})
         assert translation_parts([tmp_path, other], "en", "cs", valid="newstest2013").valid.count == 2
 
@@ -214,7 +210,7 @@ class TestTranslation:
 
     def test_paths_that_cannot_be_data_are_named(self, tmp_path: Path) -> None:
         put(tmp_path / "pairs.txt", "a\tb")
-        with pytest.raises(DataError, match=r"pairs\.txt is neither"):
+        with pytest.raises(DataError, match=r"pairs\.txt is no folder and no \.tsv"):
             translation_parts([tmp_path / "pairs.txt"], "en", "cs")
         with pytest.raises(DataError, match=r"there is no .*nowhere"):
             translation_parts([tmp_path / "nowhere"], "en", "cs")
@@ -229,17 +225,17 @@ class TestTranslation:
             translation_parts([tmp_path], "en", "cs")
         put_pairs(tmp_path, "train", 1)
         put_pairs(tmp_path, "val", 0)
-        with pytest.raises(DataError, match="part 'val' should hold pairs"):
+        with pytest.raises(DataError, match="has no pairs for the split 'val'"):
             translation_parts([tmp_path], "en", "cs")
 
     def test_a_corpus_of_one_source_cannot_be_parted(self, tmp_path: Path) -> None:
         put(tmp_path / "pairs.tsv", *["same\tother"] * 40)
-        with pytest.raises(DataError, match="cannot be split, since each source sentence"):
+        with pytest.raises(DataError, match="no validation split can be held out, since each source"):
             translation_parts([tmp_path / "pairs.tsv"], "en", "cs")
 
     def test_one_file_is_never_both_sides_but_columns_may_be_of_one_language(self, tmp_path: Path) -> None:
         put_pairs(tmp_path, "train", 2)
-        with pytest.raises(DataError, match="source and target are both 'cs': name two languages"):
+        with pytest.raises(DataError, match="Source and target are both 'cs': set --source"):
             translation_parts([tmp_path], "cs", "cs")
         (tmp_path / "fixed.tsv").write_text("".join(f"teh man {n}\tthe man {n}\n" for n in range(60)))
         assert translation_parts([tmp_path / "fixed.tsv"], "en", "en").train.count
@@ -287,10 +283,10 @@ class TestText:
             text_parts([tmp_path])
         (tmp_path / "train.txt").rmdir()
         put(tmp_path / "train.txt", "", "")
-        with pytest.raises(DataError, match=r"part 'train' should hold text, but .*train\.txt has none"):
+        with pytest.raises(DataError, match=r"train\.txt has no text for the split 'train'"):
             text_parts([tmp_path])
         put(tmp_path / "ptb.train.txt", "a")
-        with pytest.raises(DataError, match=r"one train part, but holds ptb\.train\.txt and train\.txt"):
+        with pytest.raises(DataError, match=r"one train split, not ptb\.train\.txt and train\.txt"):
             text_parts([tmp_path])
         with pytest.raises(DataError, match="none was given"):
             text_parts([])

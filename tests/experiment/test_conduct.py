@@ -280,7 +280,7 @@ def test_bad_data_leaves_nothing_behind(
     ("table", "options", "said"),
     [
         ("output", {"tied": True}, "output.tied"),
-        ("attention", {"query": "previous"}, "attention"),
+        ("attention", {"score": "dot"}, "decoder.size"),
         ("data", {"longest": 1}, "has more than 1 units on a side"),
     ],
 )

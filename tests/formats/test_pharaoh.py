@@ -31,7 +31,7 @@ def test_a_file_is_read_line_by_line_and_faults_have_their_line(tmp_path: Path) 
     write_lines(path, ["0-0 1-1", "", "2-0"])
     assert read_links(path, 3) == [{(0, 0), (1, 1)}, frozenset(), {(2, 0)}]
     path.write_text("0-0\n1:1\n")
-    with pytest.raises(DataError, match=r"gold\.links:2: .* reads '1:1'"):
+    with pytest.raises(DataError, match=r"gold\.links:2: .* not '1:1'"):
         read_links(path, 2)
 
 

@@ -277,7 +277,7 @@ def layers() -> Callable[..., Network]:
             parts.append(unit)
             source, width = unit.writes[0], hidden
             if masked:
-                parts.append(Mask(f"dropout{layer}", source, f"mask{layer}", f"dropped{layer}"))
+                parts.append(Mask(f"dropout{layer}", source, f"dropped{layer}", f"mask{layer}"))
                 source = f"dropped{layer}"
             if variational:
                 parts.append(SentenceMask(f"dropout{layer}", source, f"dropped{layer}"))
@@ -365,7 +365,7 @@ def _decoder_program(cell: Cell, attention: Attention, query: str, feeding: bool
         Project("combine_context", "context", "of_context", True),
         Project("combine_state", "layer0.h", "of_state", False),
         Activate("combine", ("of_context", "of_state"), "combined"),
-        Mask("dropout", "combined", "mask", "o"),
+        Mask("dropout", "combined", "o", "mask"),
     ]
     return Program(tuple(parts), ("o", "weights"))
 

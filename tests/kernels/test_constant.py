@@ -15,7 +15,8 @@ from .exactness import assert_exact
 
 LENGTHS = torch.tensor([2, 4, 1])
 PROGRAM = Program(
-    (Clock(), Project("word", "x", "y", False), Column("column", "c"), Activate("sum", ("y", "c"), "o")), ("o",)
+    (Clock(), Project("word", "x", "y", False), Column("column", "clock", "c"), Activate("sum", ("y", "c"), "o")),
+    ("o",),
 )
 
 

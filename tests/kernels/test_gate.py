@@ -13,7 +13,7 @@ from anaphora.kernels.scan import advance, scan
 from .exactness import assert_exact
 
 LENGTHS = torch.tensor([2, 4, 1])
-PROGRAM = Program((Project("gate", "s", "gate", True), Gated("gated", "gate", "s", "y")), ("y",))
+PROGRAM = Program((Project("gate", "s", "gate", True), Gated("gated", "s", "y", "gate")), ("y",))
 
 
 def leaves(size: int) -> list[Tensor]:

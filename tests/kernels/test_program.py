@@ -90,7 +90,7 @@ def programs(draw: st.DrawFn) -> Program:
                     st.lists(one, min_size=1, max_size=3, unique=True).map(
                         lambda reads, n=name, t=target: Activate(n, tuple(reads), t)
                     ),
-                    one.map(lambda read, n=name, t=target: Mask(n, read, "mask", t)),
+                    one.map(lambda read, n=name, t=target: Mask(n, read, t, "mask")),
                 )
             )
         )
@@ -254,10 +254,10 @@ def project(name: str, source: str, target: str) -> Project:
         (
             (project("a", "x", "y"), project("b", "z", "w"), project("c", "y", "z")),
             ("w",),
-            r"part 'b' reads 'z' before 'c' has written it: put it after that part, or read previous\('z'\)",
+            r"part 'b' reads 'z' before 'c' has written it: reorder them",
         ),
         ((Activate("a", ("x", "y"), "y"),), ("y",), "part 'a' reads 'y' before 'a' has written it"),
-        ((project("a", "x", "y"), project("b", previous("x"), "z")), ("z",), "'x' was a step before, but no part"),
+        ((project("a", "x", "y"), project("b", previous("x"), "z")), ("z",), "reads the previous 'x', but no part"),
         ((project("a", "x", "y"), project("b", "x", "y")), ("y",), r"one part that writes it, but \['y'\] have more"),
         ((project("a", "x", "y"),), ("y", "h"), r"none writes \['h'\]"),
     ],

@@ -21,7 +21,7 @@ def test_the_width_that_scaling_goes_by_is_the_one_summed_over(score: Score, wid
 
 
 def test_dot_refuses_a_query_and_a_memory_of_different_widths() -> None:
-    with pytest.raises(ConfigError, match=r"6 units and an annotation 8: set decoder\.size = 8, or use .*general"):
+    with pytest.raises(ConfigError, match=r"the annotations, 8, not 6: set decoder\.size = 8, or .*general"):
         Dot().weights(query=6, memory=8, hidden=5)
 
 

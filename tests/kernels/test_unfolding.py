@@ -116,7 +116,7 @@ def test_gradients_of_gradients_are_refused() -> None:
 
 def test_fewer_columns_than_there_are_cannot_be_unfolded() -> None:
     x_SBD, *kernels = leaves(7)
-    with pytest.raises(ShapeError, match=r"no fewer than there are, but \[4, 2\] are wanted of \[3, 5\]: fold"):
+    with pytest.raises(ShapeError, match=r"cannot unfold \[3, 5\] columns to fewer, \[4, 2\]"):
         unfolded(
             x_SBD[:, :2], dict(zip(NAMES, kernels, strict=True)), WIDEST, torch.tensor([3, 5]), torch.tensor([4, 2])
         )

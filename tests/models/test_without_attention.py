@@ -344,7 +344,10 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
     [
         ({"decoder": {"start": "zero"}}, r'sees nothing of the source: set decoder\.start = "project"'),
         ({"attention": {}, "decoder": {"summary": "every-step"}}, 'set attention = "none"'),
-        ({"decoder": {"fed": "context"}}, r'attention is "none": set decoder\.fed = "readout"'),
+        (
+            {"decoder": {"fed": "context"}},
+            r'attention\.kind = "none": there is no context: set decoder\.fed = "readout"',
+        ),
         ({"attention": {}, "decoder": {"readout_layer": "none"}}, r'or attention\.context = "state"'),
         ({"attention": {}, "encoder": {"kind": "convolution"}}, 'set attention = "none"'),
         ({"decoder": {"start": "mean"}, "encoder": {"kind": "gated-convolution"}}, r'decoder\.start = "project"'),
@@ -361,8 +364,8 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
             {"encoder": {"kind": "ngram-convolution"}},
             r'set decoder\.start = "zero" and decoder\.summary = "every-step"',
         ),
-        ({"decoder": {"summary_place": "recurrent"}}, r'or set decoder\.summary = "every-step"'),
-        ({"decoder": {"summary": "every-step", "summary_place": "recurrent"}}, r'decoder\.cell is "lstm" without one'),
+        ({"decoder": {"summary_place": "recurrent"}}, r'set decoder\.summary = "every-step"'),
+        ({"decoder": {"summary": "every-step", "summary_place": "recurrent"}}, r'but the cell is "lstm": set it'),
         (
             {
                 "encoder": {"cell": "gru"},
@@ -372,11 +375,17 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
                     "summary_place": "recurrent",
                 },
             },
-            r'decoder\.cell is "gru" of reset "before": set decoder\.cell\.reset = "after"',
+            r'but the cell is "gru" with reset = "before": set it',
         ),
-        ({"decoder": {"readout_layer": "none", "readout": 8}}, r"decoder\.readout has no effect"),
-        ({"decoder": {"readout_layer": "none", "readout_word": True}}, r"decoder\.readout_word has no effect"),
-        ({"decoder": {"readout_layer": "none", "readout_state": "previous"}}, r"decoder\.readout_state has no effect"),
+        ({"decoder": {"readout_layer": "none", "readout": 8}}, r"decoder\.readout = 8 does not go with"),
+        (
+            {"decoder": {"readout_layer": "none", "readout_word": True}},
+            r"decoder\.readout_word = true does not go with",
+        ),
+        (
+            {"decoder": {"readout_layer": "none", "readout_state": "previous"}},
+            r'decoder\.readout_state = "previous" does not go',
+        ),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_with_a_remedy(tables: dict[str, Any], remedy: str) -> None:

@@ -121,7 +121,9 @@ def test_a_reversed_encoder_reads_c_b_a_and_the_end_and_gives_annotations_in_the
 def test_both_directions_and_a_reversed_one_are_not_asked_for_together() -> None:
     with pytest.raises(ConfigError, match=r"encoder\.reversed .* set one of the two to false"):
         made({"reversed": True})
-    with pytest.raises(ConfigError, match=r'encoder\.summary_from = "forward" chooses between two directions'):
+    with pytest.raises(
+        ConfigError, match=r'encoder\.summary_from = "forward" does not go with encoder\.bidirectional = false'
+    ):
         made({"bidirectional": False, "summary_from": "forward"})
 
 

@@ -126,12 +126,12 @@ def test_a_step_has_the_same_bits_alone_and_among_others() -> None:
 
 
 def test_the_outputs_of_composed_words_are_not_tied() -> None:
-    with pytest.raises(ConfigError, match=r"output\.tied needs a table of word vectors"):
+    with pytest.raises(ConfigError, match=r"output\.tied needs embedding\.kind"):
         model(output={"tied": True})
 
 
 def test_units_that_are_no_words_are_not_spelt() -> None:
-    with pytest.raises(ConfigError, match=r"the units of this text are none: set text\.units = 'word'"):
+    with pytest.raises(ConfigError, match=r"needs text\.units = 'word': set it"):
         build("language-model", {"embedding": "characters"}, {"text": SYMBOLS}, "test.toml")
 
 

@@ -54,7 +54,7 @@ def test_a_damaged_checkpoint_is_left_out_and_named(run: Run) -> None:
 
 
 def test_one_checkpoint_has_no_average(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="at least two whole checkpoints"):
+    with pytest.raises(RunError, match="needs two whole checkpoints"):
         average(saved(tmp_path / "run", [torch.ones(2)]), 5)
 
 

@@ -91,7 +91,7 @@ def test_a_run_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
         ({"experiment.toml": b"x = " + b"[" * 100_000}, "experiment.toml is damaged"),
         ({"experiment.toml": b""}, "should name its format"),
         ({"experiment.toml": b"format = true"}, "should name its format"),
-        ({"experiment.toml": b"format = 7"}, r"was written in format 7, but .* reads formats up to 1: upgrade"),
+        ({"experiment.toml": b"format = 7"}, r"has format 7, but .* reads up to 1: upgrade"),
         ({"experiment.toml": b"format = 1"}, "no folder vocabulary"),
     ],
 )

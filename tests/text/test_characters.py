@@ -29,7 +29,7 @@ def test_a_line_end_is_never_in_the_alphabet() -> None:
 
 
 def test_a_text_without_characters_is_refused() -> None:
-    with pytest.raises(DataError, match="seen at least 2 times"):
+    with pytest.raises(DataError, match="No character occurs 2 or more times"):
         CharacterCoder.learn(["abc"], lowercase=False, least=2)
 
 

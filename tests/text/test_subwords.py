@@ -32,15 +32,15 @@ def test_a_small_text_gives_as_many_units_as_it_has() -> None:
 
 
 def test_a_size_below_the_characters_names_the_least_that_will_do() -> None:
-    with pytest.raises(ConfigError, match=r"are (\d+), but is 200: raise it") as caught:
+    with pytest.raises(ConfigError, match=r"text\.size = 200 leaves no room for (\d+) marks") as caught:
         learn(LINES, size=200)
-    needed = int(str(caught.value).split(" are ")[1].split(",")[0])
+    needed = int(str(caught.value).split(" room for ")[1].split()[0])
     assert learn(LINES, size=needed).symbols.size == needed
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["  ", "\t"]])
 def test_a_text_without_characters_is_refused(lines: list[str]) -> None:
-    with pytest.raises(DataError, match="needs text to learn from"):
+    with pytest.raises(DataError, match="needs text, but every line"):
         learn(lines)
 
 

@@ -92,10 +92,7 @@ def _local(source: Path, name: str, file: RemoteFile) -> Path:
         for candidate in (folder / file.name, folder / f"{file.name}.gz"):
             if candidate.is_file():
                 return candidate
-    raise DataError(
-        f"{file.name} or {file.name}.gz of the corpus {name} should be in {source / name} or {source}, but is in "
-        f"neither."
-    )
+    raise DataError(f"{file.name} or {file.name}.gz of the corpus {name} is not in {source / name} or {source}.")
 
 
 def _is_whole(place: Path, file: RemoteFile) -> bool:
@@ -108,9 +105,7 @@ def _fetch_file(name: str, file: RemoteFile, folder: Path, report: Report) -> No
 
     def put() -> None:
         if file.packed_sha256 and not _has_sum(part.path, file.packed_sha256):
-            raise DataError(
-                f"{file.address} should have sha256 {file.packed_sha256[:12]}..., but has another: {AGAIN}."
-            )
+            raise DataError(f"{file.address} should have sha256 {file.packed_sha256[:12]}..., but has not: {AGAIN}.")
         _put(unpacked(part.path), folder / file.name, file, file.address)
 
     _download_and(put, wanted, part, report)
@@ -168,7 +163,4 @@ def _put(text: Iterable[bytes], place: Path, file: RemoteFile, origin: str) -> N
             digest.update(chunk)
             out.write(chunk)
         if size != file.bytes or digest.hexdigest() != file.sha256:
-            raise DataError(
-                f"{file.name} should have {file.bytes:,} bytes and sha256 {file.sha256[:12]}..., but {origin} holds "
-                f"another text: {AGAIN}."
-            )
+            raise DataError(f"{origin} holds another text than {file.name} (by size or sha256): {AGAIN}.")

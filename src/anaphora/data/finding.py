@@ -50,10 +50,7 @@ class Found(Generic[File]):
 def _refuse_one_language(path: Path, sides: tuple[str, str]) -> None:
     """DataError where one file of a folder would be both sides; the columns of a ``.tsv`` may be of one language."""
     if sides[0] == sides[1]:
-        raise DataError(
-            f"{path} should hold two sides, but source and target are both '{sides[0]}': name two languages with "
-            f"--source and --target, or give a .tsv file."
-        )
+        raise DataError(f"Source and target are both '{sides[0]}': set --source and --target to two languages.")
 
 
 def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, report: Report) -> Found[PairFiles]:
@@ -114,10 +111,8 @@ def _demand_named(data: Sequence[Path], names: Names, found: Found[File]) -> Non
         ("test", names.test, (TEST_NAME,), found.tests),
     ):
         if name not in usual and not files:
-            raise DataError(
-                f"data.{part} = '{name}' should name files in {', '.join(map(str, data))}, but none there are called "
-                f"so: check the name, or leave it out."
-            )
+            where = ", ".join(map(str, data))
+            raise DataError(f"data.{part} = '{name}' names no file in {where}: check the name, or leave it out.")
 
 
 def _first(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
@@ -147,9 +142,7 @@ def _plain_name(path: Path) -> str:
 def _list(path: Path, otherwise: str) -> dict[str, Path]:
     if not path.is_dir():
         what = f"{path} is neither, and is read more than once" if path.exists() else f"there is no {path}"
-        raise DataError(
-            f"--data should be a folder or {otherwise}, but {what}: check the path, or say where it is now."
-        )
+        raise DataError(f"--data should be a folder or {otherwise}, but {what}: check the path.")
     listing: dict[str, Path] = {}
     try:
         entries = sorted(path.iterdir())
@@ -165,10 +158,7 @@ def _list(path: Path, otherwise: str) -> dict[str, Path]:
 
 def _pair_file(path: Path, sides: tuple[str, str]) -> PairFile:
     if not _plain_name(path).lower().endswith(".tsv"):
-        raise DataError(
-            f"--data should be a folder or a .tsv file, but {path} is neither: put train.{sides[0]} and "
-            f"train.{sides[1]} into a folder and pass that."
-        )
+        raise DataError(f"{path} is no folder and no .tsv: pass a folder with train.{sides[0]} and train.{sides[1]}.")
     return PairFile(path)
 
 
@@ -193,9 +183,7 @@ def _text(path: Path, listing: dict[str, Path], part: str) -> Path | None:
     """The one file that is called ``part.txt`` or ends in ``.part.txt``."""
     fitting = [name for name in listing if name == f"{part}.txt" or name.endswith(f".{part}.txt")]
     if len(fitting) > 1:
-        raise DataError(
-            f"{path} should hold one {part} part, but holds {' and '.join(fitting)}: keep one of them there."
-        )
+        raise DataError(f"{path} should hold one {part} split, not {' and '.join(fitting)}: keep one of them there.")
     return listing[fitting[0]] if fitting else None
 
 

@@ -136,9 +136,8 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
     held.choose()
     if not held.count:
         raise DataError(
-            f"A validation part has to be held out, but the pairs of {_paths(_flat(whole.files))} ({whole.count:,}) "
-            f"cannot be split, since each source sentence stands in more than a twentieth of them: give a validation "
-            f"part of its own, or data with more different sources."
+            f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in more than a "
+            f"twentieth of the {whole.count:,} pairs: give a validation split, or more different sources."
         )
 
     def kept(source: str, target: str) -> bool:
@@ -158,10 +157,7 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
 def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     count = sum(1 for file in files for _ in file)
     if not count:
-        raise DataError(
-            f"The part '{name}' should hold pairs of sentences, but {_paths(_flat(files))} has none: put some in, or "
-            f"take the file away."
-        )
+        raise DataError(f"{_paths(_flat(files))} has no pairs for the split '{name}': add some, or remove the file.")
     return PairCorpus(name, tuple(files), _digest(files, "all"), count)
 
 
@@ -172,9 +168,7 @@ def _whole_text(name: str, files: Sequence[Path]) -> TextCorpus:
             count += 1
             letters += len(line)
     if not letters:
-        raise DataError(
-            f"The part '{name}' should hold text, but {_paths(files)} has none: put text there, or take the file away."
-        )
+        raise DataError(f"{_paths(files)} has no text for the split '{name}': add some, or remove the file.")
     return TextCorpus(name, tuple(files), fingerprint(files, 0, count), count)
 
 

@@ -90,7 +90,7 @@ def network_of(model: TextModel) -> StateModel:
     """The model, if it is one network; else ConfigError."""
     if not hasattr(model, "states_and_target_log_probs"):
         raise ConfigError(
-            "A neural cache and dynamic evaluation need one network, but the model is counted or a mixture: leave them "
-            "out, or evaluate the network alone (the cache of a mixture remembers words for every model)."
+            "A neural cache and dynamic evaluation need one network, not n-grams or an interpolation: evaluate the "
+            "network alone, or leave them out."
         )
     return cast(StateModel, model)

@@ -84,8 +84,7 @@ def agreement(found: Sequence[Links], sure: Sequence[Links], possible: Sequence[
     """
     if len(found) != len(sure) or len(possible) not in (0, len(sure)):
         raise DataError(
-            f"Alignments should be equally many, but there are {len(found):,} found, {len(sure):,} sure and "
-            f"{len(possible):,} possible ones: give those of the same sentences."
+            f"Alignments of different sentences: {len(found):,} found, {len(sure):,} sure, {len(possible):,} possible."
         )
     allowed = [s | p for s, p in zip(sure, possible, strict=True)] if possible else sure
     all_found, all_sure = sum(map(len, found)), sum(map(len, sure))

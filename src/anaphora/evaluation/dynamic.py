@@ -18,13 +18,13 @@ paper it is a number by itself. It all happens to a copy: neither the network no
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import islice
-from typing import Literal, Self, cast
+from typing import ClassVar, Literal, cast
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config
+from anaphora.config import SET, Config, Conflict
 from anaphora.evaluation.gradient_sizes import weights_of
 from anaphora.evaluation.windows import windows
 from anaphora.protocols import Carry, TextModel
@@ -50,11 +50,9 @@ class Dynamic(Config):
     epsilon: float = Field(0.3, gt=0)
     """Of the rule "rms": what is added to a weight's scale, in units of the mean scale."""
 
-    @model_validator(mode="after")
-    def _epsilon_has_a_use(self) -> Self:
-        if self.rule == "sgd" and "epsilon" in self.model_fields_set:
-            raise ValueError("epsilon belongs to rule = 'rms', but the rule is 'sgd': leave it out, or set the rule.")
-        return self
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"epsilon": SET, "rule": "sgd"}, 'leave it out, or set rule = "rms"'),
+    )
 
     def __str__(self) -> str:
         back = f", decay {self.decay:g}" if self.decay else ""

@@ -43,10 +43,7 @@ def gradient_sizes(model: TextModel, units: Iterable[int], before: int, steps: i
             torch._foreach_addcmul_(squares, gradients, gradients)
             count += rows
     if not count:
-        raise DataError(
-            f"How large gradients are is found on {steps:,} predictions of the training text at least, but it has "
-            f"fewer: take shorter steps, or the rule 'sgd'."
-        )
+        raise DataError(f"The training text has fewer than {steps:,} predictions: lower steps, or take the rule 'sgd'.")
     return tuple((square / count).sqrt() for square in squares)
 
 

@@ -5,7 +5,7 @@ them need the same sum of -ln p, and every prediction counts, the ``</s>`` of ea
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from anaphora.errors import DataError
 from anaphora.formats.figures import LN_10
@@ -46,6 +46,13 @@ class TextSize:
 def size_of_line(line: str) -> TextSize:
     """The size of a line and its end in a file: what a compressor of that file would have to spell."""
     return TextSize(len(line) + 1, len(line.encode()) + 1, len(words_in(line)) + 1)
+
+
+_FIGURES = (
+    *("perplexity", "known_perplexity", "sentence_perplexity", "word_perplexity", "known_word_perplexity"),
+    *("bits_per_character", "bits_per_byte", "known_bits_per_character", "known_bits_per_byte"),
+    *("nats", "unknown_nats", "sentence_nats", "tokens", "unknown"),
+)
 
 
 @dataclass(frozen=True)
@@ -121,29 +128,9 @@ class Prediction:
 
     def json(self) -> dict[str, float | int | str]:
         """Every figure by name, for ``json.dumps``."""
-        return {
-            "perplexity": self.perplexity,
-            "known_perplexity": self.known_perplexity,
-            "sentence_perplexity": self.sentence_perplexity,
-            "word_perplexity": self.word_perplexity,
-            "known_word_perplexity": self.known_word_perplexity,
-            "bits_per_character": self.bits_per_character,
-            "bits_per_byte": self.bits_per_byte,
-            "known_bits_per_character": self.known_bits_per_character,
-            "known_bits_per_byte": self.known_bits_per_byte,
-            "nats": self.nats,
-            "unknown_nats": self.unknown_nats,
-            "sentence_nats": self.sentence_nats,
-            "tokens": self.tokens,
-            "unknown": self.unknown,
-            "characters": self.size.characters,
-            "bytes": self.size.bytes,
-            "words": self.size.words,
-            "known_characters": self.known_size.characters,
-            "known_bytes": self.known_size.bytes,
-            "known_words": self.known_size.words,
-            "adaptation": self.adaptation,
-        }
+        known = {f"known_{name}": count for name, count in asdict(self.known_size).items()}
+        figures = {name: getattr(self, name) for name in _FIGURES}
+        return figures | asdict(self.size) | known | {"adaptation": self.adaptation}
 
     def __str__(self) -> str:
         """One line of words for each way of reading, and one for the known tokens where not all are."""

@@ -38,6 +38,7 @@ CAPITAL_UNKNOWN = "<UNK>"
 
 _BEGIN = "<s>"
 _PACKED = "mmap lm "  # the first bytes of a KenLM binary
+_DAMAGED = "the file is damaged; make or fetch it again"
 _SPACES = re.compile("[ \t]+")  # a word may hold any other
 _COUNT = re.compile("[0-9]{1,15}")
 _LEAST = -1e37  # what is less is -inf as a float32
@@ -114,10 +115,7 @@ def _header(lines: Lines, path: Path) -> tuple[list[int], Ahead]:
         if line.strip() == "\\data\\":
             break
         if number == 1 and line.startswith(_PACKED):
-            raise DataError(
-                f"{path} should be an ARPA file, but is one that KenLM's build_binary has packed, which KenLM alone "
-                f"reads: give the ARPA file that it was made from."
-            )
+            raise DataError(f"{path} is a KenLM binary, which KenLM alone reads: give the ARPA file it was made from.")
     else:
         raise DataError(f"{path} should be an ARPA file, but has no line \\data\\: is it a model in that format?")
     counts: list[int] = []
@@ -147,16 +145,13 @@ def _section(lines: Lines, order: int, count: int, path: Path) -> tuple[list[Arp
             break
         gram = _gram(line, order, f"{path}:{number}")
         if gram.words in seen:
-            raise DataError(
-                f"{path}:{number} should list an n-gram that stands in no line before, but lists "
-                f"'{' '.join(gram.words)[:60]}' again: the file is damaged; make or fetch it again."
-            )
+            raise DataError(f"{path}:{number} repeats the n-gram '{' '.join(gram.words)[:60]}': {_DAMAGED}.")
         seen.add(gram.words)
         grams.append(gram)
     if len(seen) != count:
         raise DataError(
-            f"{path} should have {count:,} n-grams of order {order}, as its header says, but has {len(seen):,}: it is "
-            f"damaged; make or fetch it again."
+            f"{path} should have {count:,} n-grams of order {order}, as its header says, but has {len(seen):,}: "
+            f"{_DAMAGED}."
         )
     return grams, ahead
 
@@ -179,12 +174,10 @@ def _gram(line: str, order: int, where: str) -> ArpaGram:
     if not _LEAST < log10 <= 0 or len(fields) - order not in (1, 2) or not -200 < backoff < 200:
         raise DataError(
             f"{where} should read LOG10 {'WORD ' * order}[BACKOFF], finite numbers, the first at most 0 and the last "
-            f"between -200 and 200, but is '{line[:60]}': the file is damaged; make or fetch it again."
+            f"between -200 and 200, but is '{line[:60]}': {_DAMAGED}."
         )
     return ArpaGram(log10, tuple(fields[1 : order + 1]), backoff)
 
 
 def _fault(path: Path, number: int, expected: str, line: str) -> DataError:
-    return DataError(
-        f"{path}:{number} should read {expected}, but is '{line[:60]}': the file is damaged; make or fetch it again."
-    )
+    return DataError(f"{path}:{number} should read {expected}, but is '{line[:60]}': {_DAMAGED}.")

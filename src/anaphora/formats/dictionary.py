@@ -51,8 +51,7 @@ def _entry(line: str, where: str) -> Entry:
         probability = -1.0
     if not (source.strip() and target.strip() and 0 <= probability <= 1):
         raise DataError(
-            f"{where} should read WORD, tab, TRANSLATION, and perhaps a tab and a probability, but reads "
-            f"'{line[:60]}': mend or remove it."
+            f"{where} should read WORD, tab, TRANSLATION[, tab, PROBABILITY], not '{line[:60]}': correct it."
         )
     source, target = (unicodedata.normalize("NFC", word.strip()) for word in (source, target))
     return Entry(source, target, probability)

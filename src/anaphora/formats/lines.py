@@ -51,10 +51,7 @@ def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False) -> Iter
     for number, raw in enumerate(_sound(iter(stream.readline, b""), name), 1):
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
         if 0 in content:
-            raise DataError(
-                f"{name}:{number} should be text, but holds a NUL at byte {content.index(0) + 1}: remove it, or "
-                f"convert the file to UTF-8 if it is UTF-16."
-            )
+            raise DataError(f"{name}:{number} has a NUL at byte {content.index(0) + 1}: remove it, or convert UTF-16.")
         try:
             line = content.decode("utf-8", "replace" if replace_invalid else "strict")
         except UnicodeDecodeError as error:

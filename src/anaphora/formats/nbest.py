@@ -18,6 +18,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.formats.figures import LN_10
 
 _BLANKS = " \t"
+_OTHER = "is the list in another format?"
 _BORDER = re.compile(r"(?<![^ \t])\|\|\|(?![^ \t])")
 _NUMBER = r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf|infinity|nan))"
 _FEATURE = re.compile(rf"(\S+)[=:](?:{_NUMBER})?|{_NUMBER}")
@@ -78,8 +79,7 @@ class Moses(NbestFormat):
         fields = _BORDER.split(line)
         if len(fields) < 3:
             raise DataError(
-                f"{where} should read NUMBER ||| HYPOTHESIS ||| FEATURES ||| TOTAL, but has {len(fields)} of these: "
-                f"is the list in another format?"
+                f"{where} should read NUMBER ||| TEXT ||| FEATURES ||| TOTAL, not {len(fields)} fields: {_OTHER}"
             )
         place = _place(fields)
         names = _names(fields[place])
@@ -123,10 +123,7 @@ class Kaldi(NbestFormat):
         """A name with a rank after its last dash."""
         found = _KALDI.fullmatch(line)
         if found is None:
-            raise DataError(
-                f"{where} should begin with the name of an utterance, a dash and the rank of the hypothesis, but "
-                f"begins with '{''.join(line.split()[:1])[:40]}': is the list in another format?"
-            )
+            raise DataError(f"{where} should begin with NAME-RANK, not '{''.join(line.split()[:1])[:40]}': {_OTHER}")
         return Entry((found[3] or "").strip(_BLANKS), line)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
@@ -148,10 +145,7 @@ class Srilm(NbestFormat):
                 raise ValueError
             float(found[2]), float(found[3]), int(found[5])
         except ValueError:
-            raise DataError(
-                f"{where} should begin with the acoustic score, the language score and the number of words, but "
-                f"begins with '{line[:40]}': is the list in another format?"
-            ) from None
+            raise DataError(f"{where} should begin with ACOUSTIC LANGUAGE COUNT, not '{line[:40]}': {_OTHER}") from None
         return Entry(_SENTENCE_MARKS.sub("", (found[6] or "").strip(_BLANKS)).strip(_BLANKS), line)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:

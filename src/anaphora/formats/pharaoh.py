@@ -29,9 +29,7 @@ def from_pharaoh(line: str, where: str) -> Links:
     for field in line.split():
         link = _LINK.fullmatch(field)
         if link is None:
-            raise DataError(
-                f"{where}: a word link should read i-j with two numbers, but reads {field[:60]!r}: mend it."
-            )
+            raise DataError(f"{where}: a word link should read i-j with two numbers, not {field[:60]!r}.")
         links.append((int(link[1]), int(link[2])))
     return frozenset(links)
 

@@ -59,15 +59,9 @@ def _is_header(line: str, size: int, path: Path) -> bool:
     is_header = numbers == 1 and _COUNT.fullmatch(word) is not None and _COUNT.fullmatch(rest) is not None
     came = int(rest) if is_header else numbers
     if numbers and came != size:
-        raise DataError(
-            f"{path} should hold vectors of {size} numbers, but its first line speaks of {came}: give other vectors, "
-            f"or set embedding.size = {came}."
-        )
+        raise DataError(f"{path} has vectors of {came} numbers, not {size}: use others, or embedding.size = {came}.")
     return is_header
 
 
 def _fault(path: Path, number: int, size: int, line: str) -> DataError:
-    return DataError(
-        f"{path}:{number} should be a word and {size} finite numbers, with a space between them, but reads "
-        f"'{line[:60]}': mend or remove it."
-    )
+    return DataError(f"{path}:{number} should be a word and {size} finite numbers, but is '{line[:60]}': correct it.")

@@ -49,16 +49,12 @@ class Attend:
     query: str
 
     by_sentence: ClassVar[bool] = True
+    writes: ClassVar[tuple[str, ...]] = ("context", "weights")
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The query, and what score and span read beside it."""
         return (self.query, *self.score.beside, *self.span.beside)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """Context and weights."""
-        return ("context", "weights")
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Attended]:
         """Steps 1 to 4."""

@@ -29,10 +29,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function's ``backward`` refuse ``create_graph=True``.
 
     torch's own decorator refuses only where the incoming gradient has a history, and else gives gradients that look
-    constant: a penalty on them would silently have no effect.
-
-    Raises:
-        NotImplementedError: in ``backward``, when it is asked for gradients that could be differentiated again.
+    constant: a penalty on them would silently have no effect. Raises NotImplementedError in ``backward``, when it is
+    asked for gradients that could be differentiated again.
     """
 
     @wraps(backward)

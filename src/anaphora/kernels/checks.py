@@ -19,8 +19,8 @@ def check_scan(
 ) -> int:
     """T, once everything that the program needs is there and agrees.
 
-    Raises:
-        ShapeError: a tensor is missing or too many, or has another size, type or device than the others ask for.
+    Raises ShapeError where a tensor is missing or too many, or has another size, type or device than the others ask
+    for.
     """
     _check_names(program, inputs, first)
     sizes = {block.shape[:2] for block in inputs.values()}
@@ -36,18 +36,14 @@ def check_scan(
     _check_widths(program, inputs, first, weights)
     for name, closed in memory.items():
         if name.endswith(".closed") and bool(closed.all(-1).any()):
-            raise ShapeError(
-                f"{name} should leave every sentence at least one position to attend to, but closes all "
-                f"positions of some: drop empty sentences."
-            )
+            raise ShapeError(f"{name} closes every position of some sentence: drop empty sentences.")
     return steps
 
 
 def check_lengths(lengths_B: Tensor, steps: int) -> None:
     """Refuse lengths that are no whole numbers between 1 and ``steps``.
 
-    Raises:
-        ShapeError: it says which lengths came.
+    Raises ShapeError with the lengths that came.
     """
     if lengths_B.dim() != 1 or not len(lengths_B) or lengths_B.is_floating_point():
         raise ShapeError(
@@ -56,10 +52,7 @@ def check_lengths(lengths_B: Tensor, steps: int) -> None:
         )
     low, high = int(lengths_B.min()), int(lengths_B.max())
     if low < 1 or high > steps:
-        raise ShapeError(
-            f"lengths should be between 1 and T={steps}, but go from {low} to {high}: "
-            f"drop empty sentences, and cut or pad the input to the longest."
-        )
+        raise ShapeError(f"lengths should be between 1 and T={steps}, but go from {low} to {high}.")
 
 
 def _check_names(program: Program, inputs: Tensors, first: Tensors) -> None:

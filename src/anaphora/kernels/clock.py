@@ -16,16 +16,8 @@ class Clock:
     name: str = "clock"
 
     by_sentence: ClassVar[bool] = False
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The number of the step before."""
-        return (previous("clock"),)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """That of this step."""
-        return ("clock",)
+    reads: ClassVar[tuple[str, ...]] = (previous("clock"),)
+    writes: ClassVar[tuple[str, ...]] = ("clock",)
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """t + 1."""

@@ -6,28 +6,15 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from anaphora.kernels.parts import OneToOne
 from anaphora.kernels.products import Products
 
 
 @dataclass(frozen=True)
-class Constant:
-    """The memory tensor ``<name>.vector`` (B x width) as a signal; of ``beside`` it takes the number of rows alone."""
-
-    name: str
-    beside: str
-    target: str
+class Constant(OneToOne):
+    """The memory tensor ``<name>.vector`` (B x width) as a signal; of ``source`` it takes the number of rows alone."""
 
     by_sentence: ClassVar[bool] = True
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """What it stands beside."""
-        return (self.beside,)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The target."""
-        return (self.target,)
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """y = v at every step."""
@@ -42,23 +29,10 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Column:
-    """The memory tensor ``<name>.columns`` (B x C x width) as a signal: column t at step t; the last one goes on."""
-
-    name: str
-    target: str
+class Column(OneToOne):
+    """The memory tensor ``<name>.columns`` (B x C x width) as a signal: column t at step t, a clock; the last stays."""
 
     by_sentence: ClassVar[bool] = True
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The number of the step."""
-        return ("clock",)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The target."""
-        return (self.target,)
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """y_t = v_t."""

@@ -41,14 +41,13 @@ class Columns(NamedTuple):
 def convolution(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor) -> Tensor:
     """The one vector (B x D) that is left of each sentence.
 
+    Raises ShapeError for lengths outside 1 .. S.
+
     Args:
         x_SBD: the positions; what lies past the end of a sentence is never used.
         kernels: D x i for each K^i, i = 2 .. ``widest``, as ``fold<i>``, and L^i, i = 1 .. ``widest``, as ``close<i>``.
         widest: columns of the widest kernel, at least 2.
         lengths_B: positions of each sentence, 1 to S.
-
-    Raises:
-        ShapeError: lengths outside 1 .. S.
     """
     sentences = _columns(x_SBD, lengths_B)
     return _laid_along(sentences, folding(sentences.lengths_B.tolist(), widest), kernels).x_SBD[0]
@@ -67,6 +66,8 @@ def ngrams(x_SBD: Tensor, kernels: Kernels, widest: int, folds: int, lengths_B: 
 def unfolded(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor, wanted_B: Tensor) -> Tensor:
     """As many columns as are wanted of each sentence (T x B x D), zero past the last.
 
+    Raises ShapeError for lengths outside 1 .. S, or fewer columns wanted than there are.
+
     Args:
         x_SBD: columns to unfold; what lies past the last of a sentence is never used.
         kernels: D x i for each J^i, i = 2 .. ``widest``, as ``unfold<i>``, and H^i, i = 1 .. ``widest``, as
@@ -74,16 +75,10 @@ def unfolded(x_SBD: Tensor, kernels: Kernels, widest: int, lengths_B: Tensor, wa
         widest: columns of the widest kernel, at least 2.
         lengths_B: columns of each sentence, 1 to S.
         wanted_B: how many it shall have, no fewer; T is the most of them.
-
-    Raises:
-        ShapeError: lengths outside 1 .. S, or fewer columns wanted than there are.
     """
     sentences, wanted_B = _columns(x_SBD, lengths_B), wanted_B.to("cpu")
     if bool((wanted_B < sentences.lengths_B).any()):
-        raise ShapeError(
-            f"columns are unfolded to no fewer than there are, but {wanted_B.tolist()} are wanted of "
-            f"{sentences.lengths_B.tolist()}: fold the sentences further first."
-        )
+        raise ShapeError(f"cannot unfold {sentences.lengths_B.tolist()} columns to fewer, {wanted_B.tolist()}.")
     return _laid_along(sentences, unfolding(sentences.lengths_B.tolist(), wanted_B.tolist(), widest), kernels).x_SBD
 
 

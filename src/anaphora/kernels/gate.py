@@ -5,34 +5,24 @@
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch import Tensor
 
+from anaphora.kernels.parts import OneToOne
 from anaphora.kernels.pointwise import sigmoid_
 from anaphora.kernels.products import Products
 
 
 @dataclass(frozen=True)
-class Gated:
-    """A signal that one number a row, through the logistic function, lets through."""
+class Gated(OneToOne):
+    """A signal multiplied by the sigmoid of one number a row."""
 
-    name: str
     gate: str
-    source: str
-    target: str
-
-    by_sentence: ClassVar[bool] = False
 
     @property
     def reads(self) -> tuple[str, ...]:
         """a and x."""
         return (self.gate, self.source)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The target."""
-        return (self.target,)
 
     def forward(
         self, products: Products, inputs: tuple[Tensor, ...]

@@ -39,14 +39,13 @@ class _Level(NamedTuple):
 def gated_convolution(h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor, lengths_B: Tensor) -> Tensor:
     """The one vector (B x H) that is left of each sentence.
 
+    Raises ShapeError for lengths outside 1 .. S.
+
     Args:
         h_SBH: the positions; what lies past the end of a sentence is never used.
         weight_NH: [W_l; W_r; G_l; G_r], N = 2 H + 6.
         bias_C: [b; d], C = H + 3; a tensor of no elements for none.
         lengths_B: positions of each sentence, 1 to S.
-
-    Raises:
-        ShapeError: lengths outside 1 .. S.
     """
     lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
     check_lengths(lengths_B, h_SBH.shape[0])

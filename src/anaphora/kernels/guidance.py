@@ -9,41 +9,29 @@ A weight too small for its reciprocal counts as the least that is not, and has n
 words without links and for padding, nothing is looked at.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.softmax import Gradients
 from anaphora.shapes import check_shapes
 
 
 def guidance(weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
     """The summed cross-entropy, a scalar in nats, between ``links_TBS`` (shares, not below 0) and attention.
 
-    Raises:
-        ShapeError: the sizes do not agree.
+    Raises ShapeError where the sizes do not agree.
     """
     check_shapes(weights_TBS=weights_TBS, links_TBS=links_TBS)
-    loss: Tensor = _Guidance.apply(weights_TBS, links_TBS)  # type: ignore[no-untyped-call]
-    return loss
 
-
-class _Guidance(torch.autograd.Function):
-    @staticmethod
-    @outside_autocast
-    def forward(ctx: Any, weights_TBS: Tensor, links_TBS: Tensor) -> Tensor:
+    def derive(recording: bool, weights_TBS: Tensor) -> tuple[Tensor, Gradients]:
         linked_L = links_TBS.nonzero(as_tuple=True)
         a_L, shares_L = weights_TBS[linked_L], links_TBS[linked_L].to(weights_TBS)
         least = torch.finfo(a_L.dtype).tiny
-        ctx.save_for_backward(a_L, shares_L, *linked_L)
-        ctx.shape, ctx.least = weights_TBS.shape, least
-        return -(shares_L * a_L.clamp_min(least).log()).sum(dtype=torch.float64).to(a_L.dtype)  # 1
+        loss = -(shares_L * a_L.clamp_min(least).log()).sum(dtype=torch.float64)  # 1
+        if not recording:
+            return loss, ()
+        da_L = torch.where(a_L < least, 0, -shares_L / a_L.clamp_min(least))  # 1'
+        return loss, (torch.zeros_like(weights_TBS).index_put_(linked_L, da_L),)
 
-    @staticmethod
-    @outside_autocast
-    @once_differentiable
-    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, None]:
-        a_L, shares_L, *linked_L = ctx.saved_tensors
-        da_L = torch.where(a_L < ctx.least, 0, -shares_L / a_L.clamp_min(ctx.least) * dloss)  # 1'
-        return a_L.new_zeros(ctx.shape).index_put_(linked_L, da_L), None
+    return derived_loss(derive, weights_TBS)

@@ -66,13 +66,12 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True)
-class Project:
-    """y = W x (+ b): a signal on its way into another part."""
+class OneToOne:
+    """What the parts share that make one signal out of another."""
 
     name: str
     source: str
     target: str
-    bias: bool
 
     by_sentence: ClassVar[bool] = False
 
@@ -85,6 +84,13 @@ class Project:
     def writes(self) -> tuple[str, ...]:
         """The target."""
         return (self.target,)
+
+
+@dataclass(frozen=True)
+class Project(OneToOne):
+    """y = W x (+ b): a signal on its way into another part."""
+
+    bias: bool
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """y = W x (+ b)."""
@@ -151,25 +157,15 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Mask:
+class Mask(OneToOne):
     """y = x * mask: dropout, with a ready mask that comes as a signal of its own and has no gradient."""
 
-    name: str
-    source: str
     mask: str
-    target: str
-
-    by_sentence: ClassVar[bool] = False
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The signal and its mask."""
         return (self.source, self.mask)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The target."""
-        return (self.target,)
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
         """y = x * mask."""
@@ -182,24 +178,10 @@ class Mask:
 
 
 @dataclass(frozen=True)
-class SentenceMask:
+class SentenceMask(OneToOne):
     """y = x * mask with one mask for all steps of a sentence: the memory tensor ``<name>.mask`` (B x width)."""
 
-    name: str
-    source: str
-    target: str
-
     by_sentence: ClassVar[bool] = True
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The signal."""
-        return (self.source,)
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """The target."""
-        return (self.target,)
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """y = x * mask."""

@@ -20,8 +20,7 @@ from anaphora.shapes import check_shapes
 def size_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor | None = None) -> Tensor:
     """The summed mean square of every state, a scalar; rows count once without weights.
 
-    Raises:
-        ShapeError: the sizes do not agree.
+    Raises ShapeError where the sizes do not agree.
     """
     check_shapes(states_TBH=states_TBH, lengths_B=lengths_B)
 

@@ -78,15 +78,10 @@ def _check(program: Program, writer: dict[str, int]) -> None:
     for number, part in enumerate(program.parts):
         for read in part.reads:
             if is_previous(read) and signal_of(read) not in writer:
-                raise ShapeError(
-                    f"part '{part.name}' reads what '{signal_of(read)}' was a step before, but no part writes it: "
-                    f"only what a part writes is carried from step to step."
-                )
+                raise ShapeError(f"part '{part.name}' reads the previous '{signal_of(read)}', but no part writes it.")
             if not is_previous(read) and writer.get(read, -1) >= number:
-                raise ShapeError(
-                    f"part '{part.name}' reads '{read}' before '{program.parts[writer[read]].name}' has written it: "
-                    f"put it after that part, or read previous('{read}')."
-                )
+                writing = program.parts[writer[read]].name
+                raise ShapeError(f"part '{part.name}' reads '{read}' before '{writing}' has written it: reorder them.")
     unknown = sorted({*program.returns} - {*written})
     if unknown:
         raise ShapeError(f"a program should return what its parts write, but none writes {unknown}: return others.")

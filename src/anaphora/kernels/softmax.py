@@ -39,6 +39,8 @@ def softmax_loss(
 ) -> Tensor:
     """The summed cross-entropy, a scalar in nats, of predicting ``targets_N`` from ``hidden_NH``.
 
+    Raises ShapeError where the sizes do not agree.
+
     Args:
         hidden_NH: the states to predict from; padding is already left out.
         weight_VH: the output matrix W.
@@ -46,9 +48,6 @@ def softmax_loss(
         targets_N: int64, the ids of the right answers.
         smoothing: the share e of the target distribution that is spread evenly over all V.
         weights_N: what each row's loss is multiplied by before they are summed; 1 where there are none.
-
-    Raises:
-        ShapeError: the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, weight_VH=weight_VH, targets_N=targets_N)
     if bias_V.numel():

@@ -40,14 +40,13 @@ class Shape(NamedTuple):
 def spelt(characters_NL: Tensor, lengths_N: Tensor, weights: Mapping[str, Tensor], shape: Shape) -> Tensor:
     """The vectors of N words, N x F, where F is the number of filters of all widths.
 
+    Raises ShapeError where characters and lengths do not agree.
+
     Args:
         characters_NL: int64; what lies past the end of a word is not looked at.
         lengths_N: int64, at least 1.
         weights: under the names of ``shape``: a row for every character, H_w as F_w x w E, and the highways' matrices.
         shape: how many of them there are.
-
-    Raises:
-        ShapeError: characters and lengths do not agree.
     """
     check_shapes(characters_NL=characters_NL, lengths_N=lengths_N)
     given = [weights[name] for name in shape.names()]

@@ -27,9 +27,7 @@ def scan_windows(
 
     All arguments but the last are those of ``scan``. ``back`` is k: 0 for the step itself and none before it, T or more
     for the whole of backpropagation through time. What is asked of a sentence's last state is asked of its last step.
-
-    Raises:
-        ShapeError: as ``scan``.
+    Raises ShapeError as ``scan``.
     """
     steps, lengths_B = next(iter(inputs.values())).shape[0], lengths_B.to("cpu")
     if not torch.is_grad_enabled() or back >= steps:

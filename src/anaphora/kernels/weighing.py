@@ -33,7 +33,6 @@ class Softmax(Weighing):
     """a = softmax(b e)."""
 
     kind: Literal["softmax"] = "softmax"
-    """The name of this way."""
     sharpness: float = Field(1.0, gt=0)
     """b: above 1 the largest weights gain, below 1 the others ("inverse temperature")."""
 
@@ -51,7 +50,6 @@ class Sigmoid(Weighing):
     """a = softmax(f), f = log sigm(e)."""
 
     kind: Literal["sigmoid"] = "sigmoid"
-    """The name of this way."""
 
     def forward(self, e_XBS: Tensor) -> tuple[Tensor, Tensor]:
         """a = softmax(f)."""

@@ -44,16 +44,12 @@ class Move:
     source: str
 
     by_sentence: ClassVar[bool] = False
+    writes: ClassVar[tuple[str, ...]] = ("kappa",)
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The projected query, and where they stood."""
         return (self.source, previous("kappa"))
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """Where they stand."""
-        return ("kappa",)
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
         """Step 1."""
@@ -87,16 +83,12 @@ class GaussianWindow:
     source: str
 
     by_sentence: ClassVar[bool] = True
+    writes: ClassVar[tuple[str, ...]] = ("context", "weights")
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The projected query, and where the Gaussians stand."""
         return (self.source, "kappa")
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """Context and weights."""
-        return ("context", "weights")
 
     def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Saved]:
         """Steps 2 to 5."""

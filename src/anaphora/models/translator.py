@@ -8,17 +8,17 @@ recipe ``bilstm-attention``; the options lead from there to the systems of Bahda
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from anaphora.config import Config
+from anaphora.config import Config, Conflict
 from anaphora.errors import ConfigError
 from anaphora.kernels.guidance import guidance
 from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
-from anaphora.nn.decoder import Decoder, DecoderConfig
+from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
@@ -65,6 +65,8 @@ class TranslatorConfig(Config):
     """Where attention is told to look while training."""
     initialise: AnyStart = Orthogonal()
     """What the weights start from."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
 
 class Translator(nn.Module):

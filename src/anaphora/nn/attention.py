@@ -8,13 +8,13 @@ none      the summary of the sentence alone (``bridge.py``)
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import Config, by_kind_or
+from anaphora.config import Config, Conflict, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.clock import Clock
@@ -32,7 +32,6 @@ class NoAttention(Config):
     """A decoder that looks at nothing: all it knows of the source is a summary."""
 
     kind: Literal["none"]
-    """The kind of attention."""
 
 
 class AttentionBase(Config):
@@ -44,6 +43,14 @@ class AttentionBase(Config):
     context: Literal["state", "output"] = "output"
     """Where the context goes: into the bottom layer's unit (and the output), or into the output alone."""
 
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"query": "previous", "context": "output"},
+            'use "current" with "output" (Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or '
+            '"current" with "state" (Sennrich et al. 2017)',
+        ),
+    )
+
     @property
     def two_transitions(self) -> bool:
         """Whether the bottom layer's step has two transitions, with attention between them."""
@@ -54,7 +61,6 @@ class AttentionConfig(AttentionBase):
     """How the decoder looks at the source."""
 
     kind: Literal["soft"] = "soft"
-    """The kind of attention: a mean of the annotations, weighted by how well they fit."""
     score: AnyScore = General()
     """How well a position fits the query."""
     span: AnySpan = Global()
@@ -70,7 +76,6 @@ class WindowAttention(AttentionBase):
     """A decoder that looks through a soft window, which only ever moves forward."""
 
     kind: Literal["window"]
-    """The kind of attention: a sum of the annotations under Gaussians, without any score."""
     components: int = Field(10, ge=1)
     """How many Gaussians the window is the sum of."""
     bias: bool = True
@@ -92,31 +97,17 @@ class Attention(ABC):
     """In front of the names of its weights and of its memory."""
 
     def __init__(self, config: AttentionBase, spec: EncoderSpec) -> None:
-        """``spec``: what the encoder gives.
-
-        Raises:
-            ConfigError: the options do not go together.
-        """
-        if config.query == "previous" and config.context == "output":
-            raise ConfigError(
-                'attention.query "previous" does not go with attention.context "output": use "current" with "output" '
-                '(Luong et al. 2015), "previous" with "state" (Bahdanau et al. 2015), or "current" with "state" '
-                "(Sennrich et al. 2017)."
-            )
+        """``spec``: what the encoder gives. Raises ConfigError where the options do not go together."""
         if not spec.annotations:
             raise ConfigError(
-                "attention looks at an annotation of every position, but this encoder leaves none: "
-                'set attention = "none", or encoder.kind = "recurrent".'
+                'attention needs annotations, but this encoder gives none: set attention = "none", or '
+                'encoder.kind = "recurrent".'
             )
         self.config = config
 
     @abstractmethod
     def matrices(self) -> dict[str, Matrix]:
-        """Its weights.
-
-        Raises:
-            ConfigError: it needs a query and annotations of other widths.
-        """
+        """Its weights. Raises ConfigError where it needs a query and annotations of other widths."""
 
     @abstractmethod
     def parts(self, query: str) -> tuple[Part, ...]:
@@ -146,8 +137,7 @@ class SoftAttention(Attention):
     def __init__(self, config: AttentionConfig, query: int, spec: EncoderSpec) -> None:
         """``query``: width of the query; ``spec``: what the encoder gives.
 
-        Raises:
-            ConfigError: the options do not go together.
+        Raises ConfigError where the options do not go together.
         """
         super().__init__(config, spec)
         self._score, self._span, self._weighing = config.score, config.span, config.weights
@@ -193,8 +183,7 @@ class SoftWindow(Attention):
     def __init__(self, config: WindowAttention, query: int, spec: EncoderSpec) -> None:
         """``query``: width of the query; ``spec``: what the encoder gives.
 
-        Raises:
-            ConfigError: the options do not go together.
+        Raises ConfigError where the options do not go together.
         """
         super().__init__(config, spec)
         self._query, self._components, self._bias = query, config.components, config.bias
@@ -216,8 +205,7 @@ class SoftWindow(Attention):
 def attention_of(config: AnyAttention, query: int, spec: EncoderSpec) -> Attention | None:
     """The attention of a decoder whose state is ``query`` wide, over what an encoder of ``spec`` gives; None without.
 
-    Raises:
-        ConfigError: the options do not go together.
+    Raises ConfigError where the options do not go together.
     """
     match config:
         case AttentionConfig():

@@ -11,12 +11,12 @@ With ``summary_layer`` "tanh" the summary is c = tanh(V h), h the last state of 
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from anaphora.config import Config
+from anaphora.config import Config, Conflict
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Cell, Gru
 from anaphora.kernels.linear import linear
@@ -42,6 +42,22 @@ class BridgeConfig(Config):
     summary_layer: Literal["none", "tanh"] = "none"
     """What a summary goes through before it is used: nothing, or a layer of tanh as wide as the decoder."""
 
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"summary_layer": "tanh", "start": "copy"},
+            'the state of every layer is copied: set decoder.summary_layer = "none", or decoder.start = "project"',
+        ),
+        Conflict(
+            {"start_activation": "tanh", "start": "copy"},
+            'nothing is projected: set decoder.start_activation = "none", or decoder.start = "project"',
+        ),
+        Conflict({"summary_place": "recurrent", "summary": "start"}, 'set decoder.summary = "every-step"'),
+        Conflict(
+            {"summary_layer": "tanh", "start": ("mean", "zero"), "summary": "start"},
+            'nothing uses the summary: set decoder.start = "project", or decoder.summary_layer = "none"',
+        ),
+    )
+
 
 class Bridge:
     """The summary and the start of one decoder; its weights stand beside those of the decoder."""
@@ -49,77 +65,36 @@ class Bridge:
     def __init__(self, config: BridgeConfig, cell: Cell, layers: int, size: int, bias: bool, spec: EncoderSpec) -> None:
         """``cell``, ``layers``, ``size`` and ``bias`` of the decoder; ``spec``: what its encoder gives.
 
-        Raises:
-            ConfigError: the options do not go together, or not with the encoder.
+        Raises ConfigError where the options do not go together, or not with the encoder.
         """
         self.config, self._spec = config, spec
         self._cell, self._layers, self._size, self._bias = cell, layers, size, bias
         self._check()
 
     def _check(self) -> None:
-        config, spec = self.config, self._spec
-        if spec.columns:
-            self._check_columns()
-        if config.start == "copy":
-            self._check_copy()
-        if self.beside_state:
-            self._check_place()
+        config, spec, cell = self.config, self._spec, self._cell
+        asked = config.start, config.summary, config.summary_place, config.summary_layer
+        if spec.columns and asked != ("zero", "every-step", "input", "none"):
+            raise ConfigError(
+                'This encoder gives a column for every step, and no summary: set decoder.start = "zero" and '
+                'decoder.summary = "every-step", and leave decoder.summary_place and decoder.summary_layer out.'
+            )
+        own, given = (self._layers, self._size, cell.state), (spec.layers, spec.summary, spec.fields)
+        if config.start == "copy" and own != given:
+            raise ConfigError(
+                f'decoder.start = "copy" needs a summary like the decoder\'s state, {_form(*own)}, but the encoder '
+                f'gives {_form(*given)}: make the two agree, or set decoder.start = "project".'
+            )
+        if self.beside_state and not (isinstance(cell, Gru) and cell.reset == "after"):
+            has = f'"{cell.kind}"' + (' with reset = "before"' if isinstance(cell, Gru) else "")
+            raise ConfigError(
+                f'decoder.summary_place = "recurrent" needs decoder.cell = {{kind = "gru", reset = "after"}}, but the '
+                f'cell is {has}: set it, or decoder.summary_place = "input".'
+            )
         if config.start == "mean" and not spec.annotations:
             raise ConfigError(
-                'decoder.start = "mean" needs an annotation for every position, but this encoder leaves one vector of '
-                'a sentence: set decoder.start = "project".'
+                'decoder.start = "mean" needs annotations, but this encoder gives none: set decoder.start = "project".'
             )
-        if config.summary_layer == "tanh" and config.start != "project" and config.summary == "start":
-            raise ConfigError(
-                f'decoder.summary_layer = "tanh" has nothing to act on with decoder.start = "{config.start}": set '
-                f'decoder.start = "project", or decoder.summary_layer = "none".'
-            )
-
-    def _check_columns(self) -> None:
-        config = self.config
-        asked = config.start, config.summary, config.summary_place, config.summary_layer
-        if asked != ("zero", "every-step", "input", "none"):
-            raise ConfigError(
-                "this encoder gives a column for every step and no vector of the whole sentence: set decoder.start = "
-                '"zero" and decoder.summary = "every-step", and leave decoder.summary_place and decoder.summary_layer '
-                "out."
-            )
-
-    def _check_copy(self) -> None:
-        spec, fields = self._spec, self._cell.state
-        if (spec.layers, spec.summary, spec.fields) != (self._layers, self._size, fields):
-            raise ConfigError(
-                f'decoder.start = "copy" needs summaries like the decoder\'s own state, layers x numbers '
-                f"{self._layers} x {self._size} with {', '.join(fields)}, but the encoder gives {spec.layers} x "
-                f"{spec.summary} with {', '.join(spec.fields)}: make the two agree, or set "
-                f'decoder.start = "project".'
-            )
-        if self.config.summary_layer != "none":
-            raise ConfigError(
-                'decoder.summary_layer makes one vector of a sentence, but decoder.start = "copy" copies the state of '
-                'every layer: set decoder.summary_layer = "none", or decoder.start = "project".'
-            )
-        if self.config.start_activation != "none":
-            raise ConfigError(
-                'decoder.start_activation acts on a projected start, but decoder.start = "copy" copies: set '
-                'decoder.start_activation = "none", or decoder.start = "project".'
-            )
-
-    def _check_place(self) -> None:
-        if self.config.summary != "every-step":
-            raise ConfigError(
-                'decoder.summary_place says where the summary enters at every step, but decoder.summary is "start": '
-                'leave it out, or set decoder.summary = "every-step".'
-            )
-        if isinstance(self._cell, Gru) and self._cell.reset == "after":
-            return
-        its, remedy = "without one", 'decoder.cell = {kind = "gru", reset = "after"}'
-        if isinstance(self._cell, Gru):
-            its, remedy = f'of reset "{self._cell.reset}"', 'decoder.cell.reset = "after"'
-        raise ConfigError(
-            f'decoder.summary_place = "recurrent" puts the summary under the reset gate of a GRU of reset "after", but '
-            f'decoder.cell is "{self._cell.kind}" {its}: set {remedy}, or decoder.summary_place = "input".'
-        )
 
     @property
     def columns(self) -> bool:
@@ -182,6 +157,10 @@ class Bridge:
     def _projected(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
         value_BH = linear(whole_BM, weights[f"{part}.weight"])
         return value_BH + weights[f"{part}.bias"] if self._bias else value_BH
+
+
+def _form(layers: int, size: int, fields: tuple[str, ...]) -> str:
+    return f"{layers} x {size} with {', '.join(fields)}"
 
 
 def _mean(annotations_BSM: Tensor, lengths_B: Tensor) -> Tensor:

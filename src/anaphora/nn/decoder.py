@@ -26,13 +26,13 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from anaphora.errors import ConfigError
+from anaphora.config import Conflict
 from anaphora.kernels.clock import Clock
 from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
-from anaphora.nn.attention import AnyAttention, NoAttention, attention_of
+from anaphora.nn.attention import AnyAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
 from anaphora.nn.fusion import AnyFusion
@@ -40,6 +40,27 @@ from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_project
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import BetweenTransitions, Layers, RecurrentConfig
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+
+CONFLICTS = (
+    Conflict({"decoder.fed": "context", "attention.kind": "none"}, 'there is no context: set decoder.fed = "readout"'),
+    Conflict(
+        {"attention.kind": "none", "decoder.start": "zero", "decoder.summary": "start"},
+        'the decoder sees nothing of the source: set decoder.start = "project", or decoder.summary = "every-step"',
+    ),
+    Conflict(
+        {"decoder.summary": "every-step", "attention.kind": ("soft", "window")},
+        'the context takes its place: set attention = "none", or decoder.summary = "start"',
+    ),
+    Conflict(
+        {"decoder.readout_layer": "none", "attention.context": "output"},
+        'nothing reads the context: set decoder.readout_layer = "tanh", or attention.context = "state"',
+    ),
+    Conflict(
+        {"fusion.kind": "deep", "decoder.readout_layer": "none"},
+        'train the translator with decoder.readout_layer = "tanh", or fuse in search alone',
+    ),
+)
+"""What decoder, attention and fusion must not say together, by the keys of a translator."""
 
 
 class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
@@ -66,14 +87,12 @@ class Decoder(nn.Module):
     ) -> None:
         """``width`` of the embeddings; ``spec``: what the encoder gives.
 
-        Raises:
-            ConfigError: the options do not go together.
+        Raises ConfigError where the options do not go together.
         """
         super().__init__()
         self.config = config
         self.attention = attention_of(attention, config.size, spec)
         self.bridge = Bridge(config, config.cell, config.layers, config.size, config.bias, spec)
-        _check_source(config, attention)
         self._readout = Readout(config, config.size, config.bias, self._context, fusion)
         self._context_enters = (
             self.attention.config.context == "state" if self.attention else config.summary == "every-step"
@@ -217,29 +236,3 @@ class Decoder(nn.Module):
 def _read(x_XBD: Tensor, language_XBL: Tensor | None) -> dict[str, Tensor]:
     """What a step reads from outside."""
     return {"x": x_XBD} if language_XBL is None else {"x": x_XBD, "language": language_XBL}
-
-
-def _check_source(config: DecoderConfig, attention: AnyAttention) -> None:
-    """Refuse a decoder that sees its source twice, or never."""
-    if isinstance(attention, NoAttention):
-        if config.fed == "context":
-            raise ConfigError(
-                'decoder.fed = "context" feeds what attention saw the step before, but attention is "none": set '
-                'decoder.fed = "readout".'
-            )
-        if config.summary == "start" and config.start == "zero":
-            raise ConfigError(
-                'a decoder with attention = "none", decoder.start = "zero" and decoder.summary = "start" sees nothing '
-                'of the source: set decoder.start = "project", or decoder.summary = "every-step".'
-            )
-        return
-    if config.summary == "every-step":
-        raise ConfigError(
-            'decoder.summary = "every-step" is for decoders without attention, whose context takes its place: set '
-            'attention = "none", or decoder.summary = "start".'
-        )
-    if config.readout_layer == "none" and attention.context == "output":
-        raise ConfigError(
-            'decoder.readout_layer = "none" leaves no place for a context that goes into the output: set '
-            'decoder.readout_layer = "tanh", or attention.context = "state".'
-        )

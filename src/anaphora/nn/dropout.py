@@ -55,11 +55,10 @@ class IndependentDropout(Dropout):
     """A mask of its own at every step, and none on the recurrent state (Zaremba, Sutskever and Vinyals 2014)."""
 
     kind: Literal["independent"] = "independent"
-    """The kind's name; a number alone is short for it."""
 
     def part(self, name: str, source: str, target: str) -> Part:
         """y = x * mask_t."""
-        return Mask(name, source, f"{name} mask", target)
+        return Mask(name, source, target, f"{name} mask")
 
     def draw(self, owner: str, widths: Mapping[str, int], units: Mapping[str, int], x_TBD: Tensor) -> Masks:
         """One number for each number dropped from."""
@@ -79,7 +78,6 @@ class VariationalDropout(Dropout):
     """One mask for all steps of a sentence, and if wanted one on the recurrent state (Gal and Ghahramani 2016)."""
 
     kind: Literal["variational"] = "variational"
-    """The kind's name."""
     recurrent: Rate = 0.0
     """Share of what a unit multiplies by its recurrent matrices that is dropped: of h_{t-1}, or of r * h_{t-1}."""
 
@@ -108,7 +106,6 @@ class VariationalWords(Config):
     """One mask for all words of a sentence, and whole words dropped wherever they stand in it."""
 
     kind: Literal["variational"] = "variational"
-    """The kind's name."""
     rate: Rate = 0.0
     """Share of the numbers of a vector that is dropped in training, the same ones at every step of a sentence."""
     words: Rate = 0.0

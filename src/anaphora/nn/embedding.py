@@ -17,7 +17,6 @@ class TableConfig(Config):
     """What every table of word vectors has."""
 
     kind: Literal["table"] = "table"
-    """The kind's name."""
     size: int = Field(256, ge=1)
     """Numbers of a word vector."""
     scaled: bool = False
@@ -35,10 +34,7 @@ class TableConfig(Config):
     @model_validator(mode="after")
     def _frozen_are_given(self) -> Self:
         if self.frozen and not self.files:
-            raise ValueError(
-                "is frozen, but names no file of vectors that could stay as they are: name one, or set "
-                "embedding.frozen = false."
-            )
+            raise ValueError("is frozen, but names no file of vectors: name one, or set embedding.frozen = false.")
         return self
 
 

@@ -35,14 +35,12 @@ class NoFusion(Config):
     """A translator by itself."""
 
     kind: Literal["none"] = "none"
-    """The kind's name."""
 
 
 class DeepFusion(Config):
     """The states of a language model enter the readout."""
 
     kind: Literal["deep"] = "deep"
-    """The kind's name."""
     run: str
     """The run folder of the language model; once its weights are taken over, it is needed no more."""
     gate_bias: float = -1.0

@@ -9,13 +9,12 @@ h_t is what leaves the top layer, or, with ``readout_state`` "previous", what th
 with deep fusion what a gate lets through of a language model's state (``fusion.py``).
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
 
-from anaphora.config import Config
-from anaphora.errors import ConfigError
+from anaphora.config import SET, Config, Conflict
 from anaphora.kernels.constant import Column, Constant
 from anaphora.kernels.gate import Gated
 from anaphora.kernels.maxout import Maxout
@@ -41,40 +40,20 @@ class ReadoutConfig(Config):
     readout_state: Literal["current", "previous"] = "current"
     """Which state enters o_t: that of this step, or of the step before (Bahdanau et al. 2015, appendix A.2.2)."""
 
+    conflicts: ClassVar[tuple[Conflict, ...]] = tuple(
+        Conflict({name: SET, "readout_layer": "none"}, 'leave it out, or set decoder.readout_layer = "tanh"')
+        for name in ("readout", "readout_word", "readout_state")
+    )
+
 
 class Readout:
     """The readout of one decoder; its weights stand beside those of the decoder."""
 
     def __init__(self, config: ReadoutConfig, size: int, bias: bool, context: Context, fusion: AnyFusion) -> None:
-        """``size`` of a layer; ``context``: where it sees one; ``fusion``: whether a language model.
-
-        Raises:
-            ConfigError: an option has no effect, or leaves a context unseen.
-        """
+        """``size`` of a layer; ``context``: where it sees one; ``fusion``: whether a language model."""
         self.config, self._size, self._bias, self._context = config, size, bias, context
         self._fusion = fusion if isinstance(fusion, DeepFusion) else None
         self.width = config.readout or size
-        if config.readout_layer != "none":
-            return
-        if self._fusion:
-            raise ConfigError(
-                'fusion.kind = "deep" adds a term to what makes o_t, but with decoder.readout_layer = "none" nothing '
-                'does: train the translator with decoder.readout_layer = "tanh", or fuse in search alone.'
-            )
-        idle = [
-            name
-            for name, asked in (
-                ("readout", config.readout),
-                ("readout_word", config.readout_word),
-                ("readout_state", config.readout_state == "previous"),
-            )
-            if asked
-        ]
-        if idle:
-            raise ConfigError(
-                f'decoder.{idle[0]} has no effect with decoder.readout_layer = "none", which takes what leaves the top '
-                f'layer as it is: leave it out, or set decoder.readout_layer = "tanh".'
-            )
 
     def matrices(self, width: int, context: int) -> dict[str, Matrix]:
         """Its weights; ``width`` of the embeddings, ``context``: numbers of the context, where there is one."""
@@ -118,7 +97,7 @@ class Readout:
             terms.append(Project("combine_word", "x", "of_word", False))
         gate: list[Part] = []
         if self._fusion:
-            gate += [Project("gate", "language", "gate", True), Gated("gated", "gate", "language", "gated")]
+            gate += [Project("gate", "language", "gate", True), Gated("gated", "language", "gated", "gate")]
             terms.append(Project("combine_language", "gated", "of_language", False))
         sums = tuple(signal for term in terms for signal in term.writes)
         combine = Maxout if config.readout_layer == "maxout" else Activate
@@ -127,4 +106,4 @@ class Readout:
 
 def context_projection(context: Context, name: str, target: str) -> Part:
     """Part ``name``, which gives every step its context, projected beforehand: a vector of the sentence or a column."""
-    return Column(name, target) if context == "column" else Constant(name, "x", target)
+    return Column(name, "clock", target) if context == "column" else Constant(name, "x", target)

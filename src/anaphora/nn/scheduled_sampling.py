@@ -27,7 +27,6 @@ class NoSampling(Config):
     """True words alone."""
 
     kind: Literal["none"] = "none"
-    """The kind's name."""
 
 
 class Sampling(Config):
@@ -45,7 +44,6 @@ class LinearSampling(Sampling):
     """The chance falls in a straight line."""
 
     kind: Literal["linear"]
-    """The kind's name."""
     updates: int = Field(10_000, ge=1)
     """Updates after which the chance would be 0."""
     least: float = Field(0.5, ge=0, le=1)
@@ -60,7 +58,6 @@ class ExponentialSampling(Sampling):
     """The chance falls by the same share with every update."""
 
     kind: Literal["exponential"]
-    """The kind's name."""
     k: float = Field(0.9999, gt=0, lt=1)
     """What is left of the chance after an update."""
 
@@ -73,7 +70,6 @@ class InverseSigmoidSampling(Sampling):
     """The chance stays near 1, falls, and stays near 0."""
 
     kind: Literal["inverse-sigmoid"]
-    """The kind's name."""
     k: float = Field(1000.0, ge=1)
     """How late and how slowly the chance falls: it is a half after k ln k updates."""
 

@@ -30,7 +30,7 @@ class CharactersConfig(Config):
     """Convolutions over the characters of a word, and highways after them."""
 
     kind: Literal["characters"] = "characters"
-    """The kind's name."""
+    """What a vector is made of: characters."""
     character: int = Field(15, ge=1)
     """Numbers of a character's vector."""
     widths: int = Field(6, ge=1)
@@ -50,10 +50,7 @@ class CharactersConfig(Config):
     def _words_are_as_wide(self) -> Self:
         widest = self.longest + 2
         if self.widths > widest:
-            raise ValueError(
-                f"has widths = {self.widths}, but a word has at most longest + 2 = {widest} characters, its begin and "
-                f"its end among them: lower widths to {widest} or less."
-            )
+            raise ValueError(f"has widths = {self.widths}, but a word has at most longest + 2 = {widest} characters.")
         return self
 
     @property
@@ -138,14 +135,10 @@ AnyEmbedding = Annotated[
 def embedding_of(config: AnyEmbedding, symbols: Symbols, words: Sequence[str], name: str) -> Embedding | Spelling:
     """What gives the vectors of a vocabulary, whose marks come before its ``words``; a table need not know them.
 
-    Raises:
-        ConfigError: words are to be spelt, but there are none.
+    Raises ConfigError where words are to be spelt, but there are none.
     """
     if isinstance(config, EmbeddingConfig):
         return Embedding(config, symbols.size, name)
     if not words:
-        raise ConfigError(
-            "embedding.kind = 'characters' spells the words of a vocabulary, but the units of this text are none: set "
-            "text.units = 'word', or embedding.kind = 'table'."
-        )
+        raise ConfigError("embedding.kind = 'characters' needs text.units = 'word': set it, or use 'table'.")
     return Spelling(config, words, symbols.size - len(words), name)

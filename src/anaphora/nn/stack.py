@@ -46,11 +46,7 @@ class RecurrentConfig(Config):
         return self.bias and not self.layer_norm
 
     def check_bias(self) -> None:
-        """Refuse a forget bias where there is no bias to hold it.
-
-        Raises:
-            ConfigError: it says which of the two to change.
-        """
+        """Refuse a forget bias where there is no bias to hold it. Raises ConfigError with what to change."""
         if not self.bias and isinstance(self.cell, Forgetting) and self.cell.forget_bias:
             raise ConfigError(
                 f"a forget bias of {self.cell.forget_bias} needs units with a bias, but bias = false: "
@@ -194,10 +190,8 @@ class Stack(nn.Module):
     def __init__(self, config: RecurrentConfig, width: int, name: str, undropped: bool = False) -> None:
         """``width`` of the inputs; ``name`` tells its dropout masks apart from those of others.
 
-        With ``undropped`` it also gives what the top unit puts out before dropout and residual sum, in training.
-
-        Raises:
-            ConfigError: the options do not go together.
+        With ``undropped`` it also gives what the top unit puts out before dropout and residual sum, in training. Raises
+        ConfigError where the options do not go together.
         """
         super().__init__()
         self.config = config

@@ -31,12 +31,7 @@ def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: 
     return matrices | ({f"{name}.bias": Matrix(rows)} if bias else {})
 
 
-class Xavier(Config):
-    """Uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010), block by block; biases and vectors 0."""
-
-    kind: Literal["xavier"] = "xavier"
-    """The name of this start."""
-
+class _Blocks(Config):
     def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
         """Fill a weight block by block."""
         if not matrix.columns:
@@ -50,30 +45,30 @@ class Xavier(Config):
         nn.init.normal_(weight_VE, generator=generator)
 
 
-class Orthogonal(Config):
+class Xavier(_Blocks):
+    """Uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010), block by block; biases and vectors 0."""
+
+    kind: Literal["xavier"] = "xavier"
+
+
+class Orthogonal(_Blocks):
     """Recurrent matrices orthogonal, block by block (Saxe, McClelland and Ganguli 2014); the rest as with xavier."""
 
     kind: Literal["orthogonal"] = "orthogonal"
-    """The name of this start."""
 
     def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
         """Fill a weight block by block."""
         if not matrix.recurrent:
-            Xavier().fill(weight, matrix, generator)
+            super().fill(weight, matrix, generator)
             return
         for block in weight.chunk(matrix.blocks):
             nn.init.orthogonal_(block, generator=generator)
-
-    def fill_table(self, weight_VE: Tensor, generator: torch.Generator) -> None:
-        """Fill an embedding as xavier does."""
-        Xavier().fill_table(weight_VE, generator)
 
 
 class Uniform(Config):
     """Uniform between -range and range, for every weight and bias alike (Sutskever et al. 2014: 0.08)."""
 
     kind: Literal["uniform"] = "uniform"
-    """The name of this start."""
     range: float = Field(0.1, gt=0)
     """The largest absolute value."""
 

@@ -59,7 +59,6 @@ class Feedforward(WindowConfig):
     """A hidden layer over the words side by side."""
 
     kind: Literal["feedforward"] = "feedforward"
-    """The kind's name."""
     words: int = Field(5, ge=1)
     """How many words it sees; the n-grams it could memorise have one more."""
     size: int = Field(100, ge=1)
@@ -95,7 +94,6 @@ class LogBilinear(WindowConfig):
     """A prediction of the next word's vector that is linear in those before it."""
 
     kind: Literal["log-bilinear"] = "log-bilinear"
-    """The kind's name."""
     words: int = Field(5, ge=1)
     """How many words it sees."""
     diagonal: bool = False
@@ -132,7 +130,6 @@ class Convolution(WindowConfig):
     """Causal convolutions on each other."""
 
     kind: Literal["convolution"] = "convolution"
-    """The kind's name."""
     layers: int = Field(2, ge=1)
     """How many."""
     words: int = Field(3, ge=1)

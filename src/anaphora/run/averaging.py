@@ -29,10 +29,7 @@ def average(run: Run, last: int, report: Report = silent) -> tuple[dict[str, Ten
         newest = dict(checkpoint.model)
         updates.append(checkpoint.update)
     if len(updates) < 2:
-        raise RunError(
-            f"{run.path} should have at least two whole checkpoints to average, but has {len(updates)}: train it with "
-            f"training.keep set to as many as you want to average."
-        )
+        raise RunError(f"{run.path} needs two whole checkpoints, but has {len(updates)}: raise training.keep.")
     return {
         name: (sums[name] / len(updates)).to(tensor.dtype) if tensor.is_floating_point() else tensor
         for name, tensor in newest.items()

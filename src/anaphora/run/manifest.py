@@ -83,10 +83,7 @@ class Manifest(_Record):
         if len(content) != entry.size:
             raise DamagedError(f"{folder / name} should have {entry.size:,} bytes, but has {len(content):,}.")
         if sha256(content) != entry.sha256:
-            raise DamagedError(
-                f"{folder / name} was changed after it was written: its SHA-256 should begin with "
-                f"{entry.sha256[:12]}, but begins with {sha256(content)[:12]}."
-            )
+            raise DamagedError(f"{folder / name} was changed after it was written: its SHA-256 differs.")
         return content
 
 
@@ -116,10 +113,7 @@ def check_format(number: Any, path: Path) -> None:
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise DamagedError(f"{path} should name its format, a number from 1, but has format = {number!r}.")
     if number > FORMAT:
-        raise RunError(
-            f"{path} was written in format {number}, but this version of Anaphora reads formats up to {FORMAT}: "
-            f"upgrade Anaphora to use it."
-        )
+        raise RunError(f"{path} has format {number}, but this Anaphora reads up to {FORMAT}: upgrade Anaphora.")
 
 
 def environment(precision: str, device: torch.device) -> Environment:

@@ -34,8 +34,7 @@ class CharacterCoder:
         alphabet = [character for character, count in counts.items() if count >= least]
         if not alphabet:
             raise DataError(
-                f"An alphabet needs characters seen at least {least} times, but the training text has none: "
-                f"give more text, or lower text.least."
+                f"No character occurs {least} or more times in the training text: give more text, or lower text.least."
             )
         return cls(sorted(alphabet, key=lambda character: (-counts[character], character)), lowercase=lowercase)
 

@@ -19,21 +19,30 @@ _WORDS_KEPT = 1 << 14
 """Words whose lattices are remembered."""
 
 
-class MergeDropout:
-    """BPE with every possible merge left out with chance ``dropout``, drawn again at every step."""
+class _Resegmenting:
+    """Segments every word of a row of ids again, by ``_cut``; ids that spell no text (special tokens, bytes) stay."""
 
-    def __init__(self, units: Mapping[str, int], dropout: float) -> None:
-        """``units``: every unit of more than a mark or a byte with its id; a lower id was merged earlier."""
+    def __init__(self, units: Mapping[str, int]) -> None:
         self._units = units
-        self._dropout = dropout
         self._texts = {number: unit for unit, number in units.items()}
 
     def __call__(self, ids: Sequence[int], draw: Random) -> list[int]:
-        """Another cut of the same text; ids that are no units (marks, bytes) stay."""
         cut: list[int] = []
         for word in _words(ids, self._texts):
             cut += [word] if isinstance(word, int) else self._cut(word, draw)
         return cut
+
+    def _cut(self, word: str, draw: Random) -> list[int]:
+        raise NotImplementedError
+
+
+class MergeDropout(_Resegmenting):
+    """BPE with every possible merge left out with probability ``dropout``, drawn again at every step."""
+
+    def __init__(self, units: Mapping[str, int], dropout: float) -> None:
+        """``units``: the id of every subword but special tokens and bytes; a lower id was merged earlier."""
+        super().__init__(units)
+        self._dropout = dropout
 
     def _cut(self, word: str, draw: Random) -> list[int]:
         parts = list(word)
@@ -51,25 +60,17 @@ class MergeDropout:
         return [self._units[part] for part in parts]
 
 
-class LatticeSampling:
-    """A cut drawn with probability proportional to its unigram probability to the power ``alpha``."""
+class LatticeSampling(_Resegmenting):
+    """A segmentation drawn with probability proportional to its unigram probability to the power ``alpha``."""
 
     def __init__(self, units: Mapping[str, int], scores: Mapping[str, float], alpha: float) -> None:
         """``units`` as for MergeDropout, ``scores`` their log-probabilities."""
-        self._units = units
-        self._texts = {number: unit for unit, number in units.items()}
+        super().__init__(units)
         self._weights = {unit: alpha * score for unit, score in scores.items()}
         self._longest = max(map(len, units), default=0)
         self._lattice = lru_cache(_WORDS_KEPT)(self._filter)
 
-    def __call__(self, ids: Sequence[int], draw: Random) -> list[int]:
-        """Another cut of the same text; ids that are no units (marks, bytes) stay."""
-        cut: list[int] = []
-        for word in _words(ids, self._texts):
-            cut += [word] if isinstance(word, int) else self._draw(word, draw)
-        return cut
-
-    def _draw(self, word: str, draw: Random) -> list[int]:
+    def _cut(self, word: str, draw: Random) -> list[int]:
         """Backward sampling: from the word's end, each unit given what follows it."""
         lattice = self._lattice(word)
         end, chosen = len(word), []

@@ -16,7 +16,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import Symbols
 from anaphora.text.between import by_word
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
+from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.cuts import Cut, LatticeSampling, MergeDropout
 from anaphora.text.normalise import normalise
 
@@ -59,9 +59,7 @@ class SubwordCoder:
         usable = _cut(normalise(line, lowercase=lowercase) for line in lines)
         first = next(usable, None)
         if first is None:
-            raise DataError(
-                "A subword vocabulary needs text to learn from, but every line of the training part is empty."
-            )
+            raise DataError("A subword vocabulary needs text, but every line of the training split is empty.")
         written = io.BytesIO()
         try:
             SentencePieceTrainer.train(
@@ -127,26 +125,10 @@ class SubwordCoder:
         return list(self._processor.encode(normalise(text, lowercase=self._lowercase)))
 
     def by_word(self, text: str) -> list[list[int]]:
-        """The subwords of every word: see ``TextCoder``."""
+        """The subwords of every word: see ``TextCoder``; a unit begins in front of the spaces that it has."""
         line = normalise(text, lowercase=self._lowercase)
-        return by_word(line, zip(self.encode(text), self._starts(line), strict=True))
-
-    def _starts(self, line: str) -> Iterator[int]:
-        """Where each unit begins in a line: in front of the spaces that it has, a byte where its character does."""
-        place, spaced = 0, line.replace(SPACE, " ")
-        for number, piece in zip(self._processor.encode(line), self._processor.encode(line, out_type=str), strict=True):
-            if self._processor.is_byte(number):
-                goes_on = 0x80 <= int(piece[1:-1], 16) < 0xC0
-                yield place - goes_on
-                place += not goes_on
-                continue
-            yield place
-            for letter in piece:
-                place += 1
-                if letter == SPACE:
-                    place -= 1  # there may be none, in front of the line, or several
-                    while spaced.startswith(" ", place):
-                        place += 1
+        found = self._processor.encode(line, return_type="offset_mapping")
+        return by_word(line, zip(found["ids"], (start for start, _ in found["offsets"]), strict=True))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line; ``<unk>`` and bytes that are no UTF-8 read as U+FFFD."""
@@ -168,8 +150,5 @@ def _cut(lines: Iterable[str]) -> Iterator[str]:
 def _too_small(size: int, said: str) -> ConfigError:
     needed = re.search(r"smaller than required_chars\. \d+ vs (\d+)", said)
     if needed:
-        return ConfigError(
-            f"text.size should leave room for the marks, bytes and single characters of this text, which are "
-            f"{needed[1]}, but is {size}: raise it."
-        )
+        return ConfigError(f"text.size = {size} leaves no room for {needed[1]} marks, bytes and characters: raise it.")
     return ConfigError(f"text.size = {size} does not suit this text; sentencepiece says: {said.strip()}")

@@ -77,7 +77,6 @@ class Bpe(Subwords):
     SAMPLING: ClassVar[str] = "dropout"
 
     units: Literal["bpe"] = "bpe"
-    """What a text is cut into."""
     dropout: float = Field(0.0, ge=0, lt=1)
     """The chance that a merge is left out where a training pair is cut, drawn again every epoch (Provilkov et al.
     2020)."""
@@ -89,7 +88,6 @@ class Unigram(Subwords):
     SAMPLING: ClassVar[str] = "alpha"
 
     units: Literal["unigram"] = "unigram"
-    """What a text is cut into."""
     alpha: float = Field(0.0, ge=0)
     """Training pairs are cut by chance, again every epoch, the likeliest cut the more often the higher this is (Kudo
     2018 has 0.1 to 0.5); 0 always takes the likeliest."""
@@ -99,7 +97,6 @@ class Word(TextUnits):
     """Whole words."""
 
     units: Literal["word"] = "word"
-    """What a text is cut into."""
     size: int = Field(10_000, gt=4)
     """Words of a side's vocabulary, its marks included: the most frequent ones; the others become ``<unk>``."""
     tokenise: Tokenise = "moses"
@@ -115,7 +112,6 @@ class Character(TextUnits):
     """Single characters."""
 
     units: Literal["character"] = "character"
-    """What a text is cut into."""
     joint: bool = False
     """Whether all sides share one alphabet."""
     least: int = Field(1, gt=0)
@@ -126,7 +122,6 @@ class Byte(TextUnits):
     """Single bytes of UTF-8, the same ones for every text and side."""
 
     units: Literal["byte"] = "byte"
-    """What a text is cut into."""
 
     @property
     def one_vocabulary(self) -> bool:

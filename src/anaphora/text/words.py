@@ -80,17 +80,11 @@ class WordCoder:
         )
         places = size - len(MARKS) - len(first)
         if places < 1:
-            raise DataError(
-                f"A vocabulary of {len(MARKS)} marks and {len(first)} annotations needs places for words as well, but "
-                f"text.size = {size} leaves none: raise it."
-            )
+            raise DataError(f"text.size = {size} leaves no room for words beside marks and annotations: raise it.")
         words = frequent[:places]
         if not words:
             raise DataError(
-                f"The training text should hold words that are seen {least:,} times or more, but holds none: give text "
-                f"with words in it, or lower text.least."
-                if least > 1
-                else "The training text should hold words, but holds none: give text with words in it."
+                f"No word occurs {least:,} or more times in the training text: give more text, or lower text.least."
             )
         return cls([*first, *words], lowercase=lowercase, tokenise=tokenise, language=language)
 

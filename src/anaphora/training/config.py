@@ -1,14 +1,14 @@
 """The ``[training]`` table: how weights are updated, when training looks at itself, and when it stops."""
 
-from typing import Literal, Self
+from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from anaphora.config import Config
+from anaphora.config import SET, Config, Conflict
 from anaphora.kernels.arithmetic import Precision
 from anaphora.training.device import Device
 from anaphora.training.reduction import Reduction
-from anaphora.training.rules import Adam, AnyRule, AveragedSgd
+from anaphora.training.rules import Adam, AnyRule
 from anaphora.training.schedule import AnySchedule, Plateau
 
 
@@ -59,11 +59,9 @@ class TrainingConfig(Config):
     threads: int = Field(0, ge=0, le=1024)
     """Threads of a matrix product; 0 lets torch choose. Another number may round differently."""
 
-    @model_validator(mode="after")
-    def _averaged_once(self) -> Self:
-        if self.moving_average and isinstance(self.optimizer, AveragedSgd):
-            raise ValueError(
-                'optimizer.kind = "averaged-sgd" averages the weights in its own way: set moving_average to 0, or the '
-                'optimizer to "sgd".'
-            )
-        return self
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"moving_average": SET, "optimizer.kind": "averaged-sgd"},
+            'the weights are averaged already: set training.moving_average = 0, or the optimizer to "sgd"',
+        ),
+    )

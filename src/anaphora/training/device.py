@@ -14,8 +14,7 @@ Device = Literal["cpu", "cuda"]
 def device_for(name: Device) -> torch.device:
     """The device of that name; on a GPU, products of single precision are made so from here on, and not rounded.
 
-    Raises:
-        ConfigError: torch finds no GPU.
+    Raises ConfigError where torch finds no GPU.
     """
     if name == "cuda":
         if not torch.cuda.is_available():

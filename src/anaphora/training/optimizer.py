@@ -73,8 +73,7 @@ class NamedOptimizer:
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], where: Path) -> None:
         """Take up a saved state, the network filled with what was saved of it.
 
-        Raises:
-            RunError: it belongs to other parameters; ``where`` is the file of the tensors.
+        Raises RunError where it belongs to other parameters; ``where`` is the file of the tensors.
         """
         for key, tensor in tensors.items():
             field, _, name = key.partition("/")

@@ -34,7 +34,6 @@ class Sgd(Rule):
     """Stochastic gradient descent: w -= r g."""
 
     kind: Literal["sgd"] = "sgd"
-    """Which rule this is."""
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Plain steps, which keep no state."""
@@ -45,7 +44,6 @@ class Momentum(Rule):
     """Gradient descent with momentum m (Polyak 1964): v = m v + g, w -= r v."""
 
     kind: Literal["momentum"] = "momentum"
-    """Which rule this is."""
     rate: float = Field(0.1, gt=0)
     """Learning rate at the start."""
     momentum: float = Field(0.9, gt=0, lt=1)
@@ -73,7 +71,6 @@ class AveragedSgd(Rule):
     """
 
     kind: Literal["averaged-sgd"] = "averaged-sgd"
-    """Which rule this is."""
     interval: int = Field(5, ge=1)
     """Averaging starts after a validation that is worse than the best of all but the last this many before it."""
     from_epoch: int = Field(0, ge=0)
@@ -91,7 +88,6 @@ class Adadelta(Rule):
     """
 
     kind: Literal["adadelta"] = "adadelta"
-    """Which rule this is."""
     decay: Share = 0.95
     """Decay d of the running means E of squared gradients and D of squared steps."""
     epsilon: float = Field(1e-6, gt=0)
@@ -108,7 +104,6 @@ class RmsProp(Rule):
     """RMSProp (Tieleman and Hinton 2012): E = d E + (1 - d) g^2, u = g / (sqrt(E) + e), v = m v + u, w -= r v."""
 
     kind: Literal["rmsprop"] = "rmsprop"
-    """Which rule this is."""
     rate: float = Field(1e-3, gt=0)
     """Learning rate at the start."""
     decay: Share = 0.9
@@ -141,7 +136,6 @@ class Adam(Rule):
     """Adam (Kingma and Ba 2015, algorithm 1)."""
 
     kind: Literal["adam"] = "adam"
-    """Which rule this is."""
     rate: float = Field(1e-3, gt=0)
     """Learning rate at the start."""
     betas: tuple[Share, Share] = (0.9, 0.999)

@@ -139,7 +139,7 @@ def test_words_are_looked_up_as_they_are_and_subwords_as_they_are_written(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("a 1 2 3\n", r"should hold vectors of 8 numbers, but its first line speaks of 3: .* embedding\.size = 3"),
+        ("a 1 2 3\n", r"has vectors of 3 numbers, not 8: .* embedding\.size = 3"),
         (line("a") + "b 1 2\n", r":2 should be a word and 8 finite numbers"),
         (
             line("Zebra"),

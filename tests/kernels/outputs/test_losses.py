@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from anaphora.errors import ShapeError
 from anaphora.kernels import softmax
 from anaphora.kernels.naive import outputs as naive
-from anaphora.kernels.outputs import class_factored, hierarchical, noise_contrastive, sampled
+from anaphora.kernels.outputs import class_factored, hierarchical, shared_words
 from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
 from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_probs, class_factored_loss
 from anaphora.kernels.outputs.hierarchical import hierarchical_log_probs, hierarchical_loss
@@ -204,7 +204,7 @@ def test_the_derived_gradients_are_right_at_a_large_odd_size(output: Output) -> 
 def test_loss_and_gradients_equal_the_naive_reading_in_chunks_of_any_size(
     output: Output, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in softmax, class_factored, hierarchical, sampled, noise_contrastive:
+    for module in softmax, class_factored, hierarchical, shared_words:
         monkeypatch.setattr(module, "CHUNK", chunk)
     leaves, targets = tensors(output, 29, 5, 13)
     weights = torch.rand(29, dtype=torch.float64, generator=torch.Generator().manual_seed(1))

@@ -9,14 +9,17 @@ from anaphora.kernels.cells.cell import Cell, Forgetting, State
 from anaphora.kernels.cells.elman import Elman
 from anaphora.kernels.cells.gru import Gru
 from anaphora.kernels.cells.lstm import Lstm
-from anaphora.kernels.cells.lstm_additive import LstmAdditive
-from anaphora.kernels.cells.lstm_input import LstmInput
-from anaphora.kernels.cells.lstm_no_forget import LstmNoForget
-from anaphora.kernels.cells.lstm_no_output_tanh import LstmNoOutputTanh
+from anaphora.kernels.cells.lstm_variants import (
+    LstmAdditive,
+    LstmForget,
+    LstmInput,
+    LstmNoForget,
+    LstmNoOutputTanh,
+    TwoGate,
+)
 from anaphora.kernels.cells.multiplicative import Multiplicative
 from anaphora.kernels.cells.peephole import Peephole
 from anaphora.kernels.cells.recorded import Recorded
-from anaphora.kernels.cells.two_gate import LstmForget, TwoGate
 
 AnyCell = Annotated[
     Lstm

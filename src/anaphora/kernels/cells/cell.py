@@ -29,13 +29,16 @@ class Cell(Config):
 
     gates: ClassVar[int]
     """G / H: how many blocks of H the projected input has."""
-    state: ClassVar[tuple[str, ...]]
-    """The fields that the unit carries from step to step; the first is its output."""
+    state: ClassVar[tuple[str, ...]] = ("h",)
+    """The names of what the unit carries from step to step; the first is its output."""
 
     @property
-    @abstractmethod
     def products(self) -> tuple[tuple[str, int], ...]:
-        """The recurrent products of a step in order: the name of the matrix and its height in blocks of H."""
+        """The recurrent products of a step in order: the name of the matrix and its height in blocks of H.
+
+        Where a unit does not say otherwise, one, of the previous output.
+        """
+        return (("h", self.gates),)
 
     @property
     def vectors(self) -> tuple[str, ...]:

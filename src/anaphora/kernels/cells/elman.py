@@ -4,39 +4,26 @@
 2  h_t = f(a)                       f is tanh, sigm or relu
 """
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells.cell import Cell
+from anaphora.kernels.cells.cell import Cell, State
 from anaphora.kernels.pointwise import sigmoid_
 from anaphora.kernels.products import PartProducts
-
-
-class ElmanState(NamedTuple):
-    """The output, ... x H."""
-
-    h: Tensor
 
 
 class Elman(Cell):
     """The unit without gates."""
 
     kind: Literal["elman"] = "elman"
-    """The unit's name."""
     activation: Literal["tanh", "sigmoid", "relu"] = "tanh"
     """The function f."""
 
     gates: ClassVar[int] = 1
-    state: ClassVar[tuple[str, ...]] = ElmanState._fields
 
-    @property
-    def products(self) -> tuple[tuple[str, int], ...]:
-        """W_h sees the previous output."""
-        return (("h", 1),)
-
-    def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[ElmanState, Tensor]:
+    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, Tensor]:
         """Steps 1 and 2."""
         (h_before,) = state
         a = product("h", h_before).add_(x_BG)  # 1
@@ -47,9 +34,9 @@ class Elman(Cell):
                 h = sigmoid_(a)
             case "relu":
                 h = a.relu_()
-        return ElmanState(h), h
+        return (h,), h
 
-    def backward(self, saved: Tensor, dstate: Any, product: PartProducts) -> tuple[Tensor, ElmanState]:
+    def backward(self, saved: Tensor, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
         """Steps 2 and 1 undone; section 1 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate
         h = saved
@@ -60,4 +47,4 @@ class Elman(Cell):
                 da = torch.addcmul(h, h, h, value=-1).mul_(dh)
             case "relu":
                 da = dh * (h > 0)
-        return da, ElmanState(product.back("h", da))  # 1
+        return da, (product.back("h", da),)  # 1

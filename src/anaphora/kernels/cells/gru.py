@@ -10,22 +10,16 @@
 The blocks of x and of the recurrent matrices stand in the order r, z, g of torch.nn.GRU.
 """
 
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
-from pydantic import model_validator
 from torch import Tensor
 
+from anaphora.config import Conflict
 from anaphora.kernels import compiled
-from anaphora.kernels.cells.cell import Cell
+from anaphora.kernels.cells.cell import Cell, State
 from anaphora.kernels.pointwise import sigmoid_
 from anaphora.kernels.products import PartProducts
-
-
-class GruState(NamedTuple):
-    """The output, ... x H."""
-
-    h: Tensor
 
 
 class _Saved(NamedTuple):
@@ -39,7 +33,6 @@ class Gru(Cell):
     """The GRU."""
 
     kind: Literal["gru"] = "gru"
-    """The unit's name."""
     reset: Literal["before", "after"] = "after"
     """Whether the reset gate acts before or after the recurrent product."""
     update: Literal["new", "keep"] = "keep"
@@ -48,13 +41,10 @@ class Gru(Cell):
     """With reset "after": a bias b' of its own inside the reset gate, as in torch.nn.GRU."""
 
     gates: ClassVar[int] = 3
-    state: ClassVar[tuple[str, ...]] = GruState._fields
 
-    @model_validator(mode="after")
-    def _bias_has_its_place(self) -> Self:
-        if self.recurrent_bias and self.reset == "before":
-            raise ValueError('recurrent_bias needs reset = "after": a reset gate before the product leaves no place.')
-        return self
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"recurrent_bias": True, "reset": "before"}, 'set reset = "after", or recurrent_bias = false'),
+    )
 
     @property
     def products(self) -> tuple[tuple[str, int], ...]:
@@ -66,7 +56,7 @@ class Gru(Cell):
         """b', where there is one."""
         return ("bias",) if self.reset == "after" and self.recurrent_bias else ()
 
-    def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[GruState, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, _Saved]:
         """Steps 1 to 4."""
         (h_before,) = state
         size = h_before.shape[-1]
@@ -75,22 +65,22 @@ class Gru(Cell):
             gates[..., 2 * size :] += product.vector("bias")
         if self.reset == "after" and compiled.suits(gates):
             g, h = compiled.gru_forward(gates, x_BG, h_before, self.update == "keep")  # 1 to 4
-            return GruState(h), _Saved(gates, g, h_before)
+            return (h,), _Saved(gates, g, h_before)
         r, z = sigmoid_(gates[..., : 2 * size].add_(x_BG[..., : 2 * size])).chunk(2, -1)  # 1
         if self.reset == "after":
             g = torch.addcmul(x_BG[..., 2 * size :], r, gates[..., 2 * size :]).tanh_()  # 2, 3
         else:
             g = torch.add(product("rh", r * h_before), x_BG[..., 2 * size :]).tanh_()
         old, new = (h_before, g) if self.update == "new" else (g, h_before)
-        return GruState(torch.addcmul(old, z, new - old)), _Saved(gates, g, h_before)  # 4
+        return (torch.addcmul(old, z, new - old),), _Saved(gates, g, h_before)  # 4
 
-    def backward(self, saved: _Saved, dstate: Any, product: PartProducts) -> tuple[Tensor, GruState]:
+    def backward(self, saved: _Saved, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate
         gates, g, h_before = saved
         if self.reset == "after" and compiled.suits(gates):
             dx, da, dh_before = compiled.gru_backward(gates, g, h_before, dh, self.update == "keep")  # 4 to 1
-            return dx, GruState(dh_before.add_(self._through_matrix(da, product)))
+            return dx, (dh_before.add_(self._through_matrix(da, product)),)
         size = g.shape[-1]
         r, z = gates[..., : 2 * size].chunk(2, -1)
         dnew = dh * z  # 4
@@ -108,7 +98,7 @@ class Gru(Cell):
         torch.mul(dr, r - r * r, out=dx[..., :size])  # 1
         torch.mul(dz, z - z * z, out=dx[..., size : 2 * size])
         da = torch.cat([dx[..., : 2 * size], dx_g * r], -1) if self.reset == "after" else dx[..., : 2 * size]
-        return dx, GruState(dh_before + self._through_matrix(da, product))
+        return dx, (dh_before + self._through_matrix(da, product),)
 
     def _through_matrix(self, da_BG: Tensor, product: PartProducts) -> Tensor:
         """U' da, and db' where there is one."""

@@ -8,22 +8,15 @@
 5  h_t     = o * m
 """
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from anaphora.kernels import compiled
-from anaphora.kernels.cells.cell import Forgetting
+from anaphora.kernels.cells.cell import Forgetting, State
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 from anaphora.kernels.products import PartProducts
-
-
-class LstmState(NamedTuple):
-    """Output and memory cell, both ... x H."""
-
-    h: Tensor
-    c: Tensor
 
 
 class _Saved(NamedTuple):
@@ -36,23 +29,17 @@ class Lstm(Forgetting):
     """The LSTM without peepholes."""
 
     kind: Literal["lstm"] = "lstm"
-    """The unit's name."""
 
     gates: ClassVar[int] = 4
-    state: ClassVar[tuple[str, ...]] = LstmState._fields
+    state: ClassVar[tuple[str, ...]] = ("h", "c")
 
-    @property
-    def products(self) -> tuple[tuple[str, int], ...]:
-        """All four gates see the previous output."""
-        return (("h", 4),)
-
-    def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[LstmState, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, _Saved]:
         """Steps 1 to 5."""
         h_before, c_before = state
         gates = product("h", h_before)
         if compiled.suits(gates):
             c, m, h = compiled.lstm_forward(gates, x_BG, c_before)  # 1 to 5
-            return LstmState(h, c), _Saved(gates, c_before, m)
+            return (h, c), _Saved(gates, c_before, m)
         gates.add_(x_BG)  # 1
         i, f, g, o = gates.chunk(4, -1)
         size = g.shape[-1]
@@ -61,15 +48,15 @@ class Lstm(Forgetting):
         sigmoid_(o)
         c = torch.addcmul(f * c_before, i, g)  # 3
         m = torch.tanh(c)  # 4
-        return LstmState(o * m, c), _Saved(gates, c_before, m)  # 5
+        return (o * m, c), _Saved(gates, c_before, m)  # 5
 
-    def backward(self, saved: _Saved, dstate: Any, product: PartProducts) -> tuple[Tensor, LstmState]:
+    def backward(self, saved: _Saved, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
         """Steps 5 to 1 undone; equations of section 2 of the derivation in ``kernels/README.md``."""
         dh, dc = dstate
         gates, c_before, m = saved
         if compiled.suits(gates):
             da, dc_before = compiled.lstm_backward(gates, c_before, m, dh, dc)  # 5 to 2
-            return da, LstmState(product.back("h", da), dc_before)  # 1
+            return da, (product.back("h", da), dc_before)  # 1
         i, f, g, o = gates.chunk(4, -1)
         da = torch.empty_like(gates)
         di, df, dg, do = da.chunk(4, -1)
@@ -83,4 +70,4 @@ class Lstm(Forgetting):
         size = g.shape[-1]
         sigmoid_back_(da[..., : 2 * size], gates[..., : 2 * size])
         sigmoid_back_(do, o)
-        return da, LstmState(product.back("h", da), dc_before)  # 1
+        return da, (product.back("h", da), dc_before)  # 1

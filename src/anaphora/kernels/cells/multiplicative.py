@@ -8,19 +8,13 @@
 The blocks of x are x_m, x_h. With ``bias = true`` both have a bias; the paper gives x_m none, so its share starts at 0.
 """
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells.cell import Cell
+from anaphora.kernels.cells.cell import Cell, State
 from anaphora.kernels.products import PartProducts
-
-
-class MultiplicativeState(NamedTuple):
-    """The output, ... x H."""
-
-    h: Tensor
 
 
 class _Saved(NamedTuple):
@@ -33,10 +27,8 @@ class Multiplicative(Cell):
     """The multiplicative recurrent unit, with as many factors as units."""
 
     kind: Literal["multiplicative"] = "multiplicative"
-    """The unit's name."""
 
     gates: ClassVar[int] = 2
-    state: ClassVar[tuple[str, ...]] = MultiplicativeState._fields
 
     @property
     def products(self) -> tuple[tuple[str, int], ...]:
@@ -47,15 +39,15 @@ class Multiplicative(Cell):
         """The factors start as the paper has them, without a bias."""
         bias_G.chunk(2)[0].zero_()
 
-    def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[MultiplicativeState, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, _Saved]:
         """Steps 1 to 4."""
         (h_before,) = state
         x_m, x_h = x_BG.chunk(2, -1)
         p = product("h", h_before)  # 1
         h = product("m", x_m * p).add_(x_h).tanh_()  # 2, 3, 4
-        return MultiplicativeState(h), _Saved(x_m, p, h)
+        return (h,), _Saved(x_m, p, h)
 
-    def backward(self, saved: _Saved, dstate: Any, product: PartProducts) -> tuple[Tensor, MultiplicativeState]:
+    def backward(self, saved: _Saved, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate
         x_m, p, h = saved
@@ -64,4 +56,4 @@ class Multiplicative(Cell):
         torch.addcmul(dh, dh * h, h, value=-1, out=dx_h)  # 4
         dm = product.back("m", dx_h)  # 3
         torch.mul(dm, p, out=dx_m)  # 2
-        return dx, MultiplicativeState(product.back("h", dm * x_m))  # 1
+        return dx, (product.back("h", dm * x_m),)  # 1

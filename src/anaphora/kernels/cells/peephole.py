@@ -13,13 +13,12 @@ is P_o. They are diagonal, as in the paper, with ``"diagonal"``: then the vector
 diagonals.
 """
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells.cell import Forgetting
-from anaphora.kernels.cells.lstm import LstmState
+from anaphora.kernels.cells.cell import Forgetting, State
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 from anaphora.kernels.products import PartProducts
 
@@ -35,12 +34,11 @@ class Peephole(Forgetting):
     """The LSTM with peepholes."""
 
     kind: Literal["peephole"] = "peephole"
-    """The unit's name."""
     peephole: Literal["full", "diagonal"] = "diagonal"
     """Whether a gate sees the whole memory, or each unit of it its own number (Graves 2013)."""
 
     gates: ClassVar[int] = 4
-    state: ClassVar[tuple[str, ...]] = LstmState._fields
+    state: ClassVar[tuple[str, ...]] = ("h", "c")
 
     @property
     def products(self) -> tuple[tuple[str, int], ...]:
@@ -52,7 +50,7 @@ class Peephole(Forgetting):
         """The diagonals."""
         return ("c_i", "c_f", "c_o") if self.peephole == "diagonal" else ()
 
-    def forward(self, x_BG: Tensor, state: Any, product: PartProducts) -> tuple[LstmState, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, _Saved]:
         """Steps 1 to 6."""
         h_before, c_before = state
         gates = product("h", h_before).add_(x_BG)  # 1
@@ -72,9 +70,9 @@ class Peephole(Forgetting):
             o.addcmul_(c, product.vector("c_o"))
         sigmoid_(o)  # 4
         m = torch.tanh(c)  # 5
-        return LstmState(o * m, c), _Saved(gates, c_before, c, m)  # 6
+        return (o * m, c), _Saved(gates, c_before, c, m)  # 6
 
-    def backward(self, saved: _Saved, dstate: Any, product: PartProducts) -> tuple[Tensor, LstmState]:
+    def backward(self, saved: _Saved, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
         """Steps 6 to 1 undone; section 2 of the derivation in ``kernels/README.md``."""
         dh, dc = dstate
         gates, c_before, c, m = saved
@@ -102,7 +100,7 @@ class Peephole(Forgetting):
             dc_before.addcmul_(di, product.vector("c_i")).addcmul_(df, product.vector("c_f"))
             product.add_gradient("c_i", _summed(di, c_before))
             product.add_gradient("c_f", _summed(df, c_before))
-        return da, LstmState(product.back("h", da), dc_before)  # 1
+        return da, (product.back("h", da), dc_before)  # 1
 
 
 def _summed(da_XBH: Tensor, c_XBH: Tensor) -> Tensor:

@@ -56,8 +56,7 @@ def suits(block: Tensor) -> bool:
 def run(name: str, *arguments: Tensor | int) -> None:
     """Call a function of the library with sizes and the addresses of contiguous tensors, in its order.
 
-    Raises:
-        ValueError: a tensor is not contiguous, or not of single precision.
+    Raises ValueError where a tensor is not contiguous, or not of single precision.
     """
     addresses = []
     for argument in arguments:

@@ -16,6 +16,7 @@ from anaphora.kernels.weighing import Softmax, Weighing
 from anaphora.kernels.window import LARGEST
 
 Tensors = Mapping[str, Tensor]
+Looked = tuple[list[int], Any]
 
 CARRIED = ("weights", "coverage", "clock", "kappa")
 """What attention may carry from step to step."""
@@ -147,22 +148,18 @@ SCORES: dict[type[Score], Callable[[Any, Tensor, Tensor, Tensors, Tensors], Tens
 # Spans: the positions of one sentence that are looked at, counted from 1, and a factor for the weight of each.
 
 
-def whole(span: Global, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> tuple[list[int], Any]:
+def whole(span: Global, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> Looked:
     """All of them."""
     return list(range(1, positions + 1)), 1
 
 
-def monotonic(
-    span: LocalMonotonic, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors
-) -> tuple[list[int], Any]:
+def monotonic(span: LocalMonotonic, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> Looked:
     """Those around p_t = t (Luong et al. 2015, section 3.2); past the end, those around the last."""
     p = min(int(carried["clock"]), positions)
     return [s for s in range(1, positions + 1) if p - span.window <= s <= p + span.window], 1
 
 
-def predictive(
-    span: LocalPredictive, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors
-) -> tuple[list[int], Any]:
+def predictive(span: LocalPredictive, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> Looked:
     """Those around p_t = S sigm(v_p' tanh(W_p h)), under a Gaussian (Luong et al. 2015, equations 9 and 10)."""
     p = positions * sigmoid(weights["centre_v"][0] @ torch.tanh(weights["centre"] @ query_Q))
     found = [s for s in range(1, positions + 1) if p - span.window <= s <= p + span.window]
@@ -170,14 +167,14 @@ def predictive(
     return found, torch.stack([torch.exp(-((s - p) ** 2) / (2 * deviation**2)) for s in found])
 
 
-def median(span: Median, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> tuple[list[int], Any]:
+def median(span: Median, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> Looked:
     """p - w .. p + w - 1, where p is the median of the weights before (Chorowski et al. 2015, section 2.3)."""
     before_S = carried["weights"]
     p = next(s for s in range(1, positions + 1) if before_S[:s].sum() >= before_S.sum() / 2)
     return [s for s in range(1, positions + 1) if p - span.window <= s < p + span.window], 1
 
 
-SPANS: dict[type[Span], Callable[[Any, Tensor, int, Tensors, Tensors], tuple[list[int], Any]]] = {
+SPANS: dict[type[Span], Callable[[Any, Tensor, int, Tensors, Tensors], Looked]] = {
     Global: whole,
     LocalMonotonic: monotonic,
     LocalPredictive: predictive,

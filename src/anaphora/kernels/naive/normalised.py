@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.cells import Cell, Gru, Lstm, State
 
 Tensors = Mapping[str, Tensor]
 
@@ -19,7 +19,7 @@ def normalised(a_BW: Tensor, gain: Tensor) -> Tensor:
     return gain * d / torch.sqrt((d * d).mean(dim=-1, keepdim=True) + 1e-5)
 
 
-def normalised_lstm_step(cell: Lstm, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+def normalised_lstm_step(cell: Lstm, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """The normalised LSTM of the appendix, with the cell as it is on its way out."""
     h, c = before
     a_i, a_f, a_g, a_o = (a_BG + normalised(h @ weights["h"].T, weights["h_gain"])).chunk(4, dim=-1)
@@ -27,7 +27,7 @@ def normalised_lstm_step(cell: Lstm, a_BG: Tensor, before: tuple[Tensor, ...], w
     return torch.sigmoid(a_o) * torch.tanh(c), c
 
 
-def normalised_gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+def normalised_gru_step(cell: Gru, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """The normalised GRU of the appendix, with both axes of the unit; what is one product is normalised as one."""
     (h,) = before
     a_r, a_z, a_g = a_BG.chunk(3, dim=-1)
@@ -41,7 +41,7 @@ def normalised_gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], wei
     return (z * g + (1 - z) * h if cell.update == "new" else z * h + (1 - z) * g,)
 
 
-NORMALISED_UNITS: dict[type[Cell], Callable[..., tuple[Tensor, ...]]] = {
+NORMALISED_UNITS: dict[type[Cell], Callable[..., State]] = {
     Lstm: normalised_lstm_step,
     Gru: normalised_gru_step,
 }

@@ -22,13 +22,14 @@ from anaphora.kernels.cells import (
     Multiplicative,
     Peephole,
     Recorded,
+    State,
     TwoGate,
 )
 
 Tensors = Mapping[str, Tensor]
 
 
-def elman_step(cell: Elman, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+def elman_step(cell: Elman, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """h_t = f(a + W_h h_{t-1}) (Elman 1990)."""
     (h,) = before
     a = a_BG + h @ weights["h"].T
@@ -41,7 +42,7 @@ def elman_step(cell: Elman, a_BG: Tensor, before: tuple[Tensor, ...], weights: T
             return (a.clamp(min=0),)
 
 
-def lstm_step(cell: Lstm, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+def lstm_step(cell: Lstm, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """Zaremba, Sutskever and Vinyals 2014, section 3, with the gates in the order i, f, g, o."""
     h, c = before
     a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
@@ -51,33 +52,27 @@ def lstm_step(cell: Lstm, a_BG: Tensor, before: tuple[Tensor, ...], weights: Ten
     return o * torch.tanh(c), c
 
 
-def lstm_additive_step(
-    cell: LstmAdditive, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
-) -> tuple[Tensor, ...]:
+def lstm_additive_step(cell: LstmAdditive, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """c_t = c_{t-1} + g and h_t = c_t."""
     (c,) = before
     return (c + torch.tanh(a_BG + c @ weights["h"].T),)
 
 
-def lstm_input_step(cell: LstmInput, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+def lstm_input_step(cell: LstmInput, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """c_t = c_{t-1} + i * g and h_t = c_t, with the blocks in the order i, g."""
     (c,) = before
     a_i, a_g = (a_BG + c @ weights["h"].T).chunk(2, dim=-1)
     return (c + sigmoid(a_i) * torch.tanh(a_g),)
 
 
-def two_gate_step(
-    cell: TwoGate | LstmForget, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
-) -> tuple[Tensor, ...]:
+def two_gate_step(cell: TwoGate | LstmForget, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """h_t = f * h_{t-1} + i * g, with the blocks in the order i, f, g."""
     (h,) = before
     a_i, a_f, a_g = (a_BG + h @ weights["h"].T).chunk(3, dim=-1)
     return (sigmoid(a_f) * h + sigmoid(a_i) * torch.tanh(a_g),)
 
 
-def lstm_no_output_tanh_step(
-    cell: LstmNoOutputTanh, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
-) -> tuple[Tensor, ...]:
+def lstm_no_output_tanh_step(cell: LstmNoOutputTanh, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """The LSTM with h_t = o * c_t."""
     h, c = before
     a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
@@ -85,9 +80,7 @@ def lstm_no_output_tanh_step(
     return sigmoid(a_o) * c, c
 
 
-def lstm_no_forget_step(
-    cell: LstmNoForget, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
-) -> tuple[Tensor, ...]:
+def lstm_no_forget_step(cell: LstmNoForget, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """The LSTM with f = 1, and the other gates in the order i, g, o."""
     h, c = before
     a_i, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(3, dim=-1)
@@ -95,7 +88,7 @@ def lstm_no_forget_step(
     return sigmoid(a_o) * torch.tanh(c), c
 
 
-def peephole_step(cell: Peephole, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+def peephole_step(cell: Peephole, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """Graves 2013, equations 7 to 11, with the gates in the order i, f, g, o."""
     h, c = before
     a_i, a_f, a_g, a_o = (a_BG + h @ weights["h"].T).chunk(4, dim=-1)
@@ -110,9 +103,7 @@ def peephole_step(cell: Peephole, a_BG: Tensor, before: tuple[Tensor, ...], weig
     return o * torch.tanh(c), c
 
 
-def multiplicative_step(
-    cell: Multiplicative, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors
-) -> tuple[Tensor, ...]:
+def multiplicative_step(cell: Multiplicative, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """Sutskever, Martens and Hinton 2011, equations 7 and 8, with W_mx x_t in front of W_hx x_t."""
     (h,) = before
     x_m, x_h = a_BG.chunk(2, dim=-1)
@@ -120,7 +111,7 @@ def multiplicative_step(
     return (torch.tanh(x_h + m @ weights["m"].T),)
 
 
-def gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+def gru_step(cell: Gru, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """Cho et al. 2014, equations 5 to 8, with the gates in the order r, z, g and both axes of the literature.
 
     ``condition`` is C c of the decoder there (appendix A.1.2), beside every recurrent product.
@@ -145,7 +136,7 @@ def gru_step(cell: Gru, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tenso
     return (z * h + (1 - z) * g,)
 
 
-UNITS: dict[type[Cell], Callable[..., tuple[Tensor, ...]]] = {
+UNITS: dict[type[Cell], Callable[..., State]] = {
     Elman: elman_step,
     Lstm: lstm_step,
     LstmAdditive: lstm_additive_step,
@@ -161,7 +152,7 @@ UNITS: dict[type[Cell], Callable[..., tuple[Tensor, ...]]] = {
 """The step of each unit that has a derived gradient."""
 
 
-def unit_step(cell: Cell, a_BG: Tensor, before: tuple[Tensor, ...], weights: Tensors) -> tuple[Tensor, ...]:
+def unit_step(cell: Cell, a_BG: Tensor, before: State, weights: Tensors) -> State:
     """One step of any unit; one without a derived gradient is its own naive reading."""
     if isinstance(cell, Recorded):
         return cell.step(a_BG, before, _Weights(weights))

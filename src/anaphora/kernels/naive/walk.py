@@ -11,13 +11,15 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.cells import Cell
+from anaphora.kernels.cells import Cell, State
 from anaphora.kernels.naive.attention import CARRIED, Scored, attention
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS, normalised
 from anaphora.kernels.naive.units import unit_step
 
 Tensors = Mapping[str, Tensor]
 Readout = Literal["tanh", "maxout", "none"]
+Step = tuple[dict[str, Tensor], dict[str, Tensor]]
+"""What a step puts out, and the state after it."""
 
 
 class Walked(NamedTuple):
@@ -46,7 +48,7 @@ def stack(
     layers are normalised.
     """
 
-    def step(t: int, state: Tensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    def step(t: int, state: Tensors) -> Step:
         at_t = {name: mask_TBH[t] for name, mask_TBH in (masks or {}).items()}
         new, top_BH = _layers(cell, [x_TBD[t]], state, weights, at_t, residual)
         return {"h": top_BH}, new
@@ -87,7 +89,7 @@ def decoder(
     top = f"layer{_height(weights) - 1}.h"
     own = _of("attention" if looking else "window", weights)
 
-    def step(t: int, state: Tensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    def step(t: int, state: Tensors) -> Step:
         at_t = {name: mask_TBR[t] for name, mask_TBR in (masks or {}).items()}
         inputs, before = [x_TBD[t]], state[top]
         carried = {name: state[name] for name in CARRIED if name in state}
@@ -161,9 +163,7 @@ def _layers(
     return new, x
 
 
-def _first_half(
-    cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors
-) -> tuple[Tensor, ...]:
+def _first_half(cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tensors, masks: Tensors) -> State:
     """The bottom layer's first transition: it sees [y_t; o_{t-1}]."""
     W = torch.cat([weights[f"{part}.weight"] for part in ("input0", "feed") if f"{part}.weight" in weights], dim=1)
     a_BG = torch.cat(inputs, dim=-1) @ W.T + weights.get("input0.bias", 0)
@@ -173,9 +173,7 @@ def _first_half(
     return _unit(cell, a_BG, before, _of("ask", weights), masks.get("ask"))
 
 
-def _unit(
-    cell: Cell, a_BG: Tensor, before: tuple[Tensor, ...], weights: dict[str, Tensor], mask_BH: Tensor | None
-) -> tuple[Tensor, ...]:
+def _unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], mask_BH: Tensor | None) -> State:
     """One step of a unit; to drop a number of its recurrent state is to drop a column of its recurrent matrices."""
     normalises = any(name.endswith("_gain") for name in weights)
     unit = NORMALISED_UNITS[type(cell)] if normalises else unit_step
@@ -190,7 +188,7 @@ def _unit(
 
 
 def _walk(
-    step: Callable[[int, Tensors], tuple[dict[str, Tensor], dict[str, Tensor]]],
+    step: Callable[[int, Tensors], Step],
     lengths_B: Tensor,
     first: Tensors,
     steps: int,

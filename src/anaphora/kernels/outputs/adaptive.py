@@ -12,6 +12,7 @@ projection to fewer numbers, P_i, and the words from one cutoff to the next:
     2' dh += P_i' du,  dP_i = sum_n du_n h_n'
 """
 
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -36,6 +37,8 @@ def adaptive_loss(
 ) -> Tensor:
     """The summed -ln p of words given by their rank, 0 for the most frequent.
 
+    Raises ShapeError where the sizes do not agree.
+
     Args:
         hidden_NH: the states to predict from.
         head: A and a; every bias may be a tensor of no elements, for none.
@@ -43,20 +46,14 @@ def adaptive_loss(
         ranks_N: int64, the ranks of the right words.
         cutoffs: the first rank of every tail, and after them V.
         weights_N: what each row's loss is multiplied by; 1 where there are none.
-
-    Raises:
-        ShapeError: the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, head_CH=head[0], ranks_N=ranks_N)
-
-    def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, Gradients]:
-        return _walk(recording, leaves, ranks_N, cutoffs, weights_N)
-
+    derive = partial(_walk, ranks_N, cutoffs, weights_N)
     return derived_loss(derive, hidden_NH, *head, *(tensor for tail in tails for tensor in tail))
 
 
 def _walk(
-    recording: bool, leaves: tuple[Tensor, ...], ranks_N: Tensor, cutoffs: tuple[int, ...], weights_N: Tensor | None
+    ranks_N: Tensor, cutoffs: tuple[int, ...], weights_N: Tensor | None, recording: bool, *leaves: Tensor
 ) -> tuple[Tensor, Gradients]:
     hidden_NH, head_weight, head_bias = leaves[:3]
     first_N = torch.where(ranks_N < cutoffs[0], ranks_N, 0)

@@ -12,6 +12,7 @@ The first term with its gradients is that of ``softmax.py``. For the second, row
     2' dh = W_c' dz,  dW_c += dz h',  db_c += dz
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -59,19 +60,15 @@ def class_factored_loss(
 ) -> Tensor:
     """The summed -ln p of ``targets_N``; both biases may be tensors of no elements, for none.
 
-    Raises:
-        ShapeError: the sizes do not agree.
+    Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, classes_CH=classes_CH, weight_VH=weight_VH, targets_N=targets_N)
-
-    def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, Gradients]:
-        return _walk(recording, leaves, targets_N, classes, weights_N)
-
+    derive = partial(_walk, targets_N, classes, weights_N)
     return derived_loss(derive, hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V)
 
 
 def _walk(
-    recording: bool, leaves: tuple[Tensor, ...], targets_N: Tensor, classes: Classes, weights_N: Tensor | None
+    targets_N: Tensor, classes: Classes, weights_N: Tensor | None, recording: bool, *leaves: Tensor
 ) -> tuple[Tensor, Gradients]:
     """Both terms of 1."""
     hidden_NH, classes_CH, class_bias_C, weight_VH, bias_V = leaves

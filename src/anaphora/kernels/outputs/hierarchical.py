@@ -12,6 +12,7 @@ Left and right share 1 at every node, so the probabilities of all leaves sum to 
 to the targets are looked at: with a Huffman tree, about as many a word as its coding takes bits.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -51,19 +52,15 @@ def hierarchical_loss(
 ) -> Tensor:
     """The summed -ln p of ``targets_N``; ``bias_I`` may be a tensor of no elements, for none.
 
-    Raises:
-        ShapeError: the sizes do not agree.
+    Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, nodes_IH=nodes_IH, targets_N=targets_N)
-
-    def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, Gradients]:
-        return _walk(recording, leaves, targets_N, tree, weights_N)
-
+    derive = partial(_walk, targets_N, tree, weights_N)
     return derived_loss(derive, hidden_NH, nodes_IH, bias_I)
 
 
 def _walk(
-    recording: bool, leaves: tuple[Tensor, ...], targets_N: Tensor, tree: Tree, weights_N: Tensor | None
+    targets_N: Tensor, tree: Tree, weights_N: Tensor | None, recording: bool, *leaves: Tensor
 ) -> tuple[Tensor, Gradients]:
     hidden_NH, nodes_IH, bias_I = leaves
     dhidden_NH, dnodes_IH, dbias_I = (torch.zeros_like(leaf) if recording else leaf for leaf in leaves)

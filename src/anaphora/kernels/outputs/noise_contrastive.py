@@ -16,9 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.derived import derived_loss
-from anaphora.kernels.outputs.shared_words import SharedWords
-from anaphora.kernels.softmax import CHUNK, Gradients
+from anaphora.kernels.outputs.shared_words import shared_words_loss
 from anaphora.shapes import check_shapes
 
 
@@ -34,41 +32,14 @@ def noise_contrastive_loss(
 ) -> Tensor:
     """The summed loss of telling ``targets_N`` from noise, the distinct ``words_C`` drawn ``times_C`` times each.
 
-    ``log_noise_V`` is ln(k q) of every word.
-
-    Raises:
-        ShapeError: the sizes do not agree.
+    ``log_noise_V`` is ln(k q) of every word. Raises ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, weight_VH=weight_VH, bias_V=bias_V, targets_N=targets_N, log_noise_V=log_noise_V)
     check_shapes(words_C=words_C, times_C=times_C)
 
-    def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, Gradients]:
-        return _walk(recording, leaves, targets_N, words_C, times_C, log_noise_V, weights_N)
+    def of_rows(z_NC: Tensor, z_N: Tensor, y_N: Tensor, w_N: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        d_NC, d_N = z_NC - log_noise_V[words_C], z_N - log_noise_V[y_N]  # 1
+        losses_N = w_N * (functional.softplus(-d_N) + functional.softplus(d_NC) @ times_C)  # 2
+        return losses_N, torch.sigmoid(d_NC) * times_C * w_N[:, None], -torch.sigmoid(-d_N) * w_N  # 2'
 
-    return derived_loss(derive, hidden_NH, weight_VH, bias_V)
-
-
-def _walk(
-    recording: bool,
-    leaves: tuple[Tensor, ...],
-    targets_N: Tensor,
-    words_C: Tensor,
-    times_C: Tensor,
-    log_noise_V: Tensor,
-    weights_N: Tensor | None,
-) -> tuple[Tensor, Gradients]:
-    hidden_NH = leaves[0]
-    rows = max(8, CHUNK // max(1, len(words_C)))
-    words = SharedWords(recording, leaves, words_C, rows)
-    loss = torch.zeros((), dtype=torch.float64, device=hidden_NH.device)
-    for start in range(0, len(targets_N), rows):
-        h, y = hidden_NH[start : start + rows], targets_N[start : start + rows]
-        z_NC, z_N = words.forward(h, y)  # 1
-        d_NC, d_N = z_NC - log_noise_V[words_C], z_N - log_noise_V[y]
-        w_N = torch.ones_like(d_N) if weights_N is None else weights_N[start : start + rows]
-        of_noise_N = functional.softplus(d_NC) @ times_C
-        loss += (w_N * (functional.softplus(-d_N) + of_noise_N)).sum(dtype=torch.float64)  # 2
-        if recording:
-            dz_NC = torch.sigmoid(d_NC) * times_C * w_N[:, None]  # 2'
-            words.backward(start, h, y, dz_NC, -torch.sigmoid(-d_N) * w_N)  # 1'
-    return loss, words.gradients
+    return shared_words_loss(of_rows, (hidden_NH, weight_VH, bias_V), targets_N, words_C, weights_N)

@@ -14,9 +14,7 @@ targets, each is drawn with the same probability, Q is left out, and L is a soft
 import torch
 from torch import Tensor
 
-from anaphora.kernels.derived import derived_loss
-from anaphora.kernels.outputs.shared_words import SharedWords
-from anaphora.kernels.softmax import CHUNK, Gradients
+from anaphora.kernels.outputs.shared_words import shared_words_loss
 from anaphora.shapes import check_shapes
 
 
@@ -31,44 +29,20 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """The summed loss of telling ``targets_N`` from the distinct ``words_C``.
 
-    ``log_drawn_V`` is ln Q of every word, one number for all where it has no elements; ``bias_V`` may have none.
-
-    Raises:
-        ShapeError: the sizes do not agree.
+    ``log_drawn_V`` is ln Q of every word, one number for all where it has no elements; ``bias_V`` may have none. Raises
+    ShapeError where the sizes do not agree.
     """
     check_shapes(hidden_NH=hidden_NH, weight_VH=weight_VH, targets_N=targets_N, words_C=words_C)
 
-    def derive(recording: bool, *leaves: Tensor) -> tuple[Tensor, Gradients]:
-        return _walk(recording, leaves, targets_N, words_C, log_drawn_V, weights_N)
-
-    return derived_loss(derive, hidden_NH, weight_VH, bias_V)
-
-
-def _walk(
-    recording: bool,
-    leaves: tuple[Tensor, ...],
-    targets_N: Tensor,
-    words_C: Tensor,
-    log_drawn_V: Tensor,
-    weights_N: Tensor | None,
-) -> tuple[Tensor, Gradients]:
-    hidden_NH = leaves[0]
-    rows = max(8, CHUNK // max(1, len(words_C)))
-    words = SharedWords(recording, leaves, words_C, rows)
-    loss = torch.zeros((), dtype=torch.float64, device=hidden_NH.device)
-    for start in range(0, len(targets_N), rows):
-        h, y = hidden_NH[start : start + rows], targets_N[start : start + rows]
-        z_NC, z_N = words.forward(h, y)  # 1
+    def of_rows(z_NC: Tensor, z_N: Tensor, y_N: Tensor, w_N: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         if log_drawn_V.numel():
-            z_NC, z_N = z_NC - log_drawn_V[words_C], z_N - log_drawn_V[y]
-        z_NC = z_NC.masked_fill_(words_C == y[:, None], -torch.inf)  # y counts once
+            z_NC, z_N = z_NC - log_drawn_V[words_C], z_N - log_drawn_V[y_N]  # 1
+        z_NC = z_NC.masked_fill_(words_C == y_N[:, None], -torch.inf)  # y counts once
         top_N = torch.maximum(z_N, z_NC.amax(-1)) if len(words_C) else z_N
         q_NC, q_N = z_NC.sub_(top_N[:, None]).exp_(), (z_N - top_N).exp()
         s_N = q_NC.sum(-1) + q_N
-        w_N = torch.ones_like(s_N) if weights_N is None else weights_N[start : start + rows]
-        loss += (w_N * (s_N.log() + top_N - z_N)).sum(dtype=torch.float64)  # 2
-        if recording:
-            scale_N = w_N / s_N
-            dz_NC = q_NC.mul_(scale_N[:, None])  # 2'
-            words.backward(start, h, y, dz_NC, q_N * scale_N - w_N)  # 1'
-    return loss, words.gradients
+        scale_N = w_N / s_N
+        losses_N = w_N * (s_N.log() + top_N - z_N)  # 2
+        return losses_N, q_NC.mul_(scale_N[:, None]), q_N * scale_N - w_N  # 2'
+
+    return shared_words_loss(of_rows, (hidden_NH, weight_VH, bias_V), targets_N, words_C, weights_N)

@@ -24,7 +24,6 @@ class Concat(Additive):
     """The additive score, with a scoring layer of its own."""
 
     kind: Literal["concat"] = "concat"
-    """The score's name."""
     coverage: bool = False
     """Whether it sees the sum of all weights so far at each position (Tu et al. 2016)."""
 

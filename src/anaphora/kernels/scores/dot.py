@@ -14,14 +14,13 @@ class Dot(Score):
     """The scalar product of query and position; it needs no weights, and equal sizes."""
 
     kind: Literal["dot"] = "dot"
-    """The score's name."""
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """None."""
         if query != memory:
             raise ConfigError(
-                f"attention.score 'dot' needs a decoder as wide as the annotations, but the decoder has {query} units "
-                f'and an annotation {memory}: set decoder.size = {memory}, or use attention.score = "general".'
+                f"attention.score 'dot' needs a decoder as wide as the annotations, {memory}, not {query}: set "
+                f'decoder.size = {memory}, or attention.score = "general".'
             )
         return {}
 

@@ -17,7 +17,6 @@ class General(Score):
     """The bilinear score."""
 
     kind: Literal["general"] = "general"
-    """The score's name."""
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """W, Q x M."""

@@ -27,7 +27,6 @@ class Hybrid(Additive):
     """The score that sees where the step before looked."""
 
     kind: Literal["hybrid"] = "hybrid"
-    """The score's name."""
     content: bool = True
     """Whether it sees the annotation too; without, it knows the query and the weights before alone."""
     filters: int = Field(10, ge=1)

@@ -19,7 +19,6 @@ class Location(Score):
     """The score that knows the query and the place alone."""
 
     kind: Literal["location"] = "location"
-    """The score's name."""
     longest: int = Field(128, ge=1)
     """How many positions have a score, counted from the start of a sentence; none after them is ever looked at."""
 

@@ -28,8 +28,7 @@ class Score(Config):
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """Shapes of the weights that it needs, by name; ``hidden`` is the width of a scoring layer that has one.
 
-        Raises:
-            ConfigError: the sizes do not go together.
+        Raises ConfigError where the sizes do not go together.
         """
 
     @abstractmethod

@@ -12,7 +12,6 @@ class Global(Span):
     """The whole sentence."""
 
     kind: Literal["global"] = "global"
-    """The span's name."""
 
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Focus, None]:
         """All positions up to the end."""

@@ -27,7 +27,6 @@ class LocalMonotonic(Span):
     """The window that moves on by one position a step."""
 
     kind: Literal["local-m"] = "local-m"
-    """The span's name."""
     window: int = Field(10, ge=1)
     """D: how many positions are looked at on either side of the centre."""
 
@@ -57,7 +56,6 @@ class LocalPredictive(Span):
     """The window around a predicted position, looked at through a Gaussian."""
 
     kind: Literal["local-p"] = "local-p"
-    """The span's name."""
     window: int = Field(10, ge=1)
     """D: how many positions are looked at on either side of the centre; half of it is the Gaussian's deviation."""
 

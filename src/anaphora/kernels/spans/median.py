@@ -20,7 +20,6 @@ class Median(Span):
     """The window that stays where the step before looked."""
 
     kind: Literal["median"] = "median"
-    """The span's name."""
     window: int = Field(10, ge=2)
     """w: how many positions are looked at before the middle of what the step before looked at; from there on, as many.
     With less than 2 the window could never move on."""

@@ -2,21 +2,19 @@
 
 from typing import Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.convolution import convolution
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Matrix, Weights
 
 
 class ConvolutionConfig(Config):
     """An encoder that folds a sentence by wider and wider kernels; its vector is as wide as a word's."""
 
     kind: Literal["convolution"]
-    """The kind of encoder."""
     widest: int = Field(7, ge=2)
     """Columns of the widest kernel; those of 2 to n columns reach n (n + 1) / 2 units, and the widest is applied again
     where a sentence is longer."""
@@ -41,7 +39,3 @@ class ConvolutionEncoder(Encoder):
         """One vector of each sentence."""
         kernels = {name.removesuffix(".kernel"): kernel for name, kernel in self.weights.tensors().items()}
         return summary_alone(convolution(x_BSD.transpose(0, 1), kernels, self.config.widest, lengths_B))
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the kernels, each of their rows as a matrix of its own."""
-        self.weights.initialise(start, generator)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from anaphora.nn.weights import Start
+from anaphora.nn.weights import Start, Weights
 
 
 class Encoded(NamedTuple):
@@ -43,6 +43,7 @@ class Encoder(nn.Module, ABC):
     """An encoder of any kind."""
 
     spec: EncoderSpec
+    weights: Weights
 
     @property
     def width(self) -> int:
@@ -56,9 +57,9 @@ class Encoder(nn.Module, ABC):
         ``targets_B`` are the units of the translations, which are known in training alone.
         """
 
-    @abstractmethod
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
+        self.weights.initialise(start, generator)
 
 
 def summary_alone(summary: Tensor) -> Encoded:

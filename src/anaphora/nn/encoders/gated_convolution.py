@@ -10,14 +10,13 @@ from anaphora.config import Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
 from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
-from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
 
 class GatedConvolutionConfig(Config):
     """An encoder that folds neighbours together, level by level."""
 
     kind: Literal["gated-convolution"]
-    """The kind of encoder."""
     size: int = Field(256, ge=1)
     """Numbers of a position, and of the vector that is left."""
     bias: bool = True
@@ -57,7 +56,3 @@ class GatedConvolutionEncoder(Encoder):
             h_SBH = h_SBH + weights["input.bias"]
             bias_C = torch.cat([weights["parent.bias"], weights["choice.bias"]])
         return summary_alone(gated_convolution(h_SBH, fold_NH, bias_C, lengths_B))
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights with what training starts from."""
-        self.weights.initialise(start, generator)

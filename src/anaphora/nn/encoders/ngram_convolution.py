@@ -22,14 +22,13 @@ from anaphora.kernels.convolution import ngrams, unfolded
 from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
 from anaphora.nn.lengths import Lengths
-from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
 
 class NgramConvolutionConfig(Config):
     """An encoder that folds a sentence to its n-grams, and unfolds these to as many columns as its translation has."""
 
     kind: Literal["ngram-convolution"]
-    """The kind of encoder."""
     folds: int = Field(2, ge=1)
     """Kernels, of 2 columns, 3, .., that are applied before n-grams are taken: after 1 they are of 2 units, after 2 of
     4, after 3 of 7."""
@@ -69,7 +68,3 @@ class NgramConvolutionEncoder(Encoder):
         places_T = torch.arange(columns_BTD.shape[1], device=columns_BTD.device)
         last_B1 = wanted_B.to(places_T.device).unsqueeze(1) - 1
         return summary_alone(columns_BTD.take_along_dim(places_T.minimum(last_B1).unsqueeze(-1), 1))
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights; of the kernels each row as a matrix of its own."""
-        self.weights.initialise(start, generator)

@@ -6,12 +6,12 @@ the one direction there is (Sutskever et al. 2014, section 3.3); its annotations
 sentence, so that alignments and whatever else looks at positions know nothing of it.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
-from anaphora.errors import ConfigError
+from anaphora.config import SET, Conflict
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import Start
@@ -21,7 +21,6 @@ class EncoderConfig(RecurrentConfig):
     """A recurrent encoder."""
 
     kind: Literal["recurrent"] = "recurrent"
-    """The kind of encoder."""
     bidirectional: bool = True
     """Whether a second stack reads each layer's input from right to left (Schuster and Paliwal 1997)."""
     reversed: bool = False
@@ -30,12 +29,13 @@ class EncoderConfig(RecurrentConfig):
     summary_from: Literal["both", "backward", "forward"] = "both"
     """Of two directions, whose last states are what a decoder starts from (Bahdanau et al. 2015: backward)."""
 
-    def build(self, width: int) -> Encoder:
-        """The encoder over word vectors of ``width``.
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"reversed": True, "bidirectional": True}, "set one of the two to false"),
+        Conflict({"summary_from": SET, "bidirectional": False}, "leave it out, or set encoder.bidirectional = true"),
+    )
 
-        Raises:
-            ConfigError: the options do not go together.
-        """
+    def build(self, width: int) -> Encoder:
+        """The encoder over word vectors of ``width``. Raises ConfigError where the options do not go together."""
         return RecurrentEncoder(self, width)
 
 
@@ -43,22 +43,8 @@ class RecurrentEncoder(Encoder):
     """Layers of recurrence in one or two directions; a residual connection goes around both directions together."""
 
     def __init__(self, config: EncoderConfig, width: int) -> None:
-        """``width`` of the embeddings.
-
-        Raises:
-            ConfigError: the options do not go together.
-        """
+        """``width`` of the embeddings. Raises ConfigError where the options do not go together."""
         super().__init__()
-        if config.reversed and config.bidirectional:
-            raise ConfigError(
-                "encoder.reversed = true is for an encoder of one direction, but encoder.bidirectional = true reads "
-                "both ways already: set one of the two to false."
-            )
-        if config.summary_from != "both" and not config.bidirectional:
-            raise ConfigError(
-                f'encoder.summary_from = "{config.summary_from}" chooses between two directions, but '
-                f"encoder.bidirectional = false has one: leave it out, or set encoder.bidirectional = true."
-            )
         self.config = config
         self.directions = ("right_to_left", "left_to_right") if config.bidirectional else ("left_to_right",)
         both = config.size * len(self.directions)

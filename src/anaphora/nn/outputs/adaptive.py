@@ -20,7 +20,6 @@ class Adaptive(OutputConfig):
     """A softmax over frequent words and clusters of rarer ones, each cluster narrower than the one before."""
 
     kind: Literal["adaptive"] = "adaptive"
-    """The kind's name."""
     cutoffs: tuple[int, ...] = ()
     """The rank, counted from 0 for the most frequent word, with which each cluster of rarer words begins; without
     any, a tenth and a half of the vocabulary."""
@@ -34,10 +33,7 @@ class Adaptive(OutputConfig):
         size = text.size
         cutoffs = self.cutoffs or (max(1, size // 10), max(2, size // 2))
         if any(low >= high for low, high in pairwise((0, *cutoffs, size))):
-            raise ConfigError(
-                f"output.cutoffs should ascend between 0 and the {size} units of the vocabulary, but are "
-                f"{list(cutoffs)}: change them, or leave them out."
-            )
+            raise ConfigError(f"output.cutoffs should ascend between 0 and {size} words, but are {list(cutoffs)}.")
         return AdaptiveOutput(self, (*cutoffs, size), width)
 
 

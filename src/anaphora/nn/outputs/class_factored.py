@@ -20,7 +20,6 @@ class ClassFactored(WordsConfig):
     """A softmax over classes of words, then one over the words of the class."""
 
     kind: Literal["class-factored"] = "class-factored"
-    """The kind's name."""
     classes: int = Field(0, ge=0)
     """How many classes; 0 takes the square root of the size of the vocabulary, rounded up."""
     bins: Literal["unigram", "square-root"] = "square-root"
@@ -30,10 +29,7 @@ class ClassFactored(WordsConfig):
     def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "ClassFactoredOutput":
         """The layer; ConfigError where the number of classes leaves nothing to choose, or nothing among a class."""
         if self.classes and not 1 < self.classes < text.size:
-            raise ConfigError(
-                f"output.classes should be between 2 and {text.size - 1}, one less than the units of the vocabulary, "
-                f"but is {self.classes}: change it, or set it to 0 for the square root of that size."
-            )
+            raise ConfigError(f"output.classes should be 0 or from 2 to {text.size - 1}, but is {self.classes}.")
         return ClassFactoredOutput(self, embedding, width, text.size)
 
 

@@ -14,7 +14,6 @@ class Full(WordsConfig):
     """A full softmax over the vocabulary."""
 
     kind: Literal["full"] = "full"
-    """The kind's name."""
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     """Share of the target distribution spread evenly over all words while training (Szegedy et al. 2016)."""
 

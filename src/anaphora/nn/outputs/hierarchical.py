@@ -17,7 +17,6 @@ class Hierarchical(OutputConfig):
     """A decision at every node of a binary tree, whose leaves are the words."""
 
     kind: Literal["hierarchical"] = "hierarchical"
-    """The kind's name."""
     bias: bool = True
     """Whether every inner node has a bias."""
 

@@ -20,7 +20,6 @@ class NoiseContrastive(OutputConfig):
     """A softmax that is trained by noise-contrastive estimation, its normaliser fixed to 1."""
 
     kind: Literal["nce"] = "nce"
-    """The kind's name."""
     tied: bool = False
     """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
     noise: int = Field(1000, ge=1)

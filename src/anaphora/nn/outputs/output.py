@@ -31,8 +31,7 @@ class OutputConfig(Config):
     def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "Output":
         """The layer over states of ``width`` and a vocabulary; a tied one borrows from an ``embedding``.
 
-        Raises:
-            ConfigError: the options do not go with the sizes.
+        Raises ConfigError where the options do not go with the sizes.
         """
 
 
@@ -94,13 +93,9 @@ class Output(nn.Module, ABC):
     def shortlist(self, candidates: Sequence) -> Shortlist:
         """A softmax over the candidates of every sentence.
 
-        Raises:
-            ConfigError: this output is no softmax over words, which alone can leave some of them out.
+        Raises ConfigError where this output is no softmax over words, which alone can leave some of them out.
         """
-        raise ConfigError(
-            "Candidates need a softmax over words, which alone can leave some of them out, but this output is not one: "
-            'search without them, or train with output.kind = "full" or "sampled".'
-        )
+        raise ConfigError('Candidates need output.kind = "full" or "sampled": search without them.')
 
     @abstractmethod
     def initialise(self, start: Start, generator: torch.Generator) -> None:
@@ -122,8 +117,7 @@ class WordsOutput(Output):
     def __init__(self, tied: bool, bias: bool, embedding: nn.Embedding | None, width: int, size: int) -> None:
         """``width`` of the states, ``size`` of the vocabulary; ``embedding`` lends its matrix when tied.
 
-        Raises:
-            ConfigError: tied, but there is no embedding, or the states are not as wide.
+        Raises ConfigError where tied, but there is no embedding, or the states are not as wide.
         """
         super().__init__()
         self._tied = tied
@@ -168,10 +162,7 @@ def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
 def _lent(embedding: nn.Embedding | None, width: int) -> Tensor:
     """The matrix of an embedding, for states of ``width``."""
     if embedding is None:
-        raise ConfigError(
-            "output.tied needs a table of word vectors, but these are composed from characters: set output.tied = "
-            "false, or embedding.kind = 'table'."
-        )
+        raise ConfigError("output.tied needs embedding.kind = 'table', but words are spelt: set output.tied = false.")
     if embedding.embedding_dim != width:
         raise ConfigError(
             f"output.tied needs states as wide as the embedding, but they have {width} numbers and an embedding "

@@ -32,7 +32,6 @@ class LogUniform(Drawn):
     """By rank alone: the word of rank r = 0, 1, .. with ln((r + 2) / (r + 1)) / ln(V + 1), near to what texts have."""
 
     kind: Literal["log-uniform"] = "log-uniform"
-    """The kind's name."""
 
     def chances(self, counts_V: Tensor) -> Tensor:
         """By rank."""
@@ -44,7 +43,6 @@ class Unigram(Drawn):
     """As often as they are in the training text."""
 
     kind: Literal["unigram"] = "unigram"
-    """The kind's name."""
 
     def chances(self, counts_V: Tensor) -> Tensor:
         """By count."""
@@ -55,7 +53,6 @@ class Partition(Config):
     """The target words of a stretch of the corpus for all batches in it (Jean et al. 2015, section 3.2)."""
 
     kind: Literal["partition"] = "partition"
-    """The kind's name."""
     words: int = Field(5000, ge=1)
     """tau: a stretch ends before the batch with which it would have more different target words than this."""
 
@@ -64,7 +61,6 @@ class Sampled(WordsConfig):
     """A softmax that is trained over a sample of the vocabulary (Bengio and Senecal 2008; Jean et al. 2015)."""
 
     kind: Literal["sampled"] = "sampled"
-    """The kind's name."""
     proposal: Annotated[LogUniform | Unigram | Partition, Field(discriminator="kind"), by_kind] = LogUniform()
     """Where the words come from that targets are told apart from."""
 

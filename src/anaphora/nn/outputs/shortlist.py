@@ -36,8 +36,7 @@ class Shortlist(NamedTuple):
     def of(cls, candidates: Sequence, weight_VH: Tensor, bias_V: Tensor) -> Self:
         """The rows of the matrix and the bias that the candidates of all sentences need.
 
-        Raises:
-            ShapeError: a sentence has an id twice, or one that is no word's.
+        Raises ShapeError where a sentence has an id twice, or one that is no word's.
         """
         size = len(weight_VH)
         inside_BC = torch.arange(candidates.ids_BT.shape[1]) < candidates.lengths_B.unsqueeze(1)
@@ -45,10 +44,7 @@ class Shortlist(NamedTuple):
         sorted_BC = ids_BC.sort(1).values
         twice = bool(((sorted_BC[:, 1:] == sorted_BC[:, :-1]) & (sorted_BC[:, 1:] < size)).any())
         if twice or not bool(((ids_BC >= 0) & ((ids_BC < size) | ~inside_BC)).all()):
-            raise ShapeError(
-                f"the candidates of a sentence should be different ids from 0 to {size - 1}, but those of some are "
-                f"not: give every word once."
-            )
+            raise ShapeError(f"the candidates of a sentence should be different ids from 0 to {size - 1}.")
         words_U, places = torch.unique(ids_BC[inside_BC], return_inverse=True)
         places_BC = torch.full_like(ids_BC, -1).masked_scatter_(inside_BC, places)
         words_U = functional.pad(words_U, (0, -len(words_U) % _WIDTH))
