@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import nn
 
+from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
-from anaphora.models.window_model import WindowModel
 from anaphora.nn.counts import Counts
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Sequence, Symbols
@@ -30,11 +30,11 @@ EVERY = pytest.mark.parametrize(
 )
 
 
-def make(network: str, output: Any) -> LanguageModel | WindowModel | Translator:
+def make(network: str, output: Any) -> LanguageModel | FeedForwardLanguageModel | Translator:
     task, tables = NETWORKS[network]
     sides = dict.fromkeys(("text", "source", "target"), SYMBOLS)
     model = build(task, tables | {"embedding": {"size": 8}, "output": output}, sides, "test.toml")
-    assert isinstance(model, LanguageModel | WindowModel | Translator)
+    assert isinstance(model, LanguageModel | FeedForwardLanguageModel | Translator)
     model.initialise(seed=3)
     counts_of(model, 1 + 300 // (1 + torch.arange(23).flip(0)))
     return model

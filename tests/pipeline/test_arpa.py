@@ -16,7 +16,7 @@ from anaphora.data.store import TextStore
 from anaphora.errors import DataError, RunError
 from anaphora.export.arpa import save_arpa
 from anaphora.formats.arpa import ArpaGram, read_arpa, write_arpa
-from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.pipeline import LanguageModel, load
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.pipeline.context import State

@@ -15,7 +15,7 @@ from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.perplexity import TextSize
 from anaphora.events import Event, Progress
 from anaphora.models import registry
-from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.pipeline import LanguageModel
 from anaphora.pipeline.context import State
 from anaphora.pipeline.generation import StreamedText

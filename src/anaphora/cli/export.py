@@ -54,7 +54,7 @@ def _natural(run_folder: Path) -> str:
 def _arpa(run_folder: Path, output: Path, report: "Report") -> None:
     from anaphora.experiment.conduct import experiment_of
     from anaphora.export.arpa import save_arpa
-    from anaphora.models.ngram import NgramModel
+    from anaphora.models.ngram.model import NgramModel
     from anaphora.run.loading import load_model
     from anaphora.text.units import Word
 

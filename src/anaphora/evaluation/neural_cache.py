@@ -17,7 +17,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.evaluation.windows import windows
-from anaphora.models.interpolation import fitted, mixed
+from anaphora.models.interpolation.weights import fitted, mixed
 from anaphora.protocols import StateModel
 
 THETAS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from anaphora.evaluation.windows import blocks, rows_of_text
-from anaphora.models.cache import ComponentPredictions
-from anaphora.models.mixture import Mixture
+from anaphora.models.interpolation.cache import ComponentPredictions
+from anaphora.models.interpolation.model import Interpolation
 from anaphora.protocols import Batch, Carry, TextModel
 
 ROWS = 32
@@ -62,7 +62,7 @@ def stream_loss(model: TextModel, units: Iterable[int], before: int) -> tuple[fl
     return nats, tokens
 
 
-def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
+def stream_sources(mixture: Interpolation, units: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
     """What each source of a mixture says of every unit of a text, K x N at a time: see ``stream_log_probs``."""
     carry = None
     for ids_N in blocks(units, before, ROWS * SEGMENT):
@@ -73,7 +73,7 @@ def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Itera
 
 def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor, Carry]:
     """ln p of the units of a block after its first id, and the state at its end."""
-    if isinstance(model, Mixture):
+    if isinstance(model, Interpolation):
         sources, end = _sources(model, ids_N, carry)
         return model.mix(sources, rows_of_text(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
     first = None if carry is None else (carry, torch.tensor([True]))
@@ -94,7 +94,7 @@ def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor
     return log_probs_N, end
 
 
-def _sources(mixture: Mixture, ids_N: Tensor, carry: Carry | None) -> tuple[ComponentPredictions, Carry]:
+def _sources(mixture: Interpolation, ids_N: Tensor, carry: Carry | None) -> tuple[ComponentPredictions, Carry]:
     """What the sources of a mixture say of a block, each member having read it in its own way."""
     read = []
     for member, own in zip(mixture.members, mixture.apart(carry), strict=True):

@@ -24,11 +24,11 @@ from anaphora.experiment.ineffective_options import (
 )
 from anaphora.experiment.overrides import explaining_leftovers, override, read_table
 from anaphora.models.alignment.aligner import AlignerModelConfig
+from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
+from anaphora.models.interpolation.model import InterpolationModelConfig
 from anaphora.models.language_model import LanguageModelConfig
-from anaphora.models.mixture import MixtureModelConfig
-from anaphora.models.ngram import NgramModelConfig
+from anaphora.models.ngram.model import NgramModelConfig
 from anaphora.models.translator import TranslatorConfig
-from anaphora.models.window_model import WindowModelConfig
 from anaphora.run import Run
 from anaphora.run.folder import EXPERIMENT
 from anaphora.text.language import is_unspaced
@@ -239,7 +239,7 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
         return self
 
 
-class WindowExperiment(WindowModelConfig, LanguageModelExperiment):
+class WindowExperiment(FeedForwardLanguageModelConfig, LanguageModelExperiment):
     """A language model that sees a fixed number of symbols."""
 
     model: Literal["window"]
@@ -261,7 +261,7 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
         return self
 
 
-class MixtureExperiment(MixtureModelConfig, LanguageModelExperiment):
+class MixtureExperiment(InterpolationModelConfig, LanguageModelExperiment):
     """A mixture of runs, its weights fitted to the validation part; it has use for ``[training]`` no more than counts.
 
     What its text is cut into is what its runs were trained with.

@@ -6,7 +6,7 @@ from pathlib import Path
 from anaphora.errors import DataError
 from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, ArpaGram, write_arpa
 from anaphora.formats.figures import LN_10
-from anaphora.models.ngram import NgramModel
+from anaphora.models.ngram.model import NgramModel
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, TextCoder
 from anaphora.text.words import written
 

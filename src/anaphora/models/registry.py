@@ -8,11 +8,11 @@ from torch import nn
 from anaphora.config import Config, nearest
 from anaphora.errors import ConfigError
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
+from anaphora.models.feed_forward import FeedForwardLanguageModel, FeedForwardLanguageModelConfig
+from anaphora.models.interpolation.model import Interpolation, InterpolationModelConfig
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
-from anaphora.models.mixture import Mixture, MixtureModelConfig
-from anaphora.models.ngram import NgramModel, NgramModelConfig
+from anaphora.models.ngram.model import NgramModel, NgramModelConfig
 from anaphora.models.translator import Translator, TranslatorConfig
-from anaphora.models.window_model import WindowModel, WindowModelConfig
 from anaphora.protocols import Symbols
 
 T = TypeVar("T")
@@ -37,9 +37,9 @@ _TASKS: dict[str, dict[str, Kind]] = {
     "align": {"": Kind(AlignerModelConfig, Aligner, ("source", "target"))},
     "language-model": {
         "recurrent": Kind(LanguageModelConfig, LanguageModel, _TEXT, spells=True),
-        "window": Kind(WindowModelConfig, WindowModel, _TEXT),
+        "window": Kind(FeedForwardLanguageModelConfig, FeedForwardLanguageModel, _TEXT),
         "ngram": Kind(NgramModelConfig, NgramModel, _TEXT),
-        "mixture": Kind(MixtureModelConfig, Mixture, _TEXT, spells=True),
+        "mixture": Kind(InterpolationModelConfig, Interpolation, _TEXT, spells=True),
     },
 }
 """The kinds of a task by the name that an experiment's ``model`` gives them; a task of one kind has no name for it."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from anaphora.errors import AnaphoraError, RunError
-from anaphora.models.mixture import MixtureConfig
+from anaphora.models.interpolation.model import InterpolationConfig
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
@@ -116,7 +116,7 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
 def _mixed(run: Run, used: Checkpoint) -> Mapping[str, float]:
     if "mixture" not in run.experiment:
         return {}
-    config = MixtureConfig.parse(run.experiment["mixture"], str(run.path / EXPERIMENT))
+    config = InterpolationConfig.parse(run.experiment["mixture"], str(run.path / EXPERIMENT))
     return dict(zip(config.sources, used.model["weights"].tolist(), strict=True))
 
 

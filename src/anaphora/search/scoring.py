@@ -5,7 +5,7 @@ from torch import Tensor
 from anaphora.errors import ShapeError
 from anaphora.protocols import Batch, Stepper
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.walk import walk
+from anaphora.search.unroll import unroll
 
 
 def score(stepper: Stepper, batch: Batch) -> list[Hypothesis]:
@@ -21,4 +21,4 @@ def score(stepper: Stepper, batch: Batch) -> list[Hypothesis]:
     def given(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
         return targets.ids_BT[sentences_B, step], step + 1 >= targets.lengths_B[sentences_B]
 
-    return walk(stepper, batch, given, int(targets.lengths_B.max()) if len(targets.lengths_B) else 0)
+    return unroll(stepper, batch, given, int(targets.lengths_B.max()) if len(targets.lengths_B) else 0)

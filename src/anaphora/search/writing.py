@@ -10,7 +10,7 @@ from torch import Tensor
 from anaphora.protocols import Batch, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.walk import walk
+from anaphora.search.unroll import unroll
 
 OnSymbol = Callable[[int, int], None]
 """Called for every symbol as it is written, with the number of its sentence first, but not for forced ones."""
@@ -42,7 +42,7 @@ def write(
                 on_symbol(numbers[sentence], symbol)
         return torch.where(forced_B, forced_ids_B, picked_B), ended_B | bounds.at_end(step, sentences_B)
 
-    return walk(stepper, batch, choose, int(bounds.longest_B.max()) if numbers else 0)
+    return unroll(stepper, batch, choose, int(bounds.longest_B.max()) if numbers else 0)
 
 
 def ignore_symbol(number: int, symbol: int) -> None:

@@ -22,9 +22,9 @@ from anaphora.experiment.schema import (
 from anaphora.experiment.tasks.fitting import FittingWork
 from anaphora.experiment.tasks.running_text import TextWork, figures_of
 from anaphora.models import registry
-from anaphora.models.cache import ComponentPredictions
-from anaphora.models.interpolation import fitted, mixed
-from anaphora.models.mixture import Mixture, MixtureConfig
+from anaphora.models.interpolation.cache import ComponentPredictions
+from anaphora.models.interpolation.model import Interpolation, InterpolationConfig
+from anaphora.models.interpolation.weights import fitted, mixed
 from anaphora.run import Run
 from anaphora.run.loading import load_coders, load_model
 from anaphora.text.coder import TextCoder
@@ -56,7 +56,7 @@ def with_members(experiment: MixtureExperiment) -> MixtureExperiment:
         raise ConfigError("A mixture cuts its text as its runs were trained to: leave [text] out.")
     begun = [_begun(run) for run in experiment.mixture.runs]
     table = experiment.mixture.model_dump() | {"members": tuple(_member(one) for one in begun)}
-    mixture = MixtureConfig.parse(table, "mixture")
+    mixture = InterpolationConfig.parse(table, "mixture")
     return experiment.model_copy(update={"mixture": mixture, "text": begun[0].text})
 
 
@@ -86,7 +86,7 @@ class MixtureWork(FittingWork, TextWork):
         self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
     ) -> Mapping[str, float]:
         """Take over what the runs have learnt and fit the weights."""
-        mixture, coder = cast(Mixture, model), coders["text"]
+        mixture, coder = cast(Interpolation, model), coders["text"]
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_model(Path(path), "best", report)[0]
         valid = text_store(self._parts.valid, coder, run.path / "encoded" / "valid", report=report)

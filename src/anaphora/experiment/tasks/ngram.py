@@ -10,7 +10,7 @@ from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Note, Report
 from anaphora.experiment.tasks.fitting import FittingWork
 from anaphora.experiment.tasks.running_text import TextWork, figures_of
-from anaphora.models.ngram import NgramModel
+from anaphora.models.ngram.model import NgramModel
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder
 

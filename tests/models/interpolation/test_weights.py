@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from anaphora.models.interpolation import fitted, mixed, step
+from anaphora.models.interpolation.weights import fitted, mixed, step
 
 
 def sources(seed: int, count: int, places: int, silent: float) -> tuple[Tensor, Tensor]:

@@ -13,11 +13,11 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from anaphora.config import Config
-from anaphora.models.cache import AnyCache, ComponentPredictions, NoCache
-from anaphora.models.interpolation import mixed
+from anaphora.models.feed_forward import FeedForwardLanguageModel, FeedForwardLanguageModelConfig
+from anaphora.models.interpolation.cache import AnyCache, ComponentPredictions, NoCache
+from anaphora.models.interpolation.weights import mixed
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
-from anaphora.models.ngram import NgramModel, NgramModelConfig
-from anaphora.models.window_model import WindowModel, WindowModelConfig
+from anaphora.models.ngram.model import NgramModel, NgramModelConfig
 from anaphora.protocols import Batch, Carry, Growing, Loss, Step, Symbols, TextModel, TextStepper
 
 
@@ -28,7 +28,7 @@ class RecurrentMember(LanguageModelConfig):
     """The kind of model."""
 
 
-class WindowMember(WindowModelConfig):
+class FeedForwardMember(FeedForwardLanguageModelConfig):
     """A member that sees a fixed number of symbols."""
 
     model: Literal["window"] = "window"
@@ -42,10 +42,10 @@ class NgramMember(NgramModelConfig):
     """The kind of model."""
 
 
-AnyMember = Annotated[RecurrentMember | WindowMember | NgramMember, Field(discriminator="model")]
+AnyMember = Annotated[RecurrentMember | FeedForwardMember | NgramMember, Field(discriminator="model")]
 
 
-class MixtureConfig(Config):
+class InterpolationConfig(Config):
     """What is mixed."""
 
     runs: tuple[str, ...] = Field(min_length=1)
@@ -69,17 +69,17 @@ class MixtureConfig(Config):
         return [*self.runs, *(f"cache of {order} unit{'s' * (order > 1)}" for order in range(1, self.cache.order + 1))]
 
 
-class MixtureModelConfig(Config):
+class InterpolationModelConfig(Config):
     """The table of a mixture."""
 
-    mixture: MixtureConfig
+    mixture: InterpolationConfig
     """What is mixed."""
 
 
-class Mixture(nn.Module):
+class Interpolation(nn.Module):
     """Language models whose probabilities are mixed."""
 
-    def __init__(self, config: MixtureModelConfig, text: Symbols, words: Sequence[str] = ()) -> None:
+    def __init__(self, config: InterpolationModelConfig, text: Symbols, words: Sequence[str] = ()) -> None:
         """Size and marks of the vocabulary, which is the same for all members, and its words where units are words."""
         super().__init__()
         self.symbols, self.cache = text, config.mixture.cache
@@ -152,12 +152,12 @@ class Mixture(nn.Module):
         empty_BL = self.cache.empty_context(len(batch.numbers_B))
         return torch.where(batch.continues_B.unsqueeze(1), carry["history"], empty_BL) if carry else empty_BL
 
-    def stepper(self) -> "MixtureStepper":
+    def stepper(self) -> "InterpolationStepper":
         """The mixture one symbol at a time; puts its members into evaluation mode."""
-        return MixtureStepper(self)
+        return InterpolationStepper(self)
 
 
-class MixtureState(NamedTuple):
+class InterpolationState(NamedTuple):
     """What a row carries."""
 
     members: tuple[Any, ...]
@@ -165,10 +165,10 @@ class MixtureState(NamedTuple):
     """What is remembered of the text."""
 
 
-class MixtureStepper:
+class InterpolationStepper:
     """A mixture for search: see ``protocols.TextStepper``."""
 
-    def __init__(self, model: Mixture) -> None:
+    def __init__(self, model: Interpolation) -> None:
         """The model is read, never changed."""
         self._members = [cast(TextStepper, cast(TextModel, member).stepper()) for member in model.members]
         self._cache, self._weights_K = model.cache, model.weights
@@ -177,22 +177,24 @@ class MixtureStepper:
         orders = [member.order for member in self._members]
         self.order = 0 if 0 in orders or self._cache.order else max(orders)
 
-    def start(self, batch: Batch) -> tuple[None, MixtureState]:
+    def start(self, batch: Batch) -> tuple[None, InterpolationState]:
         """The states before anything was read, for each row of the batch."""
         history_NL = self._cache.empty_context(len(batch.numbers_B))
-        return None, MixtureState(tuple(member.start(batch)[1] for member in self._members), history_NL)
+        return None, InterpolationState(tuple(member.start(batch)[1] for member in self._members), history_NL)
 
-    def advance(self, memory: None, state: MixtureState, ids_N: Tensor) -> Step:
+    def advance(self, memory: None, state: InterpolationState, ids_N: Tensor) -> Step:
         """One symbol of every row."""
         steps = [
             member.advance(None, before, ids_N) for member, before in zip(self._members, state.members, strict=True)
         ]
         return self._mixed(steps, self._cache.read(state.history_NL, ids_N))
 
-    def select(self, state: MixtureState, rows_N: Tensor) -> MixtureState:
+    def select(self, state: InterpolationState, rows_N: Tensor) -> InterpolationState:
         """The states of the given rows."""
         own = zip(self._members, state.members, strict=True)
-        return MixtureState(tuple(member.select(before, rows_N) for member, before in own), state.history_NL[rows_N])
+        return InterpolationState(
+            tuple(member.select(before, rows_N) for member, before in own), state.history_NL[rows_N]
+        )
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
         """There is nothing to keep."""
@@ -201,7 +203,7 @@ class MixtureStepper:
         """What the members predict without any context."""
         return self._mixed([member.unconditional() for member in self._members], self._cache.empty_context(1))
 
-    def matched(self, state: MixtureState, ids_N: Tensor, read: int) -> int:
+    def matched(self, state: InterpolationState, ids_N: Tensor, read: int) -> int:
         """What the member that looks furthest back looks at; all of them where there is a cache."""
         if not self.order:
             return read + 1
@@ -212,7 +214,7 @@ class MixtureStepper:
         own_KNV = torch.stack([step.log_probs_NV.double() for step in steps])
         sources = _beside(own_KNV, self._cache.log_probs(history_NL, self.size))
         log_probs_NV = mixed(sources.log_probs, sources.known, self._weights_K)
-        return Step(log_probs_NV, None, MixtureState(tuple(step.state for step in steps), history_NL))
+        return Step(log_probs_NV, None, InterpolationState(tuple(step.state for step in steps), history_NL))
 
 
 def _beside(own: Tensor, said: ComponentPredictions) -> ComponentPredictions:
@@ -222,7 +224,7 @@ def _beside(own: Tensor, said: ComponentPredictions) -> ComponentPredictions:
 
 
 def _together(members: Sequence[Carry], history_BL: Tensor) -> Carry:
-    """What members and the cache carry on, as one; ``Mixture.apart`` takes it apart."""
+    """What members and the cache carry on, as one; ``Interpolation.apart`` takes it apart."""
     carried = {f"{place}.{name}": rows for place, own in enumerate(members) for name, rows in own.items()}
     return carried | {"history": history_BL}
 
@@ -230,4 +232,4 @@ def _together(members: Sequence[Carry], history_BL: Tensor) -> Carry:
 def _make(config: AnyMember, text: Symbols, words: Sequence[str]) -> nn.Module:
     if isinstance(config, RecurrentMember):
         return LanguageModel(config, text, words)
-    return WindowModel(config, text) if isinstance(config, WindowMember) else NgramModel(config, text)
+    return FeedForwardLanguageModel(config, text) if isinstance(config, FeedForwardMember) else NgramModel(config, text)

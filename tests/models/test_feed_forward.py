@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.naive.normalised import normalised
+from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.models.registry import build
-from anaphora.models.window_model import WindowModel
 from anaphora.nn.randomness import draws
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.scoring import score
@@ -33,10 +33,10 @@ EVERY_KIND = pytest.mark.parametrize("window", KINDS, ids=lambda window: "-".joi
 TEXT = [END, 5, 6, 7, END, 8, 9, 5, 5, END, 10, 6]
 
 
-def make(window: dict[str, Any], embedding: int = 8) -> WindowModel:
+def make(window: dict[str, Any], embedding: int = 8) -> FeedForwardLanguageModel:
     tables = {"model": "window", "embedding": {"size": embedding}, "window": window}
     model = build("language-model", tables, {"text": SYMBOLS}, "test.toml")
-    assert isinstance(model, WindowModel)
+    assert isinstance(model, FeedForwardLanguageModel)
     model.initialise(seed=4)
     with torch.no_grad():
         for weight in model.parameters():
@@ -61,7 +61,7 @@ def hidden(weights: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
     return torch.tanh(a + weights.get(f"{name}.bias", 0))
 
 
-def by_hand(model: WindowModel, before: list[int]) -> Tensor:
+def by_hand(model: FeedForwardLanguageModel, before: list[int]) -> Tensor:
     """The log-probabilities after ``before``, which holds as many ids as the model sees."""
     weights, config = model.window.weights.tensors(), model.config.window
     x = [model.embedding.weight[unit] for unit in before]

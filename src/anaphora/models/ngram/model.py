@@ -16,8 +16,8 @@ from anaphora.config import Config
 from anaphora.data.ngrams import count
 from anaphora.data.store import TextStore
 from anaphora.events import Report, silent
-from anaphora.models.backoff import BackoffTable, Order
-from anaphora.models.kneser_ney import kneser_ney
+from anaphora.models.ngram.backoff import BackoffTable, Order
+from anaphora.models.ngram.kneser_ney import kneser_ney
 from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
 
 NEVER = 1e-99

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from anaphora.data.ngrams import count
 from anaphora.data.store import TextStore
-from anaphora.models.kneser_ney import FALLBACK
-from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.models.ngram.kneser_ney import FALLBACK
+from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.beam import beam
 from anaphora.search.sampling import sample

@@ -16,7 +16,7 @@ from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
 from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
 
 
-class WindowModelConfig(Config):
+class FeedForwardLanguageModelConfig(Config):
     """The network tables of a language model with a fixed window."""
 
     embedding: EmbeddingConfig = EmbeddingConfig()
@@ -29,10 +29,10 @@ class WindowModelConfig(Config):
     """What the weights start from."""
 
 
-class WindowModel(nn.Module):
+class FeedForwardLanguageModel(nn.Module):
     """An embedding, a body that reads a few symbols at a time, and an output layer."""
 
-    def __init__(self, config: WindowModelConfig, text: Symbols) -> None:
+    def __init__(self, config: FeedForwardLanguageModelConfig, text: Symbols) -> None:
         """Size and marks of the vocabulary.
 
         Raises:
@@ -99,16 +99,16 @@ class WindowModel(nn.Module):
         ends_BE = lengths_B.to(ids_BL.device).unsqueeze(1) + torch.arange(self.earlier, device=ids_BL.device)
         return ids_BL, {"ids": ids_BL.gather(1, ends_BE)}
 
-    def stepper(self) -> "WindowStepper":
+    def stepper(self) -> "FeedForwardStepper":
         """The model one symbol at a time; puts it into evaluation mode."""
         self.eval()
-        return WindowStepper(self)
+        return FeedForwardStepper(self)
 
 
-class WindowStepper:
+class FeedForwardStepper:
     """A model with a fixed window for search: see ``protocols.TextStepper``."""
 
-    def __init__(self, model: WindowModel) -> None:
+    def __init__(self, model: FeedForwardLanguageModel) -> None:
         """The model is read, never changed."""
         self._model, self.order = model, model.config.window.steps + 1
         self.size, _, self.unk, _, self.eos = model.symbols

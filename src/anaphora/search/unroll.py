@@ -16,7 +16,7 @@ class Choose(Protocol):
         """The symbols, and which of them are the last of their sentence."""
 
 
-def walk(stepper: Stepper, batch: Batch, choose: Choose, longest: int) -> list[Hypothesis]:
+def unroll(stepper: Stepper, batch: Batch, choose: Choose, longest: int) -> list[Hypothesis]:
     """Let ``choose`` lead every sentence of the batch to its end, at most ``longest`` symbols away.
 
     Scores are the Stepper's own log-probabilities of what was chosen, however it was chosen.

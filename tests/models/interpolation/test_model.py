@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
-from anaphora.models.mixture import Mixture
-from anaphora.models.ngram import NgramModel
+from anaphora.models.interpolation.model import Interpolation
+from anaphora.models.ngram.model import NgramModel
 from anaphora.models.registry import build
 from anaphora.protocols import Batch, Sequence, Symbols
 from anaphora.search.beam import beam
@@ -32,10 +32,10 @@ MIXED = {
 }
 
 
-def make(members: list[dict[str, Any]], cache: Any) -> Mixture:
+def make(members: list[dict[str, Any]], cache: Any) -> Interpolation:
     table = {"runs": [str(place) for place in range(len(members))], "members": members, "cache": cache}
     model = build("language-model", {"model": "mixture", "mixture": table}, {"text": SYMBOLS}, "test.toml")
-    assert isinstance(model, Mixture)
+    assert isinstance(model, Interpolation)
     for place, member in enumerate(model.members):
         if isinstance(member, NgramModel):
             member.fit(TextStore(np.array([END, *TEXT]), characters=1), lambda order: None)
@@ -46,7 +46,7 @@ def make(members: list[dict[str, Any]], cache: Any) -> Mixture:
 
 
 @pytest.fixture(scope="module", params=list(MIXED))
-def mixture(request: pytest.FixtureRequest) -> Mixture:
+def mixture(request: pytest.FixtureRequest) -> Interpolation:
     return make(*MIXED[request.param])
 
 
@@ -63,7 +63,7 @@ def window(ids: list[list[int]], lengths: list[int] | None = None, continues: bo
 
 @settings(max_examples=10)
 @given(read=UNITS)
-def test_probabilities_sum_to_one_behind_every_text(mixture: Mixture, read: list[int]) -> None:
+def test_probabilities_sum_to_one_behind_every_text(mixture: Interpolation, read: list[int]) -> None:
     stepper = mixture.stepper()
     _, state = stepper.start(window([[END, END]]))
     for unit in [END, *read]:
@@ -75,7 +75,7 @@ def test_probabilities_sum_to_one_behind_every_text(mixture: Mixture, read: list
 
 @settings(max_examples=10)
 @given(ids=UNITS, cut=st.integers(1, 24))
-def test_carried_windows_equal_one_long_pass(mixture: Mixture, ids: list[int], cut: int) -> None:
+def test_carried_windows_equal_one_long_pass(mixture: Interpolation, ids: list[int], cut: int) -> None:
     ids = [END, *ids, 5]
     cut = min(cut, len(ids) - 2)
     with torch.no_grad():
@@ -92,7 +92,7 @@ def test_carried_windows_equal_one_long_pass(mixture: Mixture, ids: list[int], c
 @settings(max_examples=10)
 @given(ids=UNITS, continues=st.booleans())
 def test_every_kind_of_model_carries_the_same_on_where_it_predicts_nothing(
-    mixture: Mixture, ids: list[int], continues: bool
+    mixture: Interpolation, ids: list[int], continues: bool
 ) -> None:
     read = window([[END, *ids]], continues=continues)
     with torch.no_grad():
@@ -104,7 +104,7 @@ def test_every_kind_of_model_carries_the_same_on_where_it_predicts_nothing(
         torch.testing.assert_close(found[name], rows, rtol=0, atol=0)
 
 
-def test_padding_and_neighbours_change_nothing(mixture: Mixture) -> None:
+def test_padding_and_neighbours_change_nothing(mixture: Interpolation) -> None:
     rows = [[3, 4, 5, 6, 7, 3], [3, 8, 3, -7, 99, -1]]
     with torch.no_grad():
         together, carry = mixture.target_log_probs(window(_safe(mixture, rows), lengths=[5, 2]))
@@ -116,12 +116,12 @@ def test_padding_and_neighbours_change_nothing(mixture: Mixture) -> None:
                 torch.testing.assert_close(rows_after[row], its_carry[name][0])
 
 
-def _safe(mixture: Mixture, rows: list[list[int]]) -> list[list[int]]:
+def _safe(mixture: Interpolation, rows: list[list[int]]) -> list[list[int]]:
     """Rows whose padding is some symbol: embeddings look it up before it is thrown away."""
     return [[unit if 0 <= unit < SYMBOLS.size else 0 for unit in row] for row in rows]
 
 
-def test_steps_say_what_windows_say_alone_and_in_any_batch(mixture: Mixture) -> None:
+def test_steps_say_what_windows_say_alone_and_in_any_batch(mixture: Interpolation) -> None:
     rows = [[4, 5, 4, 4, 3], [6, 3], [8, 8, 8, 3]]
     targets = torch.zeros(3, 5, dtype=torch.int64)
     for place, row in enumerate(rows):
