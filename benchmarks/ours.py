@@ -11,7 +11,7 @@ import torch
 from anaphora.events import Event, Update
 from anaphora.experiment.schema import Experiment, read_experiment
 from anaphora.models import registry
-from anaphora.protocols import Batches, Symbols
+from anaphora.protocols import Batches, VocabularyInfo
 from anaphora.run import Run
 from anaphora.training.loop import train
 from benchmarks.work import Sample, Setting, peak_mib
@@ -20,7 +20,7 @@ WARM_UP = 3
 """Updates that are made before the clock is read, on both sides."""
 
 
-def build(toml: str, symbols: Mapping[str, Symbols], setting: Setting) -> tuple[torch.nn.Module, Experiment]:
+def build(toml: str, symbols: Mapping[str, VocabularyInfo], setting: Setting) -> tuple[torch.nn.Module, Experiment]:
     """A network with the weights that training under ``setting.seed`` starts from, and its experiment."""
     experiment = read_experiment(toml, "the benchmark", [f"training.seed={setting.seed}"])
     model = registry.build(experiment.task, experiment.tables(), symbols, "the benchmark")
@@ -28,7 +28,9 @@ def build(toml: str, symbols: Mapping[str, Symbols], setting: Setting) -> tuple[
     return model, experiment
 
 
-def train_for(updates: int, toml: str, symbols: Mapping[str, Symbols], batches: Batches, setting: Setting) -> Sample:
+def train_for(
+    updates: int, toml: str, symbols: Mapping[str, VocabularyInfo], batches: Batches, setting: Setting
+) -> Sample:
     """The target tokens of ``updates`` updates, and the time from the end of the last warm-up to the end of the last.
 
     All that belongs to an update is in it: making its batch, forward, backward, clipping, the optimizer's step and the

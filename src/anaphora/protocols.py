@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from torch import Size, Tensor
 
 
-class Symbols(NamedTuple):
-    """What a model knows of a vocabulary: its size and the ids of its marks."""
+class VocabularyInfo(NamedTuple):
+    """The size of a vocabulary and the ids of its special tokens: all that a model needs of it."""
 
     size: int
+    """V, special tokens included."""
     pad: int
     unk: int
     bos: int

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from anaphora.data.pairs import WIDTH, PairBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
-from anaphora.protocols import Batch, Batches, Symbols
+from anaphora.protocols import Batch, Batches, VocabularyInfo
 from anaphora.text.cuts import MergeDropout
 
-SYMBOLS = Symbols(size=100, pad=0, unk=1, bos=2, eos=3)
+SYMBOLS = VocabularyInfo(size=100, pad=0, unk=1, bos=2, eos=3)
 ROW = st.lists(st.integers(4, 99), max_size=40)
 PAIRS = st.lists(st.tuples(ROW, ROW), min_size=1, max_size=40)
 

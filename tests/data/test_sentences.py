@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from anaphora.data.sentences import TextSentences
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import Batch, VocabularyInfo
 
-SYMBOLS = Symbols(40, pad=0, unk=1, bos=2, eos=3)
+SYMBOLS = VocabularyInfo(40, pad=0, unk=1, bos=2, eos=3)
 LINES = st.lists(st.lists(st.integers(4, 39), max_size=12), min_size=1, max_size=30)
 
 

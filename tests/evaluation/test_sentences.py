@@ -7,9 +7,9 @@ from anaphora.errors import DataError
 from anaphora.evaluation import sentences
 from anaphora.evaluation.sentences import line_log_probs, sentence_log_probs
 from anaphora.models.registry import build
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 
-SYMBOLS = Symbols(17, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(17, 0, 1, 2, 3)
 LINES = [[5, 9, 11], [], [4], [16, 16, 5, 6, 7], [4, 5]]
 
 

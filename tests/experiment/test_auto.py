@@ -14,7 +14,7 @@ from anaphora.experiment.schema import (
     read_experiment,
 )
 from anaphora.models import registry
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.text.units import AnyUnits, Bpe, Byte, Character, Word
 
 
@@ -105,7 +105,7 @@ def test_every_tier_is_a_network_that_can_be_built(
     path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(30)))
     monkeypatch.setattr("anaphora.experiment.auto.TIERS", [tier])
     experiment = read_experiment(automatic([path]), "auto.toml")
-    symbols = Symbols(50, 0, 1, 2, 3)
+    symbols = VocabularyInfo(50, 0, 1, 2, 3)
     registry.build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "auto.toml")
 
 
@@ -150,7 +150,7 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
     chosen = read_experiment(automatic([toy_book.parent]), "auto.toml")
     assert isinstance(chosen, RecurrentExperiment)
     assert (chosen.recurrence.size, chosen.training.epochs) == (TEXT_TIERS[tier].size, TEXT_TIERS[tier].epochs)
-    symbols = Symbols(50, 0, 1, 2, 3)
+    symbols = VocabularyInfo(50, 0, 1, 2, 3)
     registry.build("language-model", chosen.tables(), {"text": symbols}, "auto.toml")
 
 

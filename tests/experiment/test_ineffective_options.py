@@ -5,7 +5,7 @@ import pytest
 from anaphora.errors import ConfigError
 from anaphora.experiment.schema import parse, read_experiment
 from anaphora.models.registry import build
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 IDLE = [
     ("decoder", {"start": "zero", "start_activation": "tanh"}, r"decoder\.start_activation .* leave it out"),
@@ -79,7 +79,9 @@ def test_averaging_starts_by_an_epoch_or_by_validation(task: str) -> None:
 def test_a_run_that_has_one_still_loads(table: str, options: dict[str, object], complaint: str) -> None:
     tables = {"task": "translate", table: options}
     assert parse(tables, "experiment.toml").task == "translate"
-    assert build("translate", tables, dict.fromkeys(("source", "target"), Symbols(9, 0, 1, 2, 3)), "experiment.toml")
+    assert build(
+        "translate", tables, dict.fromkeys(("source", "target"), VocabularyInfo(9, 0, 1, 2, 3)), "experiment.toml"
+    )
 
 
 def test_options_that_have_an_effect_are_taken() -> None:

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from anaphora.models.translator import Translator, TranslatorStepper
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 from anaphora.search.beam import Hypothesis, beam
 from anaphora.search.scoring import score
 
 from ..batches import pair_batch
 
-SYMBOLS = Symbols(23, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
 TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
 

@@ -13,13 +13,13 @@ from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import Batch, VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.scoring import score
 
 from ..batches import pair_batch
 
-SYMBOLS = Symbols(12, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(12, 0, 1, 2, 3)
 LUONG = {"query": "current", "context": "output"}
 BAHDANAU = {"query": "previous", "context": "state"}
 SENNRICH = {"query": "current", "context": "state"}

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 
-SOURCE, TARGET = Symbols(11, 0, 1, 2, 3), Symbols(13, 0, 1, 2, 3)
+SOURCE, TARGET = VocabularyInfo(11, 0, 1, 2, 3), VocabularyInfo(13, 0, 1, 2, 3)
 
 
 @pytest.fixture

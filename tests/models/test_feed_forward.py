@@ -10,10 +10,10 @@ from anaphora.kernels.naive.normalised import normalised
 from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.models.registry import build
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 from anaphora.search.scoring import score
 
-SYMBOLS = Symbols(11, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 END = SYMBOLS.eos
 KINDS: list[dict[str, Any]] = [
     {"kind": "feedforward", "words": 3, "size": 16},

@@ -11,9 +11,9 @@ from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 
-SYMBOLS = Symbols(11, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 LENGTHS = (torch.tensor([4, 2]), torch.tensor([3, 2]))
 TOPOLOGIES = [("current", "output"), ("previous", "state"), ("current", "state")]
 

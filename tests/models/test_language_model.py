@@ -10,9 +10,9 @@ from anaphora.kernels import naive
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.registry import build, kind_of
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 
-SYMBOLS = Symbols(17, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(17, 0, 1, 2, 3)
 
 
 def make(**tables: Any) -> LanguageModel:

@@ -13,10 +13,10 @@ from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.counts import Counts
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 from anaphora.run.weights import fill, tensors_of
 
-SYMBOLS = Symbols(23, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 OUTPUTS: list[Any] = ["full", "class-factored", "hierarchical", "sampled", "nce", "adaptive"]
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     "recurrent": ("language-model", {"recurrence": {"size": 24}}),

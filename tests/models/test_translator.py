@@ -10,13 +10,13 @@ from anaphora.errors import ConfigError
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import Batch, VocabularyInfo
 
 from ..batches import pair_batch
 from .four_pairs import SOURCES, SYMBOLS, TARGETS, cost_after_its_own_likeliest_words
 
 
-def make(tables: dict[str, Any], source: Symbols = SYMBOLS) -> Translator:
+def make(tables: dict[str, Any], source: VocabularyInfo = SYMBOLS) -> Translator:
     sizes = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 24}}
     merged = {name: sizes.get(name, {}) | tables.get(name, {}) for name in sizes.keys() | tables.keys()}
     model = build("translate", merged, {"source": source, "target": SYMBOLS}, "test.toml")
@@ -119,7 +119,7 @@ def test_shared_and_tied_tables_are_one() -> None:
 )
 def test_options_that_do_not_go_together_are_refused_with_a_remedy(tables: dict[str, Any], remedy: str) -> None:
     with pytest.raises(ConfigError, match=remedy):
-        make(tables, source=Symbols(19, 0, 1, 2, 3))
+        make(tables, source=VocabularyInfo(19, 0, 1, 2, 3))
 
 
 def test_weights_start_from_the_seed() -> None:

@@ -8,9 +8,9 @@ from torch import nn
 
 from anaphora.kernels.cells import AnyCell, Forgetting
 from anaphora.models.registry import build
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 
-SYMBOLS = Symbols(11, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 KINDS = {unit.model_fields["kind"].default: unit for unit in get_args(get_args(AnyCell)[0])}
 CELLS: list[dict[str, Any]] = [
     *({"kind": kind} for kind in KINDS),

@@ -11,10 +11,10 @@ from anaphora.models.registry import build
 from anaphora.nn.randomness import draws, generator
 from anaphora.nn.spelling import CharactersConfig, Spelling
 from anaphora.nn.weights import Orthogonal
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 
 WORDS = ["the", "cat", "cats", "catalogue", "t", "act"]
-SYMBOLS = Symbols(4 + len(WORDS), 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(4 + len(WORDS), 0, 1, 2, 3)
 SMALL = {"kind": "characters", "character": 5, "widths": 3, "filters": 12, "most": 16}
 
 

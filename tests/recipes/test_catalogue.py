@@ -13,7 +13,7 @@ from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
 from anaphora.experiment.schema import read_experiment
 from anaphora.models import registry
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 
 torch = pytest.importorskip("torch")
 
@@ -73,7 +73,7 @@ def test_the_recipe_of_a_paper_has_its_equations_its_size_and_what_differs(name:
 @pytest.mark.parametrize("name", FOUNDING)
 def test_a_network_of_the_paper_s_size_can_be_built(name: str) -> None:
     experiment = read_experiment(recipes.read(name), name, settings(dict(paragraphs(name))["Paper's size"]))
-    sides = dict.fromkeys(("source", "target"), Symbols(40, 0, 1, 2, 3))
+    sides = dict.fromkeys(("source", "target"), VocabularyInfo(40, 0, 1, 2, 3))
     with torch.device("meta"):
         assert [*registry.build(experiment.task, experiment.tables(), sides, name).parameters()]
 
@@ -106,7 +106,7 @@ ALIGNERS = [name for name in recipes.names() if name.endswith("aligner")]
 @pytest.mark.parametrize("name", sorted({*recipes.names()} - {*COUNTED, *ALIGNERS}))
 def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
-    symbols = Symbols(40, 0, 1, 2, 3)
+    symbols = VocabularyInfo(40, 0, 1, 2, 3)
     sides = ("source", "target") if experiment.task == "translate" else ("text",)
     words = {"text": [f"word{number}" for number in range(36)]}
     model = registry.build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name, words)
@@ -128,7 +128,7 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
 @pytest.mark.parametrize("name", COUNTED)
 def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
-    model = registry.build(experiment.task, experiment.tables(), {"text": Symbols(40, 0, 1, 2, 3)}, name)
+    model = registry.build(experiment.task, experiment.tables(), {"text": VocabularyInfo(40, 0, 1, 2, 3)}, name)
     ids = torch.tensor([[3, *([5, 6, 7, 8, 3] * 20)]])
     model.fit(TextStore(ids[0].numpy(), characters=1), lambda order: None)
     row, lengths = Sequence(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
@@ -139,7 +139,7 @@ def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> 
 @pytest.mark.parametrize("name", ALIGNERS)
 def test_every_recipe_of_an_aligner_links_words_that_always_come_together(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
-    symbols = Symbols(40, 0, 1, 2, 3)
+    symbols = VocabularyInfo(40, 0, 1, 2, 3)
     model = registry.build("align", experiment.tables(), {"source": symbols, "target": symbols}, name)
     sources, targets = Ragged.of([[5, 6], [5, 7], [6, 7]]), Ragged.of([[8, 9], [8, 4], [4, 9]])
     model.fit(sources, targets)
@@ -149,7 +149,7 @@ def test_every_recipe_of_an_aligner_links_words_that_always_come_together(name: 
 @pytest.mark.parametrize("name", [name for name in recipes.names() if name.startswith("multi30k")])
 def test_the_multi30k_recipes_keep_to_five_million_parameters(name: str) -> None:
     experiment = read_experiment(recipes.read(name), name)
-    symbols = Symbols(experiment.text.size, 0, 1, 2, 3)
+    symbols = VocabularyInfo(experiment.text.size, 0, 1, 2, 3)
     model = registry.build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "multi30k")
     assert sum(weight.numel() for weight in model.parameters()) <= 5_000_000
 

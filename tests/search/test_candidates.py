@@ -7,14 +7,14 @@ import torch
 
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.sampling import sample
 
 from ..batches import pair_batch
 
-SYMBOLS = Symbols(90, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(90, 0, 1, 2, 3)
 SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
 CANDIDATES = [[3, 5, 9, 40, 41], [3, 60], list(range(3, 90)), [77, 3, 50, 12, 13, 14]]
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.models.registry import build
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.scoring import score
@@ -17,7 +17,7 @@ from anaphora.search.scoring import score
 from ..batches import pair_batch
 
 SIZE = 11
-SOURCE, TARGET = Symbols(9, 0, 1, 2, 3), Symbols(SIZE, 0, 1, 2, 3)
+SOURCE, TARGET = VocabularyInfo(9, 0, 1, 2, 3), VocabularyInfo(SIZE, 0, 1, 2, 3)
 BOTH_MEANS = pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 
 
@@ -92,6 +92,6 @@ def test_the_geometric_score_of_an_output_is_the_mean_of_its_scores() -> None:
 
 
 def test_models_of_other_symbols_are_refused() -> None:
-    other: Any = build("translate", {}, {"source": SOURCE, "target": Symbols(12, 0, 1, 2, 3)}, "test.toml")
+    other: Any = build("translate", {}, {"source": SOURCE, "target": VocabularyInfo(12, 0, 1, 2, 3)}, "test.toml")
     with pytest.raises(ConfigError, match="one has 11 and another 12"):
         Ensemble([translator(1).stepper(), other.stepper()])

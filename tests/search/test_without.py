@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import Batch, VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
@@ -38,7 +38,7 @@ def test_what_is_written_without_some_symbols_has_the_score_that_forced_decoding
 ) -> None:
     pad, bos = 3, 4
     model = automaton(size=7)
-    without = Without.marks(model, Symbols(7, pad, model.unk, bos, model.eos))
+    without = Without.special_tokens(model, VocabularyInfo(7, pad, model.unk, bos, model.eos))
     marks = 0
     for search in (
         lambda one: [found[0] for found in beam(one, batch(SOURCES), size=3, max_length=12)],

@@ -12,13 +12,13 @@ from anaphora.kernels import scan
 from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.models import registry
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 from anaphora.recipes import catalogue
 from anaphora.training.config import TrainingConfig
 from anaphora.training.device import device_for, placed
 from anaphora.training.reduction import reduced, weighted
 
-SYMBOLS = Symbols(1000, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(1000, 0, 1, 2, 3)
 META = torch.device("meta")
 
 

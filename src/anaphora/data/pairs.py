@@ -15,7 +15,7 @@ from anaphora import protocols
 from anaphora.data.buckets import buckets, cut
 from anaphora.data.ragged import Integers, Ragged
 from anaphora.data.store import PairStore
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import Batch, VocabularyInfo
 from anaphora.text.cuts import Cut
 
 WIDTH = 16
@@ -51,8 +51,8 @@ class PairBatches:
     def __init__(
         self,
         store: PairStore,
-        source: Symbols,
-        target: Symbols,
+        source: VocabularyInfo,
+        target: VocabularyInfo,
         *,
         batch_tokens: int,
         seed: int,
@@ -118,11 +118,11 @@ def _shares(links: Ragged, rows: Integers, targets: protocols.Sequence, inputs: 
 
 def search_batches(
     sources: Ragged,
-    source: Symbols,
+    source: VocabularyInfo,
     *,
     batch_tokens: int,
     targets: Ragged | None = None,
-    target: Symbols | None = None,
+    target: VocabularyInfo | None = None,
 ) -> LazyBatches:
     """Batches for search, from short sources to long; ``numbers_B`` says where each row stood.
 

@@ -11,13 +11,15 @@ from anaphora.data.pairs import LazyBatches
 from anaphora.data.ragged import Integers
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 
 
 class TextSentences:
     """Batches of a TextStore; meets ``protocols.Batches``. From ``<s>`` y_1 .. y_m a row predicts y_1 .. ``</s>``."""
 
-    def __init__(self, store: TextStore, text: Symbols, *, batch_tokens: int, seed: int, longest: int = 0) -> None:
+    def __init__(
+        self, store: TextStore, text: VocabularyInfo, *, batch_tokens: int, seed: int, longest: int = 0
+    ) -> None:
         """In a batch, rows times the longest with its ``</s>`` are at most ``batch_tokens``.
 
         With ``longest`` > 0, sentences of more units are left out; DataError when none is left.

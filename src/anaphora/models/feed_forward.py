@@ -13,7 +13,7 @@ from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
-from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
+from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, VocabularyInfo
 
 
 class FeedForwardLanguageModelConfig(Config):
@@ -32,7 +32,7 @@ class FeedForwardLanguageModelConfig(Config):
 class FeedForwardLanguageModel(nn.Module):
     """An embedding, a body that reads a few symbols at a time, and an output layer."""
 
-    def __init__(self, config: FeedForwardLanguageModelConfig, text: Symbols) -> None:
+    def __init__(self, config: FeedForwardLanguageModelConfig, text: VocabularyInfo) -> None:
         """Size and marks of the vocabulary.
 
         Raises:

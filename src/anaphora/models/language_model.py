@@ -21,7 +21,7 @@ from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import AnyStart, Orthogonal
-from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
+from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, VocabularyInfo
 
 
 class ChunkTruncation(Config):
@@ -70,7 +70,7 @@ class LanguageModelConfig(Config):
 class LanguageModel(nn.Module):
     """An embedding, a stack of recurrent layers, and an output layer."""
 
-    def __init__(self, config: LanguageModelConfig, text: Symbols, words: abc.Sequence[str] = ()) -> None:
+    def __init__(self, config: LanguageModelConfig, text: VocabularyInfo, words: abc.Sequence[str] = ()) -> None:
         """Size and marks of the vocabulary, and its words where units are words.
 
         Raises:

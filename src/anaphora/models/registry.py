@@ -13,7 +13,7 @@ from anaphora.models.interpolation.model import Interpolation, InterpolationMode
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.models.ngram.model import NgramModel, NgramModelConfig
 from anaphora.models.translator import Translator, TranslatorConfig
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def kind_of(task: str, tables: Mapping[str, Any], where: str) -> Kind:
 def build(
     task: str,
     tables: Mapping[str, Any],
-    symbols: Mapping[str, Symbols],
+    symbols: Mapping[str, VocabularyInfo],
     where: str,
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> nn.Module:

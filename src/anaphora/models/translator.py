@@ -26,7 +26,7 @@ from anaphora.nn.outputs import AnyOutput, Full, Shortlist
 from anaphora.nn.randomness import generator, present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.nn.weights import AnyStart, Orthogonal
-from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+from anaphora.protocols import Batch, Carry, Loss, Step, VocabularyInfo
 
 
 class TranslationEmbeddingConfig(TableConfig):
@@ -70,7 +70,7 @@ class TranslatorConfig(Config):
 class Translator(nn.Module):
     """An encoder, a decoder, an output layer, and perhaps a language model beside the decoder."""
 
-    def __init__(self, config: TranslatorConfig, source: Symbols, target: Symbols) -> None:
+    def __init__(self, config: TranslatorConfig, source: VocabularyInfo, target: VocabularyInfo) -> None:
         """Sizes and marks of both vocabularies.
 
         Raises:

@@ -20,7 +20,7 @@ from anaphora.kernels.spelling import Shape, spelt
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 _CLOSED = -2.0
 """What the bias of a highway's gate starts from, so that it lets through what it reads (Srivastava et al. 2015)."""
@@ -135,7 +135,9 @@ AnyEmbedding = Annotated[
 """Word vectors as a recipe names them: ``"characters"``, or ``{size = 200}``, which is a table."""
 
 
-def embedding_of(config: AnyEmbedding, symbols: Symbols, words: Sequence[str], name: str) -> Embedding | Spelling:
+def embedding_of(
+    config: AnyEmbedding, symbols: VocabularyInfo, words: Sequence[str], name: str
+) -> Embedding | Spelling:
     """What gives the vectors of a vocabulary, whose marks come before its ``words``; a table need not know them.
 
     Raises:

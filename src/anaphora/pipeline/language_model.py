@@ -89,7 +89,7 @@ class LanguageModel(WordScores):
             check_size(beam)
         else:
             check_sampling(temperature, top_k, top_p, seed)
-        stepper = Without.marks(self._model.stepper(), self._coder.symbols)
+        stepper = Without.special_tokens(self._model.stepper(), self._coder.symbols)
         begin = self._encode(prompt)
         batch = one_row([stepper.bos], begin)
         streamed = StreamedText(self._decode, begin, on_text)

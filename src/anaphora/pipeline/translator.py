@@ -119,7 +119,7 @@ class Translator:
         """
         size = self.evaluation.beam if beam is None else beam
         penalty = self.evaluation.length_penalty if length_penalty is None else length_penalty
-        stepper = Without.marks(self._stepper(), self._target.symbols)
+        stepper = Without.special_tokens(self._stepper(), self._target.symbols)
         unknown = filler(self._source, self._target, replace_unknown, lambda: self.attends)
         rows = self._encode(texts)
         full = [place for place, row in enumerate(rows) if row.ids]

@@ -6,7 +6,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, inf
 
-from anaphora.protocols import Batch, Step, Stepper, Symbols
+from anaphora.protocols import Batch, Step, Stepper, VocabularyInfo
 
 
 class Without:
@@ -18,7 +18,7 @@ class Without:
         self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
 
     @classmethod
-    def marks(cls, model: Stepper, symbols: Symbols) -> Self:
+    def special_tokens(cls, model: Stepper, symbols: VocabularyInfo) -> Self:
         """The same without ``<pad>`` and ``<s>`` of the vocabulary that it writes."""
         return cls(model, (symbols.pad, symbols.bos))
 

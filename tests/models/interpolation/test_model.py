@@ -13,11 +13,11 @@ from anaphora.errors import ConfigError
 from anaphora.models.interpolation.model import Interpolation
 from anaphora.models.ngram.model import NgramModel
 from anaphora.models.registry import build
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.scoring import score
 
-SYMBOLS = Symbols(9, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
 TEXT = [int(unit) for unit in np.random.default_rng(5).choice([3, 4, 5, 6, 7, 8], size=300)]
 RECURRENT = {"model": "recurrent", "embedding": {"size": 4}, "recurrence": {"size": 6, "layers": 2}}

@@ -13,12 +13,12 @@ from anaphora.data.ngrams import count
 from anaphora.data.store import TextStore
 from anaphora.models.ngram.kneser_ney import FALLBACK
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import Batch, Sequence, VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
 
-SYMBOLS = Symbols(9, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
 RANDOM = np.random.default_rng(7)
 TEXT = [int(unit) for unit in RANDOM.choice([3, 4, 5, 6, 7, 8], size=400, p=[0.15, 0.35, 0.2, 0.15, 0.1, 0.05])]

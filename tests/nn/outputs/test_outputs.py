@@ -12,10 +12,10 @@ from anaphora.kernels.arithmetic import Arithmetic, has_packing, products_in
 from anaphora.nn.outputs import AnyOutput, Full, Output
 from anaphora.nn.randomness import draws, generator
 from anaphora.nn.weights import Uniform
-from anaphora.protocols import Sequence, Symbols
+from anaphora.protocols import Sequence, VocabularyInfo
 
 SIZE, WIDTH = 37, 16
-SYMBOLS = Symbols(SIZE, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(SIZE, 0, 1, 2, 3)
 EXACT: list[Any] = [
     "full",
     {"kind": "full", "bias": False},

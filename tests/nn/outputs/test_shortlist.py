@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from anaphora.errors import ConfigError, ShapeError
 from anaphora.nn.outputs import Adaptive, ClassFactored, Full, Hierarchical, NoiseContrastive, Sampled, Shortlist
 from anaphora.nn.weights import Uniform
-from anaphora.protocols import Sequence, Symbols
+from anaphora.protocols import Sequence, VocabularyInfo
 
 SIZE, WIDTH = 300, 48
 
@@ -32,7 +32,7 @@ ROWS = [drawn(1, 40), drawn(2, 7), drawn(3, 211), [5]]
 
 
 def make(config: Any = None) -> Any:
-    output = (config or Full()).build(nn.Embedding(SIZE, WIDTH), WIDTH, Symbols(SIZE, 0, 1, 2, 3))
+    output = (config or Full()).build(nn.Embedding(SIZE, WIDTH), WIDTH, VocabularyInfo(SIZE, 0, 1, 2, 3))
     output.initialise(Uniform(range=0.5), torch.Generator().manual_seed(1))
     return output.eval()
 

@@ -18,7 +18,7 @@ from anaphora.models.interpolation.cache import AnyCache, ComponentPredictions, 
 from anaphora.models.interpolation.weights import mixed
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.models.ngram.model import NgramModel, NgramModelConfig
-from anaphora.protocols import Batch, Carry, Growing, Loss, Step, Symbols, TextModel, TextStepper
+from anaphora.protocols import Batch, Carry, Growing, Loss, Step, TextModel, TextStepper, VocabularyInfo
 
 
 class RecurrentMember(LanguageModelConfig):
@@ -79,7 +79,7 @@ class InterpolationModelConfig(Config):
 class Interpolation(nn.Module):
     """Language models whose probabilities are mixed."""
 
-    def __init__(self, config: InterpolationModelConfig, text: Symbols, words: Sequence[str] = ()) -> None:
+    def __init__(self, config: InterpolationModelConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
         """Size and marks of the vocabulary, which is the same for all members, and its words where units are words."""
         super().__init__()
         self.symbols, self.cache = text, config.mixture.cache
@@ -229,7 +229,7 @@ def _together(members: Sequence[Carry], history_BL: Tensor) -> Carry:
     return carried | {"history": history_BL}
 
 
-def _make(config: AnyMember, text: Symbols, words: Sequence[str]) -> nn.Module:
+def _make(config: AnyMember, text: VocabularyInfo, words: Sequence[str]) -> nn.Module:
     if isinstance(config, RecurrentMember):
         return LanguageModel(config, text, words)
     return FeedForwardLanguageModel(config, text) if isinstance(config, FeedForwardMember) else NgramModel(config, text)

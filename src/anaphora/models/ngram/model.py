@@ -18,7 +18,7 @@ from anaphora.data.store import TextStore
 from anaphora.events import Report, silent
 from anaphora.models.ngram.backoff import BackoffTable, Order
 from anaphora.models.ngram.kneser_ney import kneser_ney
-from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+from anaphora.protocols import Batch, Carry, Loss, Step, VocabularyInfo
 
 NEVER = 1e-99
 """The probability of marks that no text has, as ARPA files write it: 0 has no logarithm."""
@@ -41,7 +41,7 @@ class NgramModelConfig(Config):
 class NgramModel(nn.Module):
     """A back-off model over the n-grams of a text."""
 
-    def __init__(self, config: NgramModelConfig, text: Symbols) -> None:
+    def __init__(self, config: NgramModelConfig, text: VocabularyInfo) -> None:
         """Size and marks of the vocabulary; it knows nothing until ``fit`` or ``allocate``."""
         super().__init__()
         self.config, self.symbols = config.ngram, text

@@ -15,7 +15,7 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.softmax import CHUNK
 from anaphora.nn.outputs.shortlist import Shortlist
 from anaphora.nn.weights import Matrix, Start
-from anaphora.protocols import Loss, Sequence, Symbols
+from anaphora.protocols import Loss, Sequence, VocabularyInfo
 
 _FIRST = 8
 """Predictions of which all words' log-probabilities are made first; then as many as memory is kept for."""
@@ -28,7 +28,7 @@ class OutputConfig(Config):
     """The kind's name."""
 
     @abstractmethod
-    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "Output":
+    def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "Output":
         """The layer over states of ``width`` and a vocabulary; a tied one borrows from an ``embedding``.
 
         Raises:

@@ -14,7 +14,7 @@ from anaphora.nn.counts import Counts, ranks
 from anaphora.nn.outputs.estimated import EstimatedOutput
 from anaphora.nn.outputs.output import Predictions, WordsConfig
 from anaphora.nn.randomness import uniform_draws
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class Drawn(Config):
@@ -68,7 +68,7 @@ class Sampled(WordsConfig):
     proposal: Annotated[LogUniform | Unigram | Partition, Field(discriminator="kind"), by_kind] = LogUniform()
     """Where the words come from that targets are told apart from."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "SampledOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "SampledOutput":
         """The layer."""
         return SampledOutput(self, embedding, width, text)
 
@@ -76,7 +76,7 @@ class Sampled(WordsConfig):
 class SampledOutput(EstimatedOutput):
     """A softmax over a sample in training, over all words otherwise."""
 
-    def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, text: Symbols) -> None:
+    def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> None:
         """As for ``WordsOutput``."""
         super().__init__(config.tied, config.bias, embedding, width, text)
         self._proposal = config.proposal
