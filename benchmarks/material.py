@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from anaphora.batch import Batch, pad
 from anaphora.data.buckets import shuffled
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.pairs import LazyBatches
@@ -19,7 +20,7 @@ from anaphora.data.ragged import Integers, Ragged
 from anaphora.data.store import TextStore
 from anaphora.data.windows import TextWindows
 from anaphora.formats.lines import read_lines
-from anaphora.protocols import Batch, VocabularyInfo
+from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import normalise
 from anaphora.text.subwords import SubwordCoder
 
@@ -83,12 +84,11 @@ class SentenceBatches:
     def _batch(self, rows: Integers) -> Batch:
         sources, targets = self._sides
         rows = rows[np.argsort(-targets.lengths[rows], kind="stable")]
-        pad, eos = self._symbols.pad, self._symbols.eos
         return Batch(
-            inputs=sources.padded(rows, end=eos, pad=pad),
-            targets=targets.padded(rows, end=eos, pad=pad),
-            numbers_B=torch.from_numpy(rows),
-            continues_B=torch.zeros(len(rows), dtype=torch.bool),
+            inputs=pad(sources.each(rows), end=self._symbols.eos, value=self._symbols.pad),
+            targets=pad(targets.each(rows), end=self._symbols.eos, value=self._symbols.pad),
+            example_ids_B=torch.from_numpy(rows),
+            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
         )
 
 

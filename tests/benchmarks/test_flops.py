@@ -2,9 +2,10 @@
 
 import torch
 
+from anaphora.batch import Batch, Ids
 from anaphora.experiment.schema import TranslationExperiment, read_experiment
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Sequence, VocabularyInfo
+from anaphora.protocols import VocabularyInfo
 from benchmarks.flops import training_flops
 
 TOML = """
@@ -22,8 +23,8 @@ score = "general"
 """
 
 
-def rows(*lengths: int) -> Sequence:
-    return Sequence(torch.ones(len(lengths), max(lengths), dtype=torch.int64), torch.tensor(lengths))
+def rows(*lengths: int) -> Ids:
+    return Ids(torch.ones(len(lengths), max(lengths), dtype=torch.int64), torch.tensor(lengths))
 
 
 def test_flops_are_counted_by_hand_without_padding() -> None:

@@ -7,13 +7,14 @@ import pytest
 import torch
 from torch import nn
 
+from anaphora.batch import Batch, Ids
 from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.registry import build
 from anaphora.models.translator import Translator
 from anaphora.nn.counts import Counts
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, VocabularyInfo
+from anaphora.protocols import VocabularyInfo
 from anaphora.run.weights import fill, tensors_of
 
 SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
@@ -49,8 +50,8 @@ def counts_of(model: nn.Module, counts_V: torch.Tensor) -> None:
 def batch() -> Batch:
     lengths = torch.full((2,), 5)
     return Batch(
-        Sequence(IDS[:, :-1].contiguous(), lengths),
-        Sequence(IDS[:, 1:].contiguous(), lengths),
+        Ids(IDS[:, :-1].contiguous(), lengths),
+        Ids(IDS[:, 1:].contiguous(), lengths),
         torch.arange(2),
         torch.zeros(2, dtype=torch.bool),
     )
@@ -61,7 +62,7 @@ def test_stepping_a_text_gives_its_loss_in_evaluation(network: str, output: Any)
     model = make(network, output).eval()
     loss, _ = model(batch())
     stepper: Any = model.stepper()
-    memory, state = stepper.start(batch())
+    memory, state, _ = stepper.start(batch())
     ids, total = torch.full((2,), stepper.bos), 0.0
     for step in range(5):
         log_probs, _, state = stepper.advance(memory, state, ids)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.evaluation.perplexity import TextSize, size_of_line
 from anaphora.events import Event, Progress
 from anaphora.pipeline import LanguageModel, Translation, Translator, load, longest
-from anaphora.protocols import Batch, Sequence
 
 from .conftest import LANGUAGE_MODEL, TRANSLATOR, network, same, saved, sentences
 
@@ -151,7 +151,7 @@ def test_the_wider_a_beam_the_fewer_sentences_are_searched_side_by_side(translat
             return getattr(self._stepper, name)
 
         def start(self, batch: Batch) -> object:
-            rows.append(len(batch.inputs.lengths_B))
+            rows.append(batch.size)
             return self._stepper.start(batch)
 
     counted = Translator(Counting, translator._source, translator._target)  # type: ignore[arg-type]
@@ -202,8 +202,8 @@ def test_a_text_is_predicted_in_one_pass_with_the_state_carried(language_model: 
     assert len(ids) > 1100
     stepper = model.stepper()
     nats, last = 0.0, coder.symbols.eos
-    start = Batch(Sequence(torch.tensor([[last]]), torch.tensor([1])), None, torch.tensor([0]), torch.tensor([False]))
-    memory, state = stepper.start(start)
+    start = Batch(Ids(torch.tensor([[last]]), torch.tensor([1])), None, torch.tensor([0]), torch.tensor([False]))
+    memory, state, _ = stepper.start(start)
     for unit in ids:
         step = stepper.advance(memory, state, torch.tensor([last]))
         nats -= float(step.log_probs_NV[0, unit])

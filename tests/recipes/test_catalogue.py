@@ -6,6 +6,7 @@ import pytest
 from typer.main import get_command
 
 from anaphora import recipes
+from anaphora.batch import Batch, Ids
 from anaphora.cli.app import app
 from anaphora.data.catalogue import CORPORA
 from anaphora.data.ragged import Ragged
@@ -13,7 +14,7 @@ from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
 from anaphora.experiment.schema import read_experiment
 from anaphora.models import registry
-from anaphora.protocols import Batch, Sequence, VocabularyInfo
+from anaphora.protocols import VocabularyInfo
 
 torch = pytest.importorskip("torch")
 
@@ -112,7 +113,7 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     model = registry.build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name, words)
     model.initialise(1)
     model.eval()
-    ids = Sequence(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))
+    ids = Ids(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))
     batch = Batch(ids, ids, torch.arange(2), torch.zeros(2, dtype=torch.bool))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     losses = []
@@ -131,8 +132,8 @@ def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> 
     model = registry.build(experiment.task, experiment.tables(), {"text": VocabularyInfo(40, 0, 1, 2, 3)}, name)
     ids = torch.tensor([[3, *([5, 6, 7, 8, 3] * 20)]])
     model.fit(TextStore(ids[0].numpy(), characters=1), lambda order: None)
-    row, lengths = Sequence(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
-    loss, _ = model(Batch(row, Sequence(ids[:, 1:], lengths), torch.arange(1), torch.zeros(1, dtype=torch.bool)))
+    row, lengths = Ids(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
+    loss, _ = model(Batch(row, Ids(ids[:, 1:], lengths), torch.arange(1), torch.zeros(1, dtype=torch.bool)))
     assert loss.sum.item() < 0.1 * 100 * log(40)
 
 

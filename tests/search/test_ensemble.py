@@ -35,7 +35,7 @@ SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
 
 
 def first_step(stepper: Any, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
-    memory, state = stepper.start(pair_batch(sources))
+    memory, state, _ = stepper.start(pair_batch(sources))
     step = stepper.advance(memory, state, torch.full((len(sources),), stepper.bos))
     return step.log_probs_NV, step.weights_NS
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from anaphora.protocols import Batch, VocabularyInfo
+from anaphora.batch import Batch
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.sampling import sample
 from anaphora.search.scoring import score

@@ -1,4 +1,4 @@
-"""The networks and count models by name, and how to build one from the tables of an experiment."""
+"""The models by name, and how to build one from the tables of an experiment."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar

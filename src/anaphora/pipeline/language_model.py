@@ -100,7 +100,7 @@ class LanguageModel(WordScores):
                 streamed.add(unit)
 
         if beam == 1:
-            [found] = greedy(stepper, batch, max_length=room, on_symbol=on_unit)
+            [found] = greedy(stepper, batch, max_length=room, on_token=on_unit)
         elif beam:
             [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=room)
         else:
@@ -112,7 +112,7 @@ class LanguageModel(WordScores):
                 top_k=top_k,
                 top_p=top_p,
                 seed=seed,
-                on_symbol=on_unit,
+                on_token=on_unit,
             )
         text = self._decode(found.ids)
         streamed.close(text)

@@ -12,7 +12,7 @@ from anaphora.pipeline.aligner import Aligner
 from anaphora.pipeline.arpa import is_arpa, load_arpa
 from anaphora.pipeline.language_model import LanguageModel
 from anaphora.pipeline.translator import Translator
-from anaphora.protocols import Model, TextModel
+from anaphora.protocols import Searchable, TextModel
 from anaphora.run import Which
 from anaphora.run.loading import load_model
 from anaphora.search.ensemble import Mean
@@ -47,7 +47,7 @@ def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> 
     whole = experiment.get("text", {}).get("sentences", "split") == "whole"
     splitter = None if whole else Splitter(*languages)
     source, target = coders["source"], coders["target"]
-    return Translator(cast(Model, model).stepper, source, target, evaluation, splitter, languages)
+    return Translator(cast(Searchable, model).stepper, source, target, evaluation, splitter, languages)
 
 
 def load_as(kind: type[Kind], run: Path, report: Report = silent) -> Kind:

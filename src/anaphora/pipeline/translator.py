@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
+from anaphora.batch import Constraints
 from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
@@ -127,16 +128,17 @@ class Translator:
         done = len(rows) - len(full)
         for batch in self._batches([rows[place] for place in full], beam=size):
             if candidates is not None:
-                texts_of_batch = [rows[full[number]].text for number in batch.numbers_B.tolist()]
-                batch = replace(batch, candidates=candidates.of(texts_of_batch, self._source, self._target))
+                texts_of_batch = [rows[full[number]].text for number in batch.example_ids_B.tolist()]
+                words = candidates.of(texts_of_batch, self._source, self._target)
+                batch = replace(batch, constraints=Constraints(candidates=words))
             found = beam_search(
                 stepper,
                 batch,
                 size=size,
-                max_length=[longest(length - 1) for length in batch.inputs.lengths_B.tolist()],
+                max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
                 length_penalty=penalty,
             )
-            for number, hypotheses in zip(batch.numbers_B.tolist(), found, strict=True):
+            for number, hypotheses in zip(batch.example_ids_B.tolist(), found, strict=True):
                 place = full[number]
                 answers[place] = self._answer(rows[place], hypotheses, alternatives, unknown)
             done += len(found)
@@ -214,7 +216,7 @@ class Translator:
         answers: dict[int, Translation] = {}
         for batch in self._batches(rows, sentences_of(self._target, targets)):
             found = score(stepper, batch)
-            for number, hypothesis in zip(batch.numbers_B.tolist(), found, strict=True):
+            for number, hypothesis in zip(batch.example_ids_B.tolist(), found, strict=True):
                 pieces = pieces_of(self._target, targets[number], hypothesis.ids)
                 answers[number] = self._translation(targets[number], rows[number], hypothesis, pieces)
             report(Progress("score", len(answers), len(rows), "pairs"))

@@ -117,7 +117,7 @@ def _mixed(run: Run, used: Checkpoint) -> Mapping[str, float]:
     if "mixture" not in run.experiment:
         return {}
     config = InterpolationConfig.parse(run.experiment["mixture"], str(run.path / EXPERIMENT))
-    return dict(zip(config.sources, used.model["weights"].tolist(), strict=True))
+    return dict(zip(config.component_names, used.model["weights"].tolist(), strict=True))
 
 
 def damaged_logs(run: Run) -> Iterator[str]:

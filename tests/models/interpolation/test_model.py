@@ -8,14 +8,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anaphora.batch import Batch, Ids
 from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
 from anaphora.models.interpolation.model import Interpolation
 from anaphora.models.ngram.model import NgramModel
 from anaphora.models.registry import build
-from anaphora.protocols import Batch, Sequence, VocabularyInfo
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.scoring import score
+
+from ...batches import pair_batch
 
 SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
@@ -54,8 +57,8 @@ def window(ids: list[list[int]], lengths: list[int] | None = None, continues: bo
     block = torch.tensor(ids)
     lengths_B = torch.tensor(lengths or [block.shape[1] - 1] * len(block))
     return Batch(
-        Sequence(block[:, :-1], lengths_B),
-        Sequence(block[:, 1:], lengths_B),
+        Ids(block[:, :-1], lengths_B),
+        Ids(block[:, 1:], lengths_B),
         torch.arange(len(block)),
         torch.full((len(block),), continues),
     )
@@ -65,7 +68,7 @@ def window(ids: list[list[int]], lengths: list[int] | None = None, continues: bo
 @given(read=UNITS)
 def test_probabilities_sum_to_one_behind_every_text(mixture: Interpolation, read: list[int]) -> None:
     stepper = mixture.stepper()
-    _, state = stepper.start(window([[END, END]]))
+    _, state, _ = stepper.start(window([[END, END]]))
     for unit in [END, *read]:
         step = stepper.advance(None, state, torch.tensor([unit]))
         state = step.state
@@ -123,29 +126,15 @@ def _safe(mixture: Interpolation, rows: list[list[int]]) -> list[list[int]]:
 
 def test_steps_say_what_windows_say_alone_and_in_any_batch(mixture: Interpolation) -> None:
     rows = [[4, 5, 4, 4, 3], [6, 3], [8, 8, 8, 3]]
-    targets = torch.zeros(3, 5, dtype=torch.int64)
-    for place, row in enumerate(rows):
-        targets[place, : len(row)] = torch.tensor(row)
-    lengths = torch.tensor([len(row) for row in rows])
-    none = torch.zeros(3, dtype=torch.bool)
-    inputs = Sequence(torch.full((3, 1), END), torch.ones(3, dtype=torch.int64))
-    batch = Batch(inputs, Sequence(targets, lengths), torch.arange(3), none)
+    batch = pair_batch([[END]] * 3, rows, multiple=1)
     together = [found.score for found in score(mixture.stepper(), batch)]
     for place, row in enumerate(rows):
         with torch.no_grad():
             loss, _ = mixture(window([[END, *row]]))
         assert together[place] == pytest.approx(-float(loss.sum), rel=1e-5)
-        single = slice(place, place + 1)
-        one = Batch(
-            Sequence(inputs.ids_BT[single], inputs.lengths_B[single]),
-            Sequence(targets[single], lengths[single]),
-            torch.tensor([place]),
-            none[single],
-        )
-        [alone] = score(mixture.stepper(), one)
+        [alone] = score(mixture.stepper(), pair_batch([[END]], [row], multiple=1))
         assert alone.score == together[place]
-    free = Batch(inputs, None, batch.numbers_B, none)
-    assert len(beam(mixture.stepper(), free, size=3, max_length=6)) == 3
+    assert len(beam(mixture.stepper(), batch, size=3, max_length=6)) == 3
 
 
 def test_a_model_mixed_with_itself_is_itself() -> None:

@@ -7,20 +7,18 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError, ShapeError
 from anaphora.nn.outputs import Adaptive, ClassFactored, Full, Hierarchical, NoiseContrastive, Sampled, Shortlist
 from anaphora.nn.weights import Uniform
-from anaphora.protocols import Sequence, VocabularyInfo
+from anaphora.protocols import VocabularyInfo
 
 SIZE, WIDTH = 300, 48
 
 
-def listed(rows: list[list[int]]) -> Sequence:
+def listed(rows: list[list[int]]) -> Ids:
     """Candidates; after those of a sentence come numbers that are no ids."""
-    ids_BC = torch.full((len(rows), max(map(len, rows))), 10**6)
-    for b, row in enumerate(rows):
-        ids_BC[b, : len(row)] = torch.tensor(row)
-    return Sequence(ids_BC, torch.tensor([len(row) for row in rows]))
+    return pad(rows, value=10**6)
 
 
 def drawn(seed: int, count: int) -> list[int]:

@@ -9,7 +9,7 @@ import torch
 
 from anaphora.data.store import text_store
 from anaphora.errors import ConfigError
-from anaphora.evaluation.stream import stream_sources
+from anaphora.evaluation.stream import stream_components
 from anaphora.events import Note, Report
 from anaphora.experiment.data_table import CUTS
 from anaphora.experiment.schema import (
@@ -24,7 +24,7 @@ from anaphora.experiment.tasks.running_text import TextWork, figures_of
 from anaphora.models import registry
 from anaphora.models.interpolation.cache import ComponentPredictions
 from anaphora.models.interpolation.model import Interpolation, InterpolationConfig
-from anaphora.models.interpolation.weights import fitted, mixed
+from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.run import Run
 from anaphora.run.loading import load_coders, load_model
 from anaphora.text.coder import TextCoder
@@ -90,12 +90,12 @@ class MixtureWork(FittingWork, TextWork):
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_model(Path(path), "best", report)[0]
         valid = text_store(self._parts.valid, coder, run.path / "encoded" / "valid", report=report)
-        found = list(stream_sources(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
+        found = list(stream_components(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
-        mixture.weights.copy_(fitted(*sources))
-        shares = zip(self._config.sources, mixture.weights.tolist(), strict=True)
+        mixture.weights.copy_(fitted_weights(*sources))
+        shares = zip(self._config.component_names, mixture.weights.tolist(), strict=True)
         report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
-        loss = -float(mixed(*sources, mixture.weights).mean())
+        loss = -float(interpolated(*sources, mixture.weights).mean())
         return figures_of(loss, valid)
 
 

@@ -21,7 +21,7 @@ from anaphora.experiment.tasks.work import TRAIN, UpdatingWork, mean_loss, not_s
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.nn.lengths import Lengths
 from anaphora.pipeline import Translator
-from anaphora.protocols import Model
+from anaphora.protocols import Searchable
 from anaphora.run import Run
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
@@ -84,7 +84,7 @@ class TranslationWork(PairWork, UpdatingWork):
             batch_tokens=batch_tokens,
             seed=self._experiment.training.seed,
             cuts=(units.cut_of(self._experiment.text, source), units.cut_of(self._experiment.text, target)),
-            links=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
+            alignments=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
         )
 
     def _encoded(
@@ -132,7 +132,7 @@ class TranslationWork(PairWork, UpdatingWork):
         """BLEU of greedy search, or as [evaluation] says, over the validation pairs of these numbers."""
         evaluation, pairs = self._experiment.evaluation, list(self._parts.valid)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
-        translator = Translator(cast(Model, model).stepper, coders["source"], coders["target"], evaluation)
+        translator = Translator(cast(Searchable, model).stepper, coders["source"], coders["target"], evaluation)
         texts = [output.text for output in translator.translate(sources, beam=evaluation.validation_beam)]
         language = self._experiment.data.target
         return bleu(texts, references, language=language, condition=evaluation.conditions).value

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from anaphora.batch import Batch
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.partitions import Partitions
@@ -15,7 +16,7 @@ from anaphora.events import Event, Report, Skipped
 from anaphora.experiment.data_table import DataConfig
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs import Output
-from anaphora.protocols import Batch, Batches, Carry
+from anaphora.protocols import Batches, Carry
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder
 from anaphora.training import loop

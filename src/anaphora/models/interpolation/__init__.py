@@ -1,1 +1,1 @@
-"""Interpolation of language models: weights of a linear interpolation, a cache of recent text, and the model."""
+"""Linear interpolation of language models: its weights, a cache of recent text, and the model itself."""

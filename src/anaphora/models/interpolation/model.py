@@ -1,8 +1,8 @@
-"""A mixture of language models over one vocabulary, and perhaps of what the text itself said lately.
+"""Linear interpolation of language models over one vocabulary, perhaps with a cache of recent text.
 
-Its members may be of any kind: recurrent, with a window, counted. Their probabilities are mixed linearly
-(``interpolation.py``), each order of the cache being a source of its own. The mixture meets the contracts of its
-members, so that it is measured, searched and sampled as they are; what it carries is what they carry, side by side.
+The models may be of any kind: recurrent, feed-forward, n-gram. Their probabilities are interpolated (``weights.py``);
+each order of the cache is a component of its own. The interpolation implements the contracts of its models, so it is
+evaluated, searched and sampled as they are; its state is theirs, side by side.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,31 +12,32 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from anaphora.batch import Batch
 from anaphora.config import Config
 from anaphora.models.feed_forward import FeedForwardLanguageModel, FeedForwardLanguageModelConfig
 from anaphora.models.interpolation.cache import AnyCache, ComponentPredictions, NoCache
-from anaphora.models.interpolation.weights import mixed
+from anaphora.models.interpolation.weights import interpolated
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.models.ngram.model import NgramModel, NgramModelConfig
-from anaphora.protocols import Batch, Carry, Growing, Loss, Step, TextModel, TextStepper, VocabularyInfo
+from anaphora.protocols import Carry, Growing, Loss, SearchStart, Step, TextModel, TextStepper, VocabularyInfo
 
 
 class RecurrentMember(LanguageModelConfig):
-    """A recurrent member."""
+    """A recurrent language model."""
 
     model: Literal["recurrent"] = "recurrent"
     """The kind of model."""
 
 
 class FeedForwardMember(FeedForwardLanguageModelConfig):
-    """A member that sees a fixed number of symbols."""
+    """A feed-forward language model."""
 
     model: Literal["window"] = "window"
     """The kind of model."""
 
 
 class NgramMember(NgramModelConfig):
-    """A member that was counted."""
+    """An n-gram language model."""
 
     model: Literal["ngram"] = "ngram"
     """The kind of model."""
@@ -46,14 +47,14 @@ AnyMember = Annotated[RecurrentMember | FeedForwardMember | NgramMember, Field(d
 
 
 class InterpolationConfig(Config):
-    """What is mixed."""
+    """Models and cache to interpolate."""
 
     runs: tuple[str, ...] = Field(min_length=1)
-    """The run folders that the members come from; once they are mixed, the mixture needs them no more."""
+    """Run folders of the models; not needed any more once the interpolation is made."""
     members: tuple[AnyMember, ...] = ()
-    """What each of the runs is; filled in when they are mixed."""
+    """Tables of these models; filled in when the interpolation is made."""
     cache: AnyCache = NoCache()
-    """What is remembered of the text itself."""
+    """Cache of recent text."""
 
     @model_validator(mode="after")
     def _something_to_mix(self) -> Self:
@@ -64,63 +65,62 @@ class InterpolationConfig(Config):
         return self
 
     @property
-    def sources(self) -> list[str]:
-        """What has a weight, in order: every run, and every order of the cache."""
+    def component_names(self) -> list[str]:
+        """The components, in the order of their weights: every run, and every order of the cache."""
         return [*self.runs, *(f"cache of {order} unit{'s' * (order > 1)}" for order in range(1, self.cache.order + 1))]
 
 
 class InterpolationModelConfig(Config):
-    """The table of a mixture."""
+    """The table of an interpolation."""
 
     mixture: InterpolationConfig
-    """What is mixed."""
+    """Models and cache to interpolate."""
 
 
 class Interpolation(nn.Module):
-    """Language models whose probabilities are mixed."""
+    """Language models whose probabilities are interpolated."""
 
     def __init__(self, config: InterpolationModelConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
-        """Size and marks of the vocabulary, which is the same for all members, and its words where units are words."""
+        """``text`` is the vocabulary that all members share; ``words`` are its words where tokens are words."""
         super().__init__()
         self.symbols, self.cache = text, config.mixture.cache
         self.members = nn.ModuleList(_make(member, text, words) for member in config.mixture.members)
-        sources = len(self.members) + self.cache.order
+        components = len(self.members) + self.cache.order
         self.weights: Tensor
-        self.register_buffer("weights", torch.full((sources,), 1 / max(1, sources), dtype=torch.float64))
+        self.register_buffer("weights", torch.full((components,), 1 / max(1, components), dtype=torch.float64))
 
     def initialise(self, seed: int) -> None:
-        """There is nothing to draw: members have learnt, and weights are fitted."""
+        """There is nothing to draw: the members are trained already, and the weights are fitted."""
 
     def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
-        """Take the shape of a saved mixture, for its numbers to be filled in."""
+        """Take the shapes of a saved interpolation, so that its numbers can be filled in."""
         for place, member in enumerate(self.members):
             if isinstance(member, Growing):
                 begin = f"members.{place}."
                 member.allocate({name.removeprefix(begin): of for name, of in shapes.items() if name.startswith(begin)})
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and what the next may go on from."""
+        """The loss of a window, and the state for the next."""
         log_probs_BT, after = self.target_log_probs(batch, carry)
-        assert batch.targets is not None
-        return Loss(-log_probs_BT.sum(), int(batch.targets.lengths_B.sum())), after
+        return Loss(-log_probs_BT.sum(), int(batch.target_ids.lengths_B.sum())), after
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
-        """What each target of a window costs: see ``protocols.TextModel``."""
+        """ln p of each target of a window: see ``protocols.TextModel``."""
         members = cast("Sequence[TextModel]", self.members)
-        own = self.apart(carry)
+        own = self.split_carry(carry)
         read = [member.target_log_probs(batch, before) for member, before in zip(members, own, strict=True)]
-        sources, after = self.sources(read, batch, carry)
-        return self.mix(sources, batch), after
+        components, after = self.components(read, batch, carry)
+        return self.interpolate(components, batch), after
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
-        """What the members and the cache go on from: see ``protocols.TextModel``."""
-        members = cast("Sequence[TextModel]", self.members)
-        own = [member.carry_after(batch, before) for member, before in zip(members, self.apart(carry), strict=True)]
-        read = batch.inputs
-        return _together(own, self.cache.after(self._history(batch, carry), read.ids_BT, read.lengths_B))
+        """The states of the members and the cache after a window: see ``protocols.TextModel``."""
+        members, before = cast("Sequence[TextModel]", self.members), self.split_carry(carry)
+        after = [member.carry_after(batch, own) for member, own in zip(members, before, strict=True)]
+        read = batch.input_ids
+        return _joined_carry(after, self.cache.after(self._history(batch, carry), read.ids_BT, read.lengths_B))
 
-    def apart(self, carry: Carry | None) -> list[Carry | None]:
-        """What each member goes on from."""
+    def split_carry(self, carry: Carry | None) -> list[Carry | None]:
+        """The carried state of each member."""
         if not carry:
             return [None] * len(self.members)
         begins = [f"{place}." for place in range(len(self.members))]
@@ -129,44 +129,43 @@ class Interpolation(nn.Module):
             for begin in begins
         ]
 
-    def sources(
+    def components(
         self, members: Sequence[tuple[Tensor, Carry]], batch: Batch, carry: Carry | None
     ) -> tuple[ComponentPredictions, Carry]:
-        """What every source says of the targets of a window, given what the members say; and what is carried on."""
-        assert batch.targets is not None
-        own_KBT = torch.stack([log_probs_BT for log_probs_BT, _ in members])
-        history_BL, ids_BT = self._history(batch, carry), batch.inputs.ids_BT
-        said = self.cache.along(history_BL, ids_BT, batch.targets.ids_BT)
-        history_after_BL = self.cache.after(history_BL, ids_BT, batch.inputs.lengths_B)
-        return _beside(own_KBT, said), _together([own for _, own in members], history_after_BL)
+        """The predictions of all components for the targets of a window, and the state after it.
 
-    def mix(self, sources: ComponentPredictions, batch: Batch) -> Tensor:
-        """ln p of the targets of a window, B x T, by what the sources say of them."""
-        assert batch.targets is not None
-        mixed_BT = mixed(sources.log_probs, sources.known, self.weights)
-        open_BT = torch.arange(mixed_BT.shape[1]) < batch.targets.lengths_B.unsqueeze(1)
-        return mixed_BT.where(open_BT, 0)
+        ``members`` holds ln p of the targets (B x T) and the state after the window of each member.
+        """
+        own_KBT = torch.stack([log_probs_BT for log_probs_BT, _ in members])
+        history_BL, read = self._history(batch, carry), batch.input_ids
+        cached = self.cache.along(history_BL, read.ids_BT, batch.target_ids.ids_BT)
+        history_after_BL = self.cache.after(history_BL, read.ids_BT, read.lengths_B)
+        return _with_cache(own_KBT, cached), _joined_carry([own for _, own in members], history_after_BL)
+
+    def interpolate(self, components: ComponentPredictions, batch: Batch) -> Tensor:
+        """ln p of the targets of a window, B x T, from the predictions of the components."""
+        return interpolated(*components, self.weights).where(batch.target_ids.mask_BT, 0)
 
     def _history(self, batch: Batch, carry: Carry | None) -> Tensor:
-        """What is remembered of the text before a window, a row for each of its rows."""
-        empty_BL = self.cache.empty_context(len(batch.numbers_B))
-        return torch.where(batch.continues_B.unsqueeze(1), carry["history"], empty_BL) if carry else empty_BL
+        """The history of the cache before a window, B x L."""
+        empty_BL = self.cache.empty_context(batch.size)
+        return torch.where(batch.carry_mask_B.unsqueeze(1), carry["history"], empty_BL) if carry else empty_BL
 
     def stepper(self) -> "InterpolationStepper":
-        """The mixture one symbol at a time; puts its members into evaluation mode."""
+        """The interpolation one token at a time; puts its members into evaluation mode."""
         return InterpolationStepper(self)
 
 
 class InterpolationState(NamedTuple):
-    """What a row carries."""
+    """The state of N rows."""
 
     members: tuple[Any, ...]
     history_NL: Tensor
-    """What is remembered of the text."""
+    """The history of the cache."""
 
 
 class InterpolationStepper:
-    """A mixture for search: see ``protocols.TextStepper``."""
+    """An interpolation for search: see ``protocols.TextStepper``. It needs no memory."""
 
     def __init__(self, model: Interpolation) -> None:
         """The model is read, never changed."""
@@ -177,54 +176,54 @@ class InterpolationStepper:
         orders = [member.order for member in self._members]
         self.order = 0 if 0 in orders or self._cache.order else max(orders)
 
-    def start(self, batch: Batch) -> tuple[None, InterpolationState]:
-        """The states before anything was read, for each row of the batch."""
-        history_NL = self._cache.empty_context(len(batch.numbers_B))
-        return None, InterpolationState(tuple(member.start(batch)[1] for member in self._members), history_NL)
+    def start(self, batch: Batch) -> SearchStart:
+        """The initial states for each row of the batch."""
+        history_BL = self._cache.empty_context(batch.size)
+        states = tuple(member.start(batch).state for member in self._members)
+        return SearchStart(None, InterpolationState(states, history_BL), history_BL.new_zeros(batch.size))
 
     def advance(self, memory: None, state: InterpolationState, ids_N: Tensor) -> Step:
-        """One symbol of every row."""
+        """One token of every row."""
         steps = [
             member.advance(None, before, ids_N) for member, before in zip(self._members, state.members, strict=True)
         ]
-        return self._mixed(steps, self._cache.read(state.history_NL, ids_N))
+        return self._interpolated(steps, self._cache.read(state.history_NL, ids_N))
 
     def select(self, state: InterpolationState, rows_N: Tensor) -> InterpolationState:
         """The states of the given rows."""
         own = zip(self._members, state.members, strict=True)
-        return InterpolationState(
-            tuple(member.select(before, rows_N) for member, before in own), state.history_NL[rows_N]
-        )
+        members = tuple(member.select(before, rows_N) for member, before in own)
+        return InterpolationState(members, state.history_NL[rows_N])
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
-        """There is nothing to keep."""
+        """There is no memory."""
 
     def unconditional(self) -> Step:
-        """What the members predict without any context."""
-        return self._mixed([member.unconditional() for member in self._members], self._cache.empty_context(1))
+        """The prediction of the members without any context."""
+        return self._interpolated([member.unconditional() for member in self._members], self._cache.empty_context(1))
 
     def matched(self, state: InterpolationState, ids_N: Tensor, read: int) -> int:
-        """What the member that looks furthest back looks at; all of them where there is a cache."""
+        """The longest match of a member; all tokens where there is a cache."""
         if not self.order:
             return read + 1
         own = zip(self._members, state.members, strict=True)
         return max(member.matched(before, ids_N, read) for member, before in own)
 
-    def _mixed(self, steps: Sequence[Step], history_NL: Tensor) -> Step:
+    def _interpolated(self, steps: Sequence[Step], history_NL: Tensor) -> Step:
         own_KNV = torch.stack([step.log_probs_NV.double() for step in steps])
-        sources = _beside(own_KNV, self._cache.log_probs(history_NL, self.size))
-        log_probs_NV = mixed(sources.log_probs, sources.known, self._weights_K)
-        return Step(log_probs_NV, None, InterpolationState(tuple(step.state for step in steps), history_NL))
+        components = _with_cache(own_KNV, self._cache.log_probs(history_NL, self.size))
+        state = InterpolationState(tuple(step.state for step in steps), history_NL)
+        return Step(interpolated(*components, self._weights_K), None, state)
 
 
-def _beside(own: Tensor, said: ComponentPredictions) -> ComponentPredictions:
-    """What members say, who always know something, and what a cache says."""
-    always = torch.ones(len(own), *said.known.shape[1:], dtype=torch.bool)
-    return ComponentPredictions(torch.cat([own, said.log_probs]), torch.cat([always, said.known]))
+def _with_cache(own: Tensor, cached: ComponentPredictions) -> ComponentPredictions:
+    """The predictions of members, which always make one, and those of a cache."""
+    always = torch.ones(len(own), *cached.known.shape[1:], dtype=torch.bool)
+    return ComponentPredictions(torch.cat([own, cached.log_probs]), torch.cat([always, cached.known]))
 
 
-def _together(members: Sequence[Carry], history_BL: Tensor) -> Carry:
-    """What members and the cache carry on, as one; ``Interpolation.apart`` takes it apart."""
+def _joined_carry(members: Sequence[Carry], history_BL: Tensor) -> Carry:
+    """The carried states of members and cache as one; ``Interpolation.split_carry`` is the inverse."""
     carried = {f"{place}.{name}": rows for place, own in enumerate(members) for name, rows in own.items()}
     return carried | {"history": history_BL}
 

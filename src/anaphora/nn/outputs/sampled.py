@@ -87,18 +87,18 @@ class SampledOutput(EstimatedOutput):
 
     def estimated(self, predictions: Predictions) -> Tensor:
         """The loss over the sample."""
-        states_NH, ids_N, weights_N, words_C = predictions
-        words_C, log_drawn_V = self._sample(words_C)
+        states_NH, ids_N, weights_N, partition_C = predictions
+        words_C, log_drawn_V = self._sample(partition_C)
         return sampled_softmax_loss(
             states_NH, self.weight, self.bias, ids_N, words_C, log_drawn_V.to(states_NH.dtype), weights_N
         )
 
-    def _sample(self, of_partition_C: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The words to tell targets from, and ln of the probability that each is among them."""
+    def _sample(self, partition_C: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The words that targets are compared with, and ln of the probability that each is among them."""
         if isinstance(self._proposal, Partition):
-            if of_partition_C is None:
+            if partition_C is None:
                 raise ValueError("an output trained by partitions needs their words: see data.partitions.Partitions.")
-            return of_partition_C, torch.empty(0)
+            return partition_C, torch.empty(0)
         cumulative_V, log_drawn_V = self.counts.derive(self._chances)
         drawn = uniform_draws("output.sampled", self._proposal.words, cumulative_V.device)
         return torch.unique(torch.searchsorted(cumulative_V, drawn, right=True)), log_drawn_V
