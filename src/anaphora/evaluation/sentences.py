@@ -22,19 +22,17 @@ UNITS = 1 << 16
 """Rows times the longest in a batch at most, and tokens of a line that is read at once."""
 
 
-def sentence_log_probs(
-    model: TextModel, units: Iterable[int], before: int, end: int
-) -> Iterator[tuple[Tensor, Tensor]]:
+def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: int) -> Iterator[tuple[Tensor, Tensor]]:
     """The tokens of a text and ln p of each, some lines at a time, in no order; each line closes with ``end``.
 
     ``before`` precedes every line. A line of running text may have any length: a long one is read window by window. A
     model of sentences, for which ``before`` and ``end`` differ, reads each of them at once.
     ``model`` is in evaluation mode; no gradients are made. Raises DataError for a sentence too long for that.
     """
-    rows = _rows(units, end, 0 if before == end else UNITS)
+    rows = _rows(ids, end, 0 if before == end else UNITS)
     while some := list(islice(rows, SORTED)):
         for places, log_probs in line_log_probs(model, some, before):
-            yield torch.tensor([unit for place in places for unit in some[place]]), torch.cat(log_probs)
+            yield torch.tensor([token for place in places for token in some[place]]), torch.cat(log_probs)
 
 
 def line_log_probs(
@@ -60,13 +58,13 @@ def line_log_probs(
         yield some, [of_row_T[: len(rows[place])] for place, of_row_T in zip(some, log_probs_BT, strict=True)]
 
 
-def _rows(units: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
+def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
     """The tokens of every line with its end; DataError for one of more than ``most`` tokens, where that is not 0."""
     row: list[int] = []
     number = 1
-    for unit in units:
-        row.append(unit)
-        if unit == end:
+    for token in ids:
+        row.append(token)
+        if token == end:
             if 0 < most < len(row):
                 raise DataError(
                     f"Line {number:,} should be a sentence of at most {most:,} units, but has {len(row):,}: split it."

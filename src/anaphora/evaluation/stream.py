@@ -43,30 +43,30 @@ Rows = tuple[Carry, Tensor] | None
 """The carried state of the rows of a batch, and which rows start from it; None at the start of a text."""
 
 
-def stream_log_probs(model: TextModel, units: Iterable[int], before: int) -> Iterator[tuple[Tensor, Tensor]]:
+def stream_log_probs(model: TextModel, ids: Iterable[int], before: int) -> Iterator[tuple[Tensor, Tensor]]:
     """The tokens of a text and ln p of each, some thousands at a time; ``before`` precedes them.
 
     ``model`` is in evaluation mode; no gradients are made.
     """
     carry = None
-    for ids_N in blocks(units, before, ROWS * SEGMENT):
+    for ids_N in blocks(ids, before, ROWS * SEGMENT):
         with torch.no_grad():
             log_probs_N, carry = _block(model, ids_N, carry)
         yield ids_N[1:], log_probs_N
 
 
-def stream_loss(model: TextModel, units: Iterable[int], before: int) -> tuple[float, int]:
+def stream_loss(model: TextModel, ids: Iterable[int], before: int) -> tuple[float, int]:
     """The summed -ln p of every token of a text, in nats, and the number of tokens: see ``stream_log_probs``."""
     nats, tokens = 0.0, 0
-    for ids_N, log_probs_N in stream_log_probs(model, units, before):
+    for ids_N, log_probs_N in stream_log_probs(model, ids, before):
         nats, tokens = nats - float(log_probs_N.sum()), tokens + len(ids_N)
     return nats, tokens
 
 
-def stream_components(model: Interpolation, units: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
+def stream_components(model: Interpolation, ids: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
     """The predictions of every component for every token of a text, K x N at a time: see ``stream_log_probs``."""
     carry = None
-    for ids_N in blocks(units, before, ROWS * SEGMENT):
+    for ids_N in blocks(ids, before, ROWS * SEGMENT):
         with torch.no_grad():
             found, carry = _components(model, ids_N, carry)
         yield ComponentPredictions(found.log_probs[:, 0], found.known[:, 0])

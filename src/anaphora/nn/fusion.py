@@ -59,7 +59,7 @@ class FrozenLanguageModel(nn.Module):
     """A language model that reads and is never trained; its weights come from its run."""
 
     def __init__(self, config: FrozenLanguageModelConfig, text: VocabularyInfo) -> None:
-        """Size and marks of its vocabulary."""
+        """The layers with all weights 0."""
         super().__init__()
         self._begin = text.bos if config.reads == "sentences" else text.eos
         self._bos = text.bos

@@ -1,4 +1,4 @@
-"""Weights of a mixture: every step of their fit makes the text likelier, and shares are always whole."""
+"""Weights of an interpolation: every step of their fit makes the text likelier, and they always sum to one."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The count model: its probabilities are the equations', sum to one, and do not depend on how a text is read."""
+"""N-gram models: their probabilities are the equations', sum to one, and do not depend on how a text is read."""
 
 from collections import defaultdict
 from math import log

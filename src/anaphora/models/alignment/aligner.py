@@ -142,7 +142,7 @@ class Aligner(nn.Module):
     """Both directions."""
 
     def __init__(self, config: AlignerModelConfig, source: VocabularyInfo, target: VocabularyInfo) -> None:
-        """Sizes and marks of both vocabularies; it knows nothing until ``fit`` or ``allocate``."""
+        """An empty model, until ``fit`` or ``allocate``."""
         super().__init__()
         self.config = config.aligner
         self.to_target = Direction(self.config, target.size)
