@@ -11,10 +11,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
+from anaphora.batch import Batch
 from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch
 from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, global_norm
 from benchmarks import ours
@@ -69,18 +69,18 @@ class _Clock:
 
 
 def _forward_and_back(model: Translator, batch: Batch, clock: _Clock) -> None:
-    assert batch.targets is not None
+    targets = batch.target_ids
     with clock.part("encoder forward"):
         memory, first = model.encode(batch)
     handed_memory, handed_first = _cut(memory), _cut(first)
     with clock.part("decoder forward"):
-        ids_TB = batch.targets.ids_BT.T
+        ids_TB = targets.ids_BT.T
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], model.symbols.bos), ids_TB[:-1]])
         x_TBD = model.target_embedding.vectors(shifted_TB, "target")
-        states_TBH, _ = model.decoder(x_TBD, batch.targets.lengths_B, handed_first, handed_memory)
+        states_TBH, _ = model.decoder(x_TBD, targets.lengths_B, handed_first, handed_memory)
     handed_TBH = states_TBH.detach().requires_grad_()
     with clock.part("softmax loss"):
-        loss = model.output.loss(handed_TBH, batch.targets)
+        loss = model.output.loss(handed_TBH, targets)
         (loss.sum / loss.count).backward()  # type: ignore[no-untyped-call]
     with clock.part("decoder backward"):
         states_TBH.backward(handed_TBH.grad)

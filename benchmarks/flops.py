@@ -5,8 +5,8 @@ operand and for the matrix. Only real positions count: work on padding is no ach
 product, and pointwise functions are left out, so the rate understates a little what the processor does.
 """
 
+from anaphora.batch import Batch
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch
 
 _TRAINING = 3 * 2
 """Three products, each of a multiplication and an addition a weight."""
@@ -14,8 +14,7 @@ _TRAINING = 3 * 2
 
 def training_flops(model: Translator, batch: Batch) -> float:
     """Operations of one update on ``batch``."""
-    assert batch.targets is not None
-    sources_B, targets_B = batch.inputs.lengths_B, batch.targets.lengths_B
+    sources_B, targets_B = batch.input_ids.lengths_B, batch.target_ids.lengths_B
     rows = {"source": int(sources_B.sum()), "target": int(targets_B.sum()), "sentence": len(sources_B)}
     weights = sum(
         rows[_seen_by(name)] * weight.numel()

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from anaphora.batch import Batch, pad
 from anaphora.data.buckets import shuffled
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.pairs import LazyBatches
@@ -19,7 +20,7 @@ from anaphora.data.ragged import Integers, Ragged
 from anaphora.data.store import TextStore
 from anaphora.data.windows import TextWindows
 from anaphora.formats.lines import read_lines
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import normalise
 from anaphora.text.subwords import SubwordCoder
 
@@ -83,12 +84,11 @@ class SentenceBatches:
     def _batch(self, rows: Integers) -> Batch:
         sources, targets = self._sides
         rows = rows[np.argsort(-targets.lengths[rows], kind="stable")]
-        pad, eos = self._symbols.pad, self._symbols.eos
         return Batch(
-            inputs=sources.padded(rows, end=eos, pad=pad),
-            targets=targets.padded(rows, end=eos, pad=pad),
-            numbers_B=torch.from_numpy(rows),
-            continues_B=torch.zeros(len(rows), dtype=torch.bool),
+            inputs=pad(sources.each(rows), end=self._symbols.eos, value=self._symbols.pad),
+            targets=pad(targets.each(rows), end=self._symbols.eos, value=self._symbols.pad),
+            example_ids_B=torch.from_numpy(rows),
+            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
         )
 
 
@@ -102,13 +102,13 @@ def prepare_treebank() -> None:
     corpus_folder("ptb")
 
 
-def treebank_windows(rows: int, steps: int) -> tuple[TextWindows, Symbols]:
+def treebank_windows(rows: int, steps: int) -> tuple[TextWindows, VocabularyInfo]:
     """The Penn Treebank's training text by words, its 9,999 and ``</s>``, in windows of ``steps`` over ``rows``."""
     words = [word for line in _lines(corpus_folder("ptb") / "ptb.train.txt") for word in [*line.split(), "</s>"]]
     ids = {word: number for number, (word, _) in enumerate(Counter(words).most_common())}
     end = ids["</s>"]
     text = np.array([end, *(ids[word] for word in words)], dtype=np.int64)
-    symbols = Symbols(size=len(ids), pad=end, unk=ids["<unk>"], bos=end, eos=end)
+    symbols = VocabularyInfo(size=len(ids), pad=end, unk=ids["<unk>"], bos=end, eos=end)
     return TextWindows(TextStore(text, characters=0), rows=rows, steps=steps), symbols
 
 

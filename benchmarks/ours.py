@@ -11,7 +11,7 @@ import torch
 from anaphora.events import Event, Update
 from anaphora.experiment.reading import read_experiment
 from anaphora.models import registry
-from anaphora.protocols import Batches, Symbols
+from anaphora.protocols import Batches, VocabularyInfo
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import kind_of
@@ -22,7 +22,7 @@ WARM_UP = 3
 """Updates that are made before the clock is read, on both sides."""
 
 
-def build(toml: str, symbols: Mapping[str, Symbols], setting: Setting) -> tuple[torch.nn.Module, ExperimentBase]:
+def build(toml: str, symbols: Mapping[str, VocabularyInfo], setting: Setting) -> tuple[torch.nn.Module, ExperimentBase]:
     """A network with the weights that training under ``setting.seed`` starts from, and its experiment."""
     experiment = read_experiment(toml, "the benchmark", [f"training.seed={setting.seed}"])
     model = registry.build(kind_of(experiment).network, experiment, symbols)
@@ -30,7 +30,9 @@ def build(toml: str, symbols: Mapping[str, Symbols], setting: Setting) -> tuple[
     return model, experiment
 
 
-def train_for(updates: int, toml: str, symbols: Mapping[str, Symbols], batches: Batches, setting: Setting) -> Sample:
+def train_for(
+    updates: int, toml: str, symbols: Mapping[str, VocabularyInfo], batches: Batches, setting: Setting
+) -> Sample:
     """The target tokens of ``updates`` updates, and the time from the end of the last warm-up to the end of the last.
 
     All that belongs to an update is in it: making its batch, forward, backward, clipping, the optimizer's step and the

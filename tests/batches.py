@@ -1,35 +1,32 @@
 """Rows of ids as the batches that models and searches are handed."""
 
-from collections import abc
+from collections.abc import Sequence
 
 import torch
 
-from anaphora.protocols import Batch, Sequence
+from anaphora.batch import Batch, Constraints, pad
 
-Rows = abc.Sequence[abc.Sequence[int]]
-
-
-def padded(rows: Rows, width: int = 0, pad: int = 0) -> Sequence:
-    """Rows of ids, ``pad`` after them up to the longest or to ``width``."""
-    ids_BT = torch.full((len(rows), max([width, *map(len, rows)])), pad)
-    for ids_T, row in zip(ids_BT, rows, strict=True):
-        ids_T[: len(row)] = torch.tensor(row)
-    return Sequence(ids_BT, torch.tensor([len(row) for row in rows]))
+Rows = Sequence[Sequence[int]]
 
 
 def pair_batch(
     sources: Rows,
     targets: Rows | None = None,
-    numbers: abc.Sequence[int] = (),
-    width: int = 16,
-    pad: int = 0,
+    example_ids: Sequence[int] = (),
+    *,
+    multiple: int = 16,
+    value: int = 0,
     candidates: Rows | None = None,
+    prefixes: Rows | None = None,
 ) -> Batch:
-    """Sources in a ``width`` that their length alone decides, with what is given of their targets."""
+    """Sources whose width their length alone decides, with what is given of their targets and of a search."""
     return Batch(
-        padded(sources, width, pad),
-        None if targets is None else padded(targets, pad=pad),
-        torch.tensor(numbers or range(len(sources))),
+        pad(sources, value=value, multiple=multiple),
+        None if targets is None else pad(targets, value=value),
+        torch.tensor(example_ids or range(len(sources))),
         torch.zeros(len(sources), dtype=torch.bool),
-        candidates=None if candidates is None else padded(candidates),
+        constraints=Constraints(
+            candidates=None if candidates is None else pad(candidates),
+            prefixes=None if prefixes is None else pad(prefixes, value=value),
+        ),
     )

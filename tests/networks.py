@@ -6,7 +6,7 @@ from typing import Any
 from torch import nn
 
 from anaphora.models import registry
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import named_in
 
@@ -14,7 +14,7 @@ from anaphora.tasks.registry import named_in
 def build(
     task: str,
     tables: Mapping[str, Any],
-    symbols: Mapping[str, Symbols],
+    symbols: Mapping[str, VocabularyInfo],
     where: str = "a test",
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> nn.Module:

@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 
+from anaphora.batch import Batch
 from anaphora.data.pairs import search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.models.translator import Translator, TranslatorStepper
-from anaphora.protocols import Batch, Step
+from anaphora.protocols import SearchStart, Step
 from anaphora.search.beam import beam as beam_search
 from benchmarks import joeynmt, ours
 from benchmarks.material import coder_of, prepare_pairs, test_sources
@@ -34,7 +35,7 @@ class Endless:
         self._stepper = stepper
         self.size, self.unk, self.bos, self.eos = stepper.size, stepper.unk, stepper.bos, stepper.eos
 
-    def start(self, batch: Batch) -> tuple[Any, Any]:
+    def start(self, batch: Batch) -> SearchStart:
         """As the stepper."""
         return self._stepper.start(batch)
 
@@ -67,7 +68,7 @@ def decode(beam: int, setting: Setting) -> Sample:
     units = 0
     for batch in search_batches(sources, coder.symbols, batch_tokens=BATCH_TOKENS):
         for number, found in zip(
-            batch.numbers_B.tolist(), beam_search(stepper, batch, size=beam, max_length=LENGTH), strict=True
+            batch.example_ids_B.tolist(), beam_search(stepper, batch, size=beam, max_length=LENGTH), strict=True
         ):
             outputs[number] = coder.decode(found[0].ids)
             units += len(found[0].ids)

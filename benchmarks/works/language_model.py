@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from anaphora.batch import Batch
 from anaphora.data.windows import TextWindows
 from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Carry
+from anaphora.protocols import Carry
 from anaphora.training.allocator import keep_freed_memory
 from benchmarks import ours
 from benchmarks.material import prepare_treebank, treebank_windows
@@ -93,10 +94,9 @@ def train_peer(setting: Setting) -> Sample:
 
     def cost(number: int, batch: Batch) -> Tensor:
         nonlocal state
-        assert batch.targets is not None
-        scores_TBV, (h, c) = model(batch.inputs.ids_BT.T, state)
+        scores_TBV, (h, c) = model(batch.input_ids.ids_BT.T, state)
         state = h.detach(), c.detach()
-        return functional.cross_entropy(scores_TBV.flatten(0, 1), batch.targets.ids_BT.T.flatten())
+        return functional.cross_entropy(scores_TBV.flatten(0, 1), batch.target_ids.ids_BT.T.flatten())
 
     return _timed(model, cost, windows, symbols.size, setting)
 
@@ -116,7 +116,7 @@ def _timed(
         cost(number, batch).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(weights, CLIP)
         optimizer.step()
-        tokens += batch.inputs.ids_BT.numel()
+        tokens += batch.input_ids.ids_BT.numel()
     seconds = time.perf_counter() - begin
     size = {"target tokens": tokens, "parameters": ours.parameters(model), "vocabulary": words}
     return Sample(tokens, seconds, size, peak_mib())

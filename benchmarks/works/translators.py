@@ -7,7 +7,7 @@ monomodal system; attention and input feeding are those that both sides have.
 from dataclasses import dataclass
 from functools import partial
 
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from benchmarks import joeynmt, ours
 from benchmarks.material import SentenceBatches, coder_of, prepare_pairs
 from benchmarks.work import Sample, Setting, Work
@@ -28,7 +28,7 @@ class Translator:
     """How many are timed."""
     bar: float
 
-    def sides(self) -> dict[str, Symbols]:
+    def sides(self) -> dict[str, VocabularyInfo]:
         """The vocabulary of source and target."""
         return dict.fromkeys(("source", "target"), coder_of(self.units).symbols)
 

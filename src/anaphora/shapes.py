@@ -1,19 +1,19 @@
 """The letters that name dimensions, and the check that uses them.
 
-    B  sentences in a batch                 H  hidden units
-    T  steps of the sequence walked over    G  gates times hidden units
-    S  positions attended over              V  vocabulary
+    B  rows of a batch (sentences)          H  hidden units
+    T  time steps                           G  gates times hidden units
+    S  positions that attention covers      V  vocabulary
     D  width of an input                    N  rows of a search (sentences times hypotheses), or of a flat batch
-    K  hypotheses of a sentence             M  width of what is attended over
+    K  hypotheses of a sentence             M  width of an annotation
     C  words chosen from V, or classes      I  inner nodes of a tree of words
     A  width within an additive score       Q  width of a query
-    E  width of a word's vector             F  filters of a convolution
+    E  width of a word vector               F  filters of a convolution
     L  length of a history or a word        W  places of a window or a row
     R  rows of any kind                     P  nodes of a path, or blocks of a projection
-    U  units, or sums, of a block           X  whatever stands in front: time, or nothing
+    U  units, or sums, of a block           X  any leading dimensions, such as time, or none
 
 A name ends in its dimensions: ``x_TBD`` is steps x batch x width, and a number is a dimension of that size. Public
-doors are batch first, kernels time first.
+interfaces are batch first, kernels time first.
 """
 
 from collections.abc import Sequence

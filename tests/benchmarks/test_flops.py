@@ -2,9 +2,10 @@
 
 import torch
 
+from anaphora.batch import Batch, Ids
 from anaphora.experiment.reading import read_experiment
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.translation.config import TranslationExperiment
 from benchmarks.flops import training_flops
 
@@ -23,14 +24,14 @@ score = "general"
 """
 
 
-def rows(*lengths: int) -> Sequence:
-    return Sequence(torch.ones(len(lengths), max(lengths), dtype=torch.int64), torch.tensor(lengths))
+def rows(*lengths: int) -> Ids:
+    return Ids(torch.ones(len(lengths), max(lengths), dtype=torch.int64), torch.tensor(lengths))
 
 
 def test_flops_are_counted_by_hand_without_padding() -> None:
     experiment = read_experiment(TOML, "here")
     assert isinstance(experiment, TranslationExperiment)
-    symbols = Symbols(size=11, pad=0, unk=1, bos=2, eos=3)
+    symbols = VocabularyInfo(size=11, pad=0, unk=1, bos=2, eos=3)
     model = Translator(experiment, symbols, symbols)
     batch = Batch(rows(4, 2), rows(3, 5), torch.arange(2), torch.zeros(2, dtype=torch.bool))
     source = 6 * (2 * 3 * 5 * (3 + 5) + 7 * 10)  # both directions, and the keys

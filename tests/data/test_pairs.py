@@ -10,13 +10,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.batch import Batch
 from anaphora.data.pairs import WIDTH, PairBatches, search_batches
-from anaphora.data.ragged import Ragged
+from anaphora.data.ragged import Integers, Ragged
 from anaphora.data.store import PairStore
-from anaphora.protocols import Batch, Batches, Symbols
+from anaphora.protocols import Batches, VocabularyInfo
 from anaphora.text.cuts import MergeDropout
 
-SYMBOLS = Symbols(size=100, pad=0, unk=1, bos=2, eos=3)
+SYMBOLS = VocabularyInfo(size=100, pad=0, unk=1, bos=2, eos=3)
 ROW = st.lists(st.integers(4, 99), max_size=40)
 PAIRS = st.lists(st.tuples(ROW, ROW), min_size=1, max_size=40)
 
@@ -36,23 +37,21 @@ def test_every_pair_comes_once_an_epoch_closed_and_within_the_budget(
 ) -> None:
     seen = []
     for batch in batches_of(pairs, budget).epoch(1):
-        assert batch.targets is not None
-        assert batch.inputs.ids_BT.numel() <= budget
-        assert batch.targets.ids_BT.numel() <= budget
-        assert not batch.continues_B.any()
-        for row, number in enumerate(batch.numbers_B.tolist()):
+        assert batch.input_ids.ids_BT.numel() <= budget
+        assert batch.target_ids.ids_BT.numel() <= budget
+        assert not batch.carry_mask_B.any()
+        for row, number in enumerate(batch.example_ids_B.tolist()):
             source, target = pairs[number // 10]
             seen.append(number // 10)
-            assert batch.inputs.ids_BT[row, : batch.inputs.lengths_B[row]].tolist() == [*source, 3]
-            assert batch.targets.ids_BT[row, : batch.targets.lengths_B[row]].tolist() == [*target, 3]
+            assert batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row]].tolist() == [*source, 3]
+            assert batch.target_ids.ids_BT[row, : batch.target_ids.lengths_B[row]].tolist() == [*target, 3]
     assert sorted(seen) == list(range(len(pairs)))
 
 
 @given(PAIRS)
 def test_rows_are_sorted_by_target_length(pairs: list[tuple[list[int], list[int]]]) -> None:
     for batch in batches_of(pairs).epoch(3):
-        assert batch.targets is not None
-        assert (batch.targets.lengths_B.diff() <= 0).all()
+        assert (batch.target_ids.lengths_B.diff() <= 0).all()
 
 
 @given(PAIRS, st.randoms())
@@ -64,12 +63,15 @@ def test_the_links_of_a_pair_stand_in_its_row_of_the_batch(
         for s, t in pairs
     ]
     laid_out = Ragged.of([number for link in row for number in link] for row in links)
-    batches = PairBatches(store_of(pairs), SYMBOLS, SYMBOLS, batch_tokens=100, seed=1, links=laid_out)
+    batches = PairBatches(store_of(pairs), SYMBOLS, SYMBOLS, batch_tokens=100, seed=1, alignments=laid_out)
     for batch in batches.epoch(1):
-        assert batch.targets is not None and batch.links_BTS is not None
-        assert batch.links_BTS.shape == (*batch.targets.ids_BT.shape, batch.inputs.ids_BT.shape[1])
-        for row, number in enumerate(batch.numbers_B.tolist()):
-            shares = batch.links_BTS[row]
+        assert batch.supervision.alignments_BTS is not None
+        assert batch.supervision.alignments_BTS.shape == (
+            *batch.target_ids.ids_BT.shape,
+            batch.input_ids.ids_BT.shape[1],
+        )
+        for row, number in enumerate(batch.example_ids_B.tolist()):
+            shares = batch.supervision.alignments_BTS[row]
             assert sorted((i, j) for j, i in shares.nonzero().tolist()) == links[number // 10]
             linked = {j for _, j in links[number // 10]}
             assert shares.sum(1).tolist() == pytest.approx([float(j in linked) for j in range(len(shares))])
@@ -78,12 +80,12 @@ def test_the_links_of_a_pair_stand_in_its_row_of_the_batch(
 def test_an_epoch_can_be_entered_at_any_position() -> None:
     pairs = [([4] * (number % 17), [5] * (number % 13)) for number in range(200)]
     batches: Batches = batches_of(pairs)
-    whole = [batch.numbers_B.tolist() for batch in batches.epoch(2)]
+    whole = [batch.example_ids_B.tolist() for batch in batches.epoch(2)]
     later = batches_of(pairs).epoch(2)
-    assert [later[place].numbers_B.tolist() for place in range(5, len(later))] == whole[5:]
-    assert [batch.numbers_B.tolist() for batch in later[5:]] == whole[5:]
-    assert [batch.numbers_B.tolist() for batch in batches_of(pairs).epoch(1)] != whole
-    assert [batch.numbers_B.tolist() for batch in batches_of(pairs, seed=2).epoch(2)] != whole
+    assert [later[place].example_ids_B.tolist() for place in range(5, len(later))] == whole[5:]
+    assert [batch.example_ids_B.tolist() for batch in later[5:]] == whole[5:]
+    assert [batch.example_ids_B.tolist() for batch in batches_of(pairs).epoch(1)] != whole
+    assert [batch.example_ids_B.tolist() for batch in batches_of(pairs, seed=2).epoch(2)] != whole
 
 
 def cut_batches(seed: int = 1) -> PairBatches:
@@ -99,9 +101,8 @@ def rows_of(batches: Iterable[Batch]) -> dict[int, tuple[list[int], list[int]]]:
     """Source and target of every pair, by its number."""
     rows = {}
     for batch in batches:
-        assert batch.targets is not None
-        assert (batch.targets.lengths_B.diff() <= 0).all()
-        for row, number in enumerate(batch.numbers_B.tolist()):
+        assert (batch.target_ids.lengths_B.diff() <= 0).all()
+        for row, number in enumerate(batch.example_ids_B.tolist()):
             sides = (batch.inputs, batch.targets)
             source, target = (side.ids_BT[row, : side.lengths_B[row]].tolist() for side in sides)
             rows[number] = (source, target)
@@ -127,15 +128,15 @@ def test_any_position_is_as_cheap_as_the_first(tmp_path: Path) -> None:
     class Counted(Ragged):
         asked = 0
 
-        def padded(self, *arguments: object, **named: object) -> object:  # type: ignore[override]
+        def each(self, rows: Integers) -> list[Integers]:
             Counted.asked += 1
-            return super().padded(*arguments, **named)  # type: ignore[arg-type]
+            return super().each(rows)
 
     rows = Ragged.of([[4] * 5] * 1000)
     store = PairStore(Counted(rows.ids, rows.offsets), rows, np.arange(1000))
     epoch = PairBatches(store, SYMBOLS, SYMBOLS, batch_tokens=60, seed=1).epoch(1)
     assert (len(epoch), Counted.asked) == (100, 0)
-    assert len(epoch[99].numbers_B) == 10
+    assert len(epoch[99].example_ids_B) == 10
     assert Counted.asked == 1
 
 
@@ -143,13 +144,13 @@ def test_any_position_is_as_cheap_as_the_first(tmp_path: Path) -> None:
 def test_the_width_of_a_source_in_search_depends_on_the_source_alone(rows: list[list[int]], budget: int) -> None:
     seen = []
     for batch in search_batches(Ragged.of(rows), SYMBOLS, batch_tokens=budget):
-        width = batch.inputs.ids_BT.shape[1]
+        width = batch.input_ids.ids_BT.shape[1]
         assert batch.targets is None
-        assert len(batch.numbers_B) * width <= budget or len(batch.numbers_B) == 1
-        for row, number in enumerate(batch.numbers_B.tolist()):
+        assert len(batch.example_ids_B) * width <= budget or len(batch.example_ids_B) == 1
+        for row, number in enumerate(batch.example_ids_B.tolist()):
             seen.append(number)
             assert width == -(-(len(rows[number]) + 1) // WIDTH) * WIDTH
-            assert batch.inputs.ids_BT[row, : batch.inputs.lengths_B[row]].tolist() == [*rows[number], 3]
+            assert batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row]].tolist() == [*rows[number], 3]
     assert sorted(seen) == list(range(len(rows)))
 
 
@@ -157,9 +158,8 @@ def test_scoring_brings_the_targets_along() -> None:
     sources, targets = Ragged.of([[4], [5] * 20, [6]]), Ragged.of([[7, 8], [9], []])
     found = {}
     for batch in search_batches(sources, SYMBOLS, batch_tokens=100, targets=targets, target=SYMBOLS):
-        assert batch.targets is not None
-        for row, number in enumerate(batch.numbers_B.tolist()):
-            found[number] = batch.targets.ids_BT[row, : batch.targets.lengths_B[row]].tolist()
+        for row, number in enumerate(batch.example_ids_B.tolist()):
+            found[number] = batch.target_ids.ids_BT[row, : batch.target_ids.lengths_B[row]].tolist()
     assert found == {0: [7, 8, 3], 1: [9, 3], 2: [3]}
 
 
@@ -169,6 +169,6 @@ def test_nothing_to_search_gives_no_batches() -> None:
 
 def test_positions_outside_an_epoch_are_refused() -> None:
     epoch = batches_of([([4], [5])]).epoch(1)
-    assert torch.equal(epoch[-1].numbers_B, epoch[0].numbers_B)
+    assert torch.equal(epoch[-1].example_ids_B, epoch[0].example_ids_B)
     with pytest.raises(IndexError):
         epoch[1]

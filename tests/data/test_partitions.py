@@ -10,9 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anaphora.batch import Batch, Ids
 from anaphora.data.partitions import Partitions
-from anaphora.protocols import Batch
-from anaphora.protocols import Sequence as Rows
 
 
 class Listed:
@@ -36,13 +35,14 @@ class Lazy(Sequence[Batch]):
     def __getitem__(self, position: Any) -> Any:
         self._owner.made += 1
         ids = self._owner.targets[position]
-        targets = Rows(torch.tensor([[*ids, 99]]), torch.tensor([len(ids)]))
+        targets = Ids(torch.tensor([[*ids, 99]]), torch.tensor([len(ids)]))
         return Batch(targets, targets, torch.tensor([position]), torch.tensor([False]))
 
 
 def words(batch: Batch) -> list[int]:
-    assert batch.targets is not None and batch.targets.words_C is not None
-    found: list[int] = batch.targets.words_C.tolist()
+    partition_C = batch.supervision.partition_C
+    assert partition_C is not None
+    found: list[int] = partition_C.tolist()
     return found
 
 

@@ -1,4 +1,4 @@
-"""Rectangles hold their rows and nothing else."""
+"""Rows go into one array and come back as they were."""
 
 import numpy as np
 from hypothesis import given
@@ -7,19 +7,6 @@ from hypothesis import strategies as st
 from anaphora.data.ragged import Ragged
 
 ROWS = st.lists(st.lists(st.integers(4, 99), max_size=20), min_size=1, max_size=12)
-
-
-@given(rows=ROWS, data=st.data(), multiple=st.sampled_from([1, 8, 16]))
-def test_a_padded_row_is_the_row_its_end_and_padding(rows: list[list[int]], data: st.DataObject, multiple: int) -> None:
-    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1))
-    sequence = Ragged.of(rows).padded(np.array(chosen), end=3, pad=0, multiple=multiple)
-    longest = max(len(rows[row]) for row in chosen) + 1
-    assert longest <= sequence.ids_BT.shape[1] < longest + multiple
-    assert sequence.ids_BT.shape[1] % multiple == 0
-    for place, row in enumerate(chosen):
-        length = int(sequence.lengths_B[place])
-        assert sequence.ids_BT[place, :length].tolist() == [*rows[row], 3]
-        assert not sequence.ids_BT[place, length:].any()
 
 
 @given(ROWS)
@@ -38,5 +25,6 @@ def test_rows_between_others_and_chosen_ones_come_back_as_they_were(rows: list[l
     assert [some[place].tolist() for place in range(len(some))] == rows[start:stop]
     assert len(some.ids) == sum(map(len, rows[start:stop]))
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1))
+    assert [row.tolist() for row in ragged.each(np.array(chosen))] == [rows[place] for place in chosen]
     taken = ragged.rows(np.array(chosen))
     assert [taken[place].tolist() for place in range(len(taken))] == [rows[place] for place in chosen]

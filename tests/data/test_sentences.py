@@ -6,12 +6,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.batch import Batch
 from anaphora.data.sentences import TextSentences
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import VocabularyInfo
 
-SYMBOLS = Symbols(40, pad=0, unk=1, bos=2, eos=3)
+SYMBOLS = VocabularyInfo(40, pad=0, unk=1, bos=2, eos=3)
 LINES = st.lists(st.lists(st.integers(4, 39), max_size=12), min_size=1, max_size=30)
 
 
@@ -22,10 +23,14 @@ def sentences(lines: list[list[int]], budget: int = 20, seed: int = 1, longest: 
 
 def read(batch: Batch) -> dict[int, list[int]]:
     """What each line of a batch predicts, its input being checked on the way."""
-    assert batch.targets is not None and not batch.continues_B.any()
+    assert not batch.carry_mask_B.any()
     found = {}
     for number, before, units, length in zip(
-        batch.numbers_B.tolist(), batch.inputs.ids_BT, batch.targets.ids_BT, batch.targets.lengths_B, strict=True
+        batch.example_ids_B.tolist(),
+        batch.input_ids.ids_BT,
+        batch.target_ids.ids_BT,
+        batch.target_ids.lengths_B,
+        strict=True,
     ):
         row = units[:length].tolist()
         assert before[:length].tolist() == [2, *row[:-1]]
@@ -61,7 +66,7 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
     lines = [[4 + place % 30] * (place % 7) for place in range(50)]
 
     def order(seed: int, epoch: int) -> list[int]:
-        return torch.cat([batch.numbers_B for batch in sentences(lines, seed=seed).epoch(epoch)]).tolist()
+        return torch.cat([batch.example_ids_B for batch in sentences(lines, seed=seed).epoch(epoch)]).tolist()
 
     assert order(1, 1) == order(1, 1)
     assert order(1, 1) != order(1, 2) and order(1, 1) != order(2, 1)

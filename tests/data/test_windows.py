@@ -1,4 +1,4 @@
-"""Windows walk the text once, in order, in parallel streams."""
+"""Windows cover the text once, in order, in parallel streams."""
 
 import numpy as np
 import pytest
@@ -22,15 +22,14 @@ def test_every_id_but_the_first_is_predicted_once_but_for_the_remainder(count: i
     predicted: list[int] = []
     before = None
     for place, batch in enumerate(windows.epoch(1)):
-        assert batch.targets is not None
-        inputs, targets = batch.inputs.ids_BT, batch.targets.ids_BT
+        inputs, targets = batch.input_ids.ids_BT, batch.target_ids.ids_BT
         assert inputs.shape == targets.shape
         assert inputs.shape[0] == rows
         assert inputs.shape[1] <= steps
         assert (targets == inputs + 1).all()
-        assert (batch.inputs.lengths_B == inputs.shape[1]).all()
-        assert (batch.continues_B == (place > 0)).all()
-        assert (batch.numbers_B == inputs[:, 0]).all()
+        assert (batch.input_ids.lengths_B == inputs.shape[1]).all()
+        assert (batch.carry_mask_B == (place > 0)).all()
+        assert (batch.example_ids_B == inputs[:, 0]).all()
         if before is not None:
             assert (inputs[:, 0] == before).all()
         before = targets[:, -1]
@@ -41,8 +40,8 @@ def test_every_id_but_the_first_is_predicted_once_but_for_the_remainder(count: i
 
 def test_every_epoch_is_the_text_in_order() -> None:
     windows = TextWindows(store_of(50), rows=3, steps=7)
-    assert [batch.inputs.ids_BT.tolist() for batch in windows.epoch(1)] == [
-        batch.inputs.ids_BT.tolist() for batch in windows.epoch(2)
+    assert [batch.input_ids.ids_BT.tolist() for batch in windows.epoch(1)] == [
+        batch.input_ids.ids_BT.tolist() for batch in windows.epoch(2)
     ]
 
 
@@ -56,10 +55,10 @@ def test_windows_of_random_lengths_predict_the_same_in_the_same_order(
     for epoch in 1, 2:
         expected, batches = list(equal.epoch(epoch)), list(random.epoch(epoch))
         for place, batch in enumerate(batches):
-            width = batch.inputs.ids_BT.shape[1]
+            width = batch.input_ids.ids_BT.shape[1]
             assert width >= min(5, steps) or place == len(batches) - 1
-            assert batch.rate == width / steps
-            assert (batch.continues_B == (place > 0)).all()
+            assert batch.supervision.learning_rate_factor == width / steps
+            assert (batch.carry_mask_B == (place > 0)).all()
         for side in "inputs", "targets":
             walked, plain = (
                 np.concatenate([getattr(batch, side).ids_BT.numpy() for batch in found], axis=1)
@@ -71,7 +70,7 @@ def test_windows_of_random_lengths_predict_the_same_in_the_same_order(
 def test_random_lengths_depend_on_seed_and_epoch_alone_and_lie_about_what_was_asked_for() -> None:
     def lengths(seed: int, epoch: int) -> list[int]:
         windows = TextWindows(store_of(100_000), rows=1, steps=70, seed=seed)
-        return [batch.inputs.ids_BT.shape[1] for batch in windows.epoch(epoch)][:-1]
+        return [batch.input_ids.ids_BT.shape[1] for batch in windows.epoch(epoch)][:-1]
 
     drawn = lengths(1, 1)
     assert drawn == lengths(1, 1) and drawn != lengths(1, 2) and drawn != lengths(2, 1)
@@ -83,7 +82,8 @@ def test_random_lengths_depend_on_seed_and_epoch_alone_and_lie_about_what_was_as
 
 
 def test_windows_of_one_length_leave_the_learning_rate_alone() -> None:
-    assert {batch.rate for batch in TextWindows(store_of(50), rows=3, steps=7).epoch(1)} == {1.0}
+    windows = TextWindows(store_of(50), rows=3, steps=7)
+    assert {batch.supervision.learning_rate_factor for batch in windows.epoch(1)} == {1.0}
 
 
 def test_a_text_too_short_for_its_rows_is_refused() -> None:

@@ -3,13 +3,14 @@
 import pytest
 import torch
 
+from anaphora.batch import Batch, Ids
 from anaphora.errors import DataError
 from anaphora.evaluation import sentences
 from anaphora.evaluation.sentences import line_log_probs, sentence_log_probs
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from tests.networks import build
 
-SYMBOLS = Symbols(17, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(17, 0, 1, 2, 3)
 LINES = [[5, 9, 11], [], [4], [16, 16, 5, 6, 7], [4, 5]]
 
 
@@ -22,7 +23,7 @@ def test_units_cost_what_they_cost_in_their_lines_alone(monkeypatch: pytest.Monk
     alone = 0.0
     for line in LINES:
         lengths_B = torch.tensor([len(line) + 1])
-        rows = Sequence(torch.tensor([[2, *line]]), lengths_B), Sequence(torch.tensor([[*line, 3]]), lengths_B)
+        rows = Ids(torch.tensor([[2, *line]]), lengths_B), Ids(torch.tensor([[*line, 3]]), lengths_B)
         loss, carry = model(Batch(*rows, torch.arange(1), torch.tensor([False])))
         assert not carry
         alone += loss.sum.item()

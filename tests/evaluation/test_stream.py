@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from anaphora.batch import Batch, Ids
 from anaphora.evaluation import stream
-from anaphora.evaluation.stream import stream_log_probs, stream_loss, stream_sources
-from anaphora.protocols import Batch, Carry, Loss, Sequence
+from anaphora.evaluation.stream import stream_components, stream_log_probs, stream_loss
+from anaphora.protocols import Carry, Loss
 from anaphora.text.coder import symbols_of
 from tests.networks import build
 
@@ -33,12 +34,12 @@ class Counted:
         return answer
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
-        self.steps += batch.inputs.ids_BT.shape[1]
+        self.steps += batch.input_ids.ids_BT.shape[1]
         answer: tuple[Tensor, Carry] = self.model.target_log_probs(batch, carry)
         return answer
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
-        self.steps += batch.inputs.ids_BT.shape[1]
+        self.steps += batch.input_ids.ids_BT.shape[1]
         answer: Carry = self.model.carry_after(batch, carry)
         return answer
 
@@ -47,7 +48,7 @@ class Counted:
 
     def one_by_one(self, ids: list[int], before: int) -> float:
         inputs, targets, lengths = torch.tensor([[before, *ids[:-1]]]), torch.tensor([ids]), torch.tensor([len(ids)])
-        row = Batch(Sequence(inputs, lengths), Sequence(targets, lengths), torch.tensor([0]), torch.tensor([False]))
+        row = Batch(Ids(inputs, lengths), Ids(targets, lengths), torch.tensor([0]), torch.tensor([False]))
         with torch.no_grad():
             loss, _ = self.model(row)
         return float(loss.sum)
@@ -121,6 +122,6 @@ def test_the_members_of_a_mixture_are_read_each_in_its_own_way() -> None:
     whole.model = mixture
     nats, tokens = stream_loss(mixture, ids, 3)
     assert tokens == 140 and nats == pytest.approx(whole.one_by_one(ids, 3), rel=1e-5)
-    sources = torch.cat([some.log_probs for some in stream_sources(mixture, ids, 3)], dim=1)
+    sources = torch.cat([some.log_probs for some in stream_components(mixture, ids, 3)], dim=1)
     for place, member_alone in enumerate((forgetful, remembering)):
         assert -float(sources[place].sum()) == pytest.approx(member_alone.one_by_one(ids, 3), rel=1e-5)

@@ -8,7 +8,7 @@ from anaphora.events import Event, Note
 from anaphora.experiment.auto import automatic
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.language_model.config import LanguageModelExperiment, RecurrentExperiment
 from anaphora.tasks.language_model.sizing import TIERS as TEXT_TIERS
 from anaphora.tasks.translation.config import TranslationExperiment
@@ -104,7 +104,7 @@ def test_every_tier_is_a_network_that_can_be_built(
     path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(30)))
     monkeypatch.setattr("anaphora.tasks.translation.sizing.TIERS", [tier])
     experiment = read_experiment(automatic([path]), "auto.toml")
-    symbols = Symbols(50, 0, 1, 2, 3)
+    symbols = VocabularyInfo(50, 0, 1, 2, 3)
     build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "auto.toml")
 
 
@@ -149,7 +149,7 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
     chosen = read_experiment(automatic([toy_book.parent]), "auto.toml")
     assert isinstance(chosen, RecurrentExperiment)
     assert (chosen.recurrence.size, chosen.training.epochs) == (TEXT_TIERS[tier].size, TEXT_TIERS[tier].epochs)
-    symbols = Symbols(50, 0, 1, 2, 3)
+    symbols = VocabularyInfo(50, 0, 1, 2, 3)
     build("language-model", chosen.tables(), {"text": symbols}, "auto.toml")
 
 

@@ -6,7 +6,7 @@ import torch
 from anaphora.experiment.memory import USUAL, bytes_per_token, fitting_tokens, free_bytes
 from anaphora.nn.encoders import GatedConvolutionConfig
 from anaphora.nn.outputs import Adaptive, ClassFactored, Full, Hierarchical
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 GIB = 1 << 30
 
@@ -76,6 +76,6 @@ def test_an_encoder_that_folds_a_sentence_takes_every_level_of_it() -> None:
 
 @pytest.mark.parametrize("kind", [Full, ClassFactored, Hierarchical, Adaptive])
 def test_no_output_keeps_the_scores_of_a_vocabulary(kind: type[Full]) -> None:
-    output = kind().build(None, 16, Symbols(5000, 0, 1, 2, 3))
+    output = kind().build(None, 16, VocabularyInfo(5000, 0, 1, 2, 3))
     wide = sum(weight.shape[1] for weight in output.parameters() if weight.ndim == 2)
     assert bytes_per_token(output, [5000], longest=0) == 16 * wide

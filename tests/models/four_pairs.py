@@ -1,18 +1,20 @@
 """Four pairs of sentences of different lengths, and what every translator has to do with them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
+from anaphora.batch import Batch, pad
 from anaphora.models.translator import Translator, TranslatorStepper
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import Hypothesis, beam
 from anaphora.search.scoring import score
 
 from ..batches import pair_batch
 
-SYMBOLS = Symbols(23, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
 TARGETS = [[4, 5, 3], [9, 10, 11, 12, 3], [3], [8, 3]]
 
@@ -27,9 +29,7 @@ ALL = batch([0, 1, 2, 3])
 
 def translated(stepper: TranslatorStepper, rows: list[int]) -> dict[int, Any]:
     """What beam search finds for some of the sentences, by their numbers."""
-    inputs = batch(rows)
-    search = Batch(inputs.inputs, None, inputs.numbers_B, inputs.continues_B)
-    return dict(zip(rows, beam(stepper, search, size=3, max_length=6), strict=True))
+    return dict(zip(rows, beam(stepper, batch(rows), size=3, max_length=6), strict=True))
 
 
 def assert_the_same_alone_and_in_any_batch(stepper: TranslatorStepper) -> list[Hypothesis]:
@@ -39,9 +39,7 @@ def assert_the_same_alone_and_in_any_batch(stepper: TranslatorStepper) -> list[H
         for number, hypotheses in translated(stepper, rows).items():
             assert hypotheses == together[number]
     for number, (best, *_) in together.items():
-        ids = torch.tensor([[*best.ids, *([SYMBOLS.eos] if best.finished else [])]])
-        one = batch([number])
-        forced = Batch(one.inputs, Sequence(ids, torch.tensor([ids.shape[1]])), one.numbers_B, one.continues_B)
+        forced = replace(batch([number]), targets=pad([best.ids], end=SYMBOLS.eos if best.finished else None))
         assert score(stepper, forced)[0].score == best.score
     return [hypothesis for hypotheses in together.values() for hypothesis in hypotheses]
 
@@ -56,13 +54,12 @@ def assert_search_steps_through_what_training_computes(model: Translator) -> Non
 
 def cost_after_its_own_likeliest_words(model: Translator) -> float:
     """What the targets cost a translator that reads what it would have written itself, in nats."""
-    assert ALL.targets is not None
     stepper, total = model.stepper(), 0.0
-    memory, state = stepper.start(ALL)
+    memory, state, _ = stepper.start(ALL)
     ids = torch.full((4,), stepper.bos)
-    for step in range(ALL.targets.ids_BT.shape[1]):
+    for step in range(ALL.target_ids.ids_BT.shape[1]):
         log_probs, _, state = stepper.advance(memory, state, ids)
-        there = step < ALL.targets.lengths_B
-        total -= log_probs[there, ALL.targets.ids_BT[there, step]].sum().item()
+        there = step < ALL.target_ids.lengths_B
+        total -= log_probs[there, ALL.target_ids.ids_BT[there, step]].sum().item()
         ids = log_probs.argmax(-1)
     return total

@@ -8,18 +8,19 @@ import pytest
 import torch
 from torch import nn
 
+from anaphora.batch import Batch
 from anaphora.kernels.cells import AnyCell
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.scoring import score
 from tests.networks import build
 
 from ..batches import pair_batch
 
-SYMBOLS = Symbols(12, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(12, 0, 1, 2, 3)
 LUONG = {"query": "current", "context": "output"}
 BAHDANAU = {"query": "previous", "context": "state"}
 SENNRICH = {"query": "current", "context": "state"}
@@ -129,6 +130,8 @@ def test_each_attention_learns_where_to_look(name: str) -> None:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         rule.step()
     asked = batch(unseen, turned)
-    found = beam(model.stepper(), Batch(asked.inputs, None, asked.numbers_B, asked.continues_B), size=2, max_length=9)
+    found = beam(
+        model.stepper(), Batch(asked.inputs, None, asked.example_ids_B, asked.carry_mask_B), size=2, max_length=9
+    )
     right = sum(list(best.ids) == (row[::-1] if turned else row) for (best, *_), row in zip(found, unseen, strict=True))
     assert right >= 80

@@ -8,10 +8,12 @@ import torch
 from torch import Tensor
 
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from tests.networks import build
 
-SOURCE, TARGET = Symbols(11, 0, 1, 2, 3), Symbols(13, 0, 1, 2, 3)
+from ..batches import pair_batch
+
+SOURCE, TARGET = VocabularyInfo(11, 0, 1, 2, 3), VocabularyInfo(13, 0, 1, 2, 3)
 
 
 @pytest.fixture
@@ -68,13 +70,7 @@ def log_likelihood(w: dict[str, Tensor], source: list[int], target: list[int]) -
 
 def test_the_recipe_is_its_equations(model: Translator) -> None:
     sources, targets = [[4, 5, 6, 3], [7, 3], [9, 10, 3]], [[4, 12], [5], [6, 7, 8, 4]]
-    batch = Batch(
-        Sequence(torch.tensor([s + [0] * (4 - len(s)) for s in sources]), torch.tensor([4, 2, 3])),
-        Sequence(torch.tensor([[*t, 3] + [0] * (4 - len(t)) for t in targets]), torch.tensor([3, 2, 5])),
-        torch.arange(3),
-        torch.zeros(3, dtype=torch.bool),
-    )
-    loss, _ = model(batch)
+    loss, _ = model(pair_batch(sources, [[*target, 3] for target in targets], multiple=1))
     gradients = torch.autograd.grad(loss.sum, list(model.parameters()))
     assert loss.count == 10
 

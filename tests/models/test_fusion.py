@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.kernels.naive.attention import Scored
 from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence
 from tests.networks import build
 
 from .four_pairs import (
@@ -108,7 +108,7 @@ def test_what_it_reads_beside_the_decoder_is_what_the_language_model_alone_makes
     begin = SYMBOLS.bos if reads == "sentences" else SYMBOLS.eos
     ids, lengths = torch.tensor([[5, 6, 7], [9, 0, 0]]), torch.tensor([3, 1])
     behind = torch.cat([torch.full((2, 1), begin), ids], 1)[:, :3]
-    window = Batch(Sequence(behind, lengths), Sequence(ids, lengths), torch.arange(2), torch.zeros(2, dtype=torch.bool))
+    window = Batch(Ids(behind, lengths), Ids(ids, lengths), torch.arange(2), torch.zeros(2, dtype=torch.bool))
     with torch.no_grad():
         states_BTL, *_ = alone.eval().states_and_target_log_probs(window)
     shifted_TB = torch.cat([torch.full((2, 1), SYMBOLS.bos), ids], 1)[:, :3].T

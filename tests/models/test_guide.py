@@ -7,13 +7,14 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
+from anaphora.batch import Batch, Ids, Supervision
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from tests.networks import build
 
-SYMBOLS = Symbols(11, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 LENGTHS = (torch.tensor([4, 2]), torch.tensor([3, 2]))
 TOPOLOGIES = [("current", "output"), ("previous", "state"), ("current", "state")]
 
@@ -32,15 +33,14 @@ def translator(query: str, context: str) -> Translator:
     return model
 
 
-def batch(links: bool = True) -> Batch:
-    inputs = Sequence(torch.tensor([[4, 5, 6, 3], [7, 3, 0, 0]]), LENGTHS[0])
-    targets = Sequence(torch.tensor([[8, 9, 3], [10, 3, 0]]), LENGTHS[1])
-    shares = torch.zeros(2, 3, 4)
-    shares[0, 0, 1] = shares[1, 0, 0] = 1
-    shares[0, 1, [0, 2]] = 0.5
-    return Batch(
-        inputs, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool), links_BTS=shares if links else None
-    )
+def batch(aligned: bool = True) -> Batch:
+    inputs = Ids(torch.tensor([[4, 5, 6, 3], [7, 3, 0, 0]]), LENGTHS[0])
+    targets = Ids(torch.tensor([[8, 9, 3], [10, 3, 0]]), LENGTHS[1])
+    alignments_BTS = torch.zeros(2, 3, 4)
+    alignments_BTS[0, 0, 1] = alignments_BTS[1, 0, 0] = 1
+    alignments_BTS[0, 1, [0, 2]] = 0.5
+    supervision = Supervision(alignments_BTS=alignments_BTS if aligned else None)
+    return Batch(inputs, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool), supervision)
 
 
 def weights_of(model: Translator) -> Tensor:
@@ -52,12 +52,12 @@ def weights_of(model: Translator) -> Tensor:
 @pytest.mark.parametrize(("query", "context"), TOPOLOGIES)
 def test_the_loss_is_that_of_the_words_and_the_cost_of_looking_elsewhere(query: str, context: str) -> None:
     model, guided = translator(query, context), batch()
-    assert guided.links_BTS is not None and guided.targets is not None
-    together, alone = model(guided)[0], model(batch(links=False))[0]
-    links_TBS = guided.links_BTS.double().transpose(0, 1)
-    assert_close(together.minimised, alone.sum + 0.7 * naive.guidance(weights_of(model), links_TBS))
+    assert guided.supervision.alignments_BTS is not None
+    together, alone = model(guided)[0], model(batch(aligned=False))[0]
+    alignments_TBS = guided.supervision.alignments_BTS.double().transpose(0, 1)
+    assert_close(together.minimised, alone.sum + 0.7 * naive.guidance(weights_of(model), alignments_TBS))
     assert together.sum == alone.sum and together.count == alone.count
-    doubled = replace(guided, targets=replace(guided.targets, weights_B=torch.tensor([2.0, 2.0])))
+    doubled = replace(guided, supervision=replace(guided.supervision, weights_B=torch.tensor([2.0, 2.0])))
     assert_close(model(doubled)[0].minimised, 2 * together.minimised)
 
 

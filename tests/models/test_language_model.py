@@ -5,15 +5,16 @@ from typing import Any
 import pytest
 import torch
 
+from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.models.language_model import LanguageModel
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.registry import named_in
 from tests.networks import build
 
-SYMBOLS = Symbols(17, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(17, 0, 1, 2, 3)
 
 
 def make(**tables: Any) -> LanguageModel:
@@ -28,8 +29,8 @@ def window(ids_BT: torch.Tensor, continues: bool) -> Batch:
     rows, steps = ids_BT.shape[0], ids_BT.shape[1] - 1
     lengths = torch.full((rows,), steps)
     return Batch(
-        Sequence(ids_BT[:, :-1], lengths),
-        Sequence(ids_BT[:, 1:], lengths),
+        Ids(ids_BT[:, :-1], lengths),
+        Ids(ids_BT[:, 1:], lengths),
         torch.arange(rows),
         torch.full((rows,), continues),
     )
@@ -66,7 +67,7 @@ def test_stepping_a_text_gives_its_loss_and_starts_from_the_end_of_a_line() -> N
     ids = torch.tensor([[3, 5, 9, 11, 3]])
     stepper = model.stepper()
     loss, _ = model(window(ids, False))
-    memory, state = stepper.start(window(ids, False))
+    memory, state, _ = stepper.start(window(ids, False))
     assert stepper.bos == stepper.eos == 3
     total = 0.0
     for before, after in zip(ids[0, :-1], ids[0, 1:], strict=True):

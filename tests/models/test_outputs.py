@@ -7,16 +7,17 @@ import pytest
 import torch
 from torch import nn
 
+from anaphora.batch import Batch, Ids
+from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.translator import Translator
-from anaphora.models.window_model import WindowModel
 from anaphora.nn.counts import Counts
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.run.weights import fill, tensors_of
 from tests.networks import build
 
-SYMBOLS = Symbols(23, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 OUTPUTS: list[Any] = ["full", "class-factored", "hierarchical", "sampled", "nce", "adaptive"]
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     "recurrent": ("language-model", {"recurrence": {"size": 24}}),
@@ -30,11 +31,11 @@ EVERY = pytest.mark.parametrize(
 )
 
 
-def make(network: str, output: Any) -> LanguageModel | WindowModel | Translator:
+def make(network: str, output: Any) -> LanguageModel | FeedForwardLanguageModel | Translator:
     task, tables = NETWORKS[network]
     sides = dict.fromkeys(("text", "source", "target"), SYMBOLS)
     model = build(task, tables | {"embedding": {"size": 8}, "output": output}, sides, "test.toml")
-    assert isinstance(model, LanguageModel | WindowModel | Translator)
+    assert isinstance(model, LanguageModel | FeedForwardLanguageModel | Translator)
     model.initialise(seed=3)
     counts_of(model, 1 + 300 // (1 + torch.arange(23).flip(0)))
     return model
@@ -49,8 +50,8 @@ def counts_of(model: nn.Module, counts_V: torch.Tensor) -> None:
 def batch() -> Batch:
     lengths = torch.full((2,), 5)
     return Batch(
-        Sequence(IDS[:, :-1].contiguous(), lengths),
-        Sequence(IDS[:, 1:].contiguous(), lengths),
+        Ids(IDS[:, :-1].contiguous(), lengths),
+        Ids(IDS[:, 1:].contiguous(), lengths),
         torch.arange(2),
         torch.zeros(2, dtype=torch.bool),
     )
@@ -61,7 +62,7 @@ def test_stepping_a_text_gives_its_loss_in_evaluation(network: str, output: Any)
     model = make(network, output).eval()
     loss, _ = model(batch())
     stepper: Any = model.stepper()
-    memory, state = stepper.start(batch())
+    memory, state, _ = stepper.start(batch())
     ids, total = torch.full((2,), stepper.bos), 0.0
     for step in range(5):
         log_probs, _, state = stepper.advance(memory, state, ids)

@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 import torch
 
+from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import VocabularyInfo
 from tests.networks import build
 
 from ..batches import pair_batch
 from .four_pairs import SOURCES, SYMBOLS, TARGETS, cost_after_its_own_likeliest_words
 
 
-def make(tables: dict[str, Any], source: Symbols = SYMBOLS) -> Translator:
+def make(tables: dict[str, Any], source: VocabularyInfo = SYMBOLS) -> Translator:
     sizes = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 24}}
     merged = {name: sizes.get(name, {}) | tables.get(name, {}) for name in sizes.keys() | tables.keys()}
     model = build("translate", merged, {"source": source, "target": SYMBOLS}, "test.toml")
@@ -25,8 +26,8 @@ def make(tables: dict[str, Any], source: Symbols = SYMBOLS) -> Translator:
     return model
 
 
-def batch(rows: list[int], width: int = 16) -> Batch:
-    return pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows, width)
+def batch(rows: list[int], multiple: int = 16) -> Batch:
+    return pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows, multiple=multiple)
 
 
 KINDS = [
@@ -48,13 +49,12 @@ def test_stepping_a_target_gives_its_training_loss(tables: dict[str, Any]) -> No
     together = batch([0, 1, 2, 3])
     loss, _ = model(together)
     stepper = model.stepper()
-    memory, state = stepper.start(together)
-    assert together.targets is not None
+    memory, state, _ = stepper.start(together)
     ids, total = torch.full((4,), stepper.bos), 0.0
-    for step in range(together.targets.ids_BT.shape[1]):
+    for step in range(together.target_ids.ids_BT.shape[1]):
         log_probs, weights, state = stepper.advance(memory, state, ids)
-        ids = together.targets.ids_BT[:, step]
-        there = step < together.targets.lengths_B
+        ids = together.target_ids.ids_BT[:, step]
+        there = step < together.target_ids.lengths_B
         total -= log_probs[there, ids[there]].sum().item()
         torch.testing.assert_close(weights.sum(-1), torch.ones(4))
         assert not weights[1, 2:].any()
@@ -66,8 +66,8 @@ def test_stepping_a_target_gives_its_training_loss(tables: dict[str, Any]) -> No
 def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(tables: dict[str, Any]) -> None:
     stepper = make(tables).stepper()
 
-    def walk(rows: list[int], hypotheses: int) -> dict[int, torch.Tensor]:
-        memory, state = stepper.start(batch(rows))
+    def unroll(rows: list[int], hypotheses: int) -> dict[int, torch.Tensor]:
+        memory, state, _ = stepper.start(batch(rows))
         state = stepper.select(state, torch.arange(len(rows)).repeat_interleave(hypotheses))
         found = []
         for ids in 2, 7, 9:
@@ -76,15 +76,15 @@ def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(tables: dict[str, A
             found.append(torch.cat([step.log_probs_NV, step.weights_NS], 1)[::hypotheses])
         return dict(zip(rows, torch.stack(found, 1), strict=True))
 
-    alone = {row: walk([row], 1)[row] for row in range(4)}
+    alone = {row: unroll([row], 1)[row] for row in range(4)}
     for rows, hypotheses in ([0, 1, 2, 3], 1), ([3, 1], 5), ([2, 0, 1], 12):
-        for row, values in walk(rows, hypotheses).items():
+        for row, values in unroll(rows, hypotheses).items():
             assert torch.equal(values, alone[row])
 
 
 def test_keeping_sentences_is_starting_with_them_alone() -> None:
     stepper = make(KINDS[0]).stepper()
-    memory, state = stepper.start(batch([0, 1, 2, 3]))
+    memory, state, _ = stepper.start(batch([0, 1, 2, 3]))
     kept = torch.tensor([3, 1])
     ids = torch.tensor([2, 2])
     some = stepper.advance(stepper.keep(memory, kept), stepper.select(state, kept), ids)
@@ -119,7 +119,7 @@ def test_shared_and_tied_tables_are_one() -> None:
 )
 def test_options_that_do_not_go_together_are_refused_with_a_remedy(tables: dict[str, Any], remedy: str) -> None:
     with pytest.raises(ConfigError, match=remedy):
-        make(tables, source=Symbols(19, 0, 1, 2, 3))
+        make(tables, source=VocabularyInfo(19, 0, 1, 2, 3))
 
 
 def test_weights_start_from_the_seed() -> None:

@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch import nn
 
+from anaphora.batch import Batch, Ids
 from anaphora.kernels.cells import AnyCell, Forgetting
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from tests.networks import build
 
-SYMBOLS = Symbols(11, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 KINDS = {unit.model_fields["kind"].default: unit for unit in get_args(get_args(AnyCell)[0])}
 CELLS: list[dict[str, Any]] = [
     *({"kind": kind} for kind in KINDS),
@@ -36,8 +37,8 @@ def networks(cell: dict[str, Any], bias: bool) -> tuple[nn.Module, nn.Module]:
 def batch() -> Batch:
     ids = torch.randint(4, 11, (3, 9), generator=torch.Generator().manual_seed(2))
     return Batch(
-        Sequence(ids[:, :8], torch.tensor([8, 5, 7])),
-        Sequence(ids[:, 1:], torch.tensor([8, 5, 7])),
+        Ids(ids[:, :8], torch.tensor([8, 5, 7])),
+        Ids(ids[:, 1:], torch.tensor([8, 5, 7])),
         torch.arange(3),
         torch.zeros(3, dtype=torch.bool),
     )

@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 import torch
 
+from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.nn.randomness import draws, generator
 from anaphora.nn.spelling import CharactersConfig, Spelling
 from anaphora.nn.weights import Orthogonal
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from tests.networks import build
 
 WORDS = ["the", "cat", "cats", "catalogue", "t", "act"]
-SYMBOLS = Symbols(4 + len(WORDS), 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(4 + len(WORDS), 0, 1, 2, 3)
 SMALL = {"kind": "characters", "character": 5, "widths": 3, "filters": 12, "most": 16}
 
 
@@ -96,7 +97,7 @@ def model(**tables: Any) -> LanguageModel:
 def batch() -> Batch:
     ids = torch.randint(3, SYMBOLS.size, (3, 7), generator=torch.Generator().manual_seed(1))
     lengths = torch.full((3,), 6)
-    rows = Sequence(ids[:, :-1], lengths), Sequence(ids[:, 1:], lengths)
+    rows = Ids(ids[:, :-1], lengths), Ids(ids[:, 1:], lengths)
     return Batch(*rows, torch.arange(3), torch.zeros(3, dtype=torch.bool))
 
 
@@ -118,7 +119,7 @@ def test_a_language_model_learns_from_characters() -> None:
 def test_a_step_has_the_same_bits_alone_and_among_others() -> None:
     stepper = model().stepper()
     ids = torch.tensor([5, 7, 3, 9, 5])
-    memory, state = stepper.start(Batch(Sequence(ids[:, None], ids), None, torch.arange(5), ids < 0))
+    memory, state, _ = stepper.start(Batch(Ids(ids[:, None], ids), None, torch.arange(5), ids < 0))
     together = stepper.advance(memory, state, ids).log_probs_NV
     for row in range(5):
         alone = stepper.advance(memory, stepper.select(state, torch.tensor([row])), ids[row : row + 1])

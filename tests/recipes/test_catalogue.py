@@ -6,13 +6,14 @@ import pytest
 from typer.main import get_command
 
 from anaphora import recipes
+from anaphora.batch import Batch, Ids
 from anaphora.cli.app import app
 from anaphora.data.catalogue import CORPORA
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from tests.networks import build
 
 torch = pytest.importorskip("torch")
@@ -73,7 +74,7 @@ def test_the_recipe_of_a_paper_has_its_equations_its_size_and_what_differs(name:
 @pytest.mark.parametrize("name", FOUNDING)
 def test_a_network_of_the_paper_s_size_can_be_built(name: str) -> None:
     experiment = read_experiment(recipes.read(name), name, settings(dict(paragraphs(name))["Paper's size"]))
-    sides = dict.fromkeys(("source", "target"), Symbols(40, 0, 1, 2, 3))
+    sides = dict.fromkeys(("source", "target"), VocabularyInfo(40, 0, 1, 2, 3))
     with torch.device("meta"):
         assert [*build(experiment.task, experiment.tables(), sides, name).parameters()]
 
@@ -106,13 +107,13 @@ ALIGNERS = [name for name in recipes.names() if name.endswith("aligner")]
 @pytest.mark.parametrize("name", sorted({*recipes.names()} - {*COUNTED, *ALIGNERS}))
 def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
-    symbols = Symbols(40, 0, 1, 2, 3)
+    symbols = VocabularyInfo(40, 0, 1, 2, 3)
     sides = ("source", "target") if experiment.task == "translate" else ("text",)
     words = {"text": [f"word{number}" for number in range(36)]}
     model = build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name, words)
     model.initialise(1)
     model.eval()
-    ids = Sequence(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))
+    ids = Ids(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))
     batch = Batch(ids, ids, torch.arange(2), torch.zeros(2, dtype=torch.bool))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     losses = []
@@ -128,18 +129,18 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
 @pytest.mark.parametrize("name", COUNTED)
 def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
-    model = build(experiment.task, experiment.tables(), {"text": Symbols(40, 0, 1, 2, 3)}, name)
+    model = build(experiment.task, experiment.tables(), {"text": VocabularyInfo(40, 0, 1, 2, 3)}, name)
     ids = torch.tensor([[3, *([5, 6, 7, 8, 3] * 20)]])
     model.fit(TextStore(ids[0].numpy(), characters=1), lambda order: None)
-    row, lengths = Sequence(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
-    loss, _ = model(Batch(row, Sequence(ids[:, 1:], lengths), torch.arange(1), torch.zeros(1, dtype=torch.bool)))
+    row, lengths = Ids(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
+    loss, _ = model(Batch(row, Ids(ids[:, 1:], lengths), torch.arange(1), torch.zeros(1, dtype=torch.bool)))
     assert loss.sum.item() < 0.1 * 100 * log(40)
 
 
 @pytest.mark.parametrize("name", ALIGNERS)
 def test_every_recipe_of_an_aligner_links_words_that_always_come_together(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
-    symbols = Symbols(40, 0, 1, 2, 3)
+    symbols = VocabularyInfo(40, 0, 1, 2, 3)
     model = build("align", experiment.tables(), {"source": symbols, "target": symbols}, name)
     sources, targets = Ragged.of([[5, 6], [5, 7], [6, 7]]), Ragged.of([[8, 9], [8, 4], [4, 9]])
     model.fit(sources, targets)
@@ -149,7 +150,7 @@ def test_every_recipe_of_an_aligner_links_words_that_always_come_together(name: 
 @pytest.mark.parametrize("name", [name for name in recipes.names() if name.startswith("multi30k")])
 def test_the_multi30k_recipes_keep_to_five_million_parameters(name: str) -> None:
     experiment = read_experiment(recipes.read(name), name)
-    symbols = Symbols(experiment.text.size, 0, 1, 2, 3)
+    symbols = VocabularyInfo(experiment.text.size, 0, 1, 2, 3)
     model = build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "multi30k")
     assert sum(weight.numel() for weight in model.parameters()) <= 5_000_000
 

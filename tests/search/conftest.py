@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora.protocols import Batch, Step
+from anaphora.batch import Batch
+from anaphora.protocols import SearchStart, Step
 
 from ..batches import pair_batch
 
@@ -29,11 +30,11 @@ class Automaton:
     def size(self) -> int:
         return self.log_probs_QV.shape[1]
 
-    def start(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        ids_BT, lengths_B = batch.inputs.ids_BT, batch.inputs.lengths_B
-        inside_BT = torch.arange(ids_BT.shape[1]) < lengths_B[:, None]
-        keys_B = (ids_BT.masked_fill(~inside_BT, 0) + 1).cumprod(dim=1).remainder(STATES)[:, -1]
-        return torch.stack([keys_B, lengths_B, torch.full_like(keys_B, ids_BT.shape[1])], dim=1), keys_B
+    def start(self, batch: Batch) -> SearchStart:
+        read = batch.input_ids
+        keys_B = (read.ids_BT.masked_fill(~read.mask_BT, 0) + 1).cumprod(dim=1).remainder(STATES)[:, -1]
+        width_B = torch.full_like(keys_B, read.ids_BT.shape[1])
+        return SearchStart(torch.stack([keys_B, read.lengths_B, width_B], dim=1), keys_B, read.lengths_B)
 
     def advance(self, memory: Tensor, state: Tensor, ids_N: Tensor) -> Step:
         assert len(ids_N) == len(state) and len(ids_N) % len(memory) == 0
@@ -71,13 +72,14 @@ def automaton() -> Callable[..., Automaton]:
 
 @pytest.fixture(scope="session")
 def batch() -> Callable[..., Batch]:
-    """Make a Batch of source rows, with targets when they are given, numbered from 0 unless told otherwise."""
+    """Make a Batch of source rows, perhaps with targets or prefixes; example ids count from 0 unless given."""
 
     def make(
         sources: Sequence[Sequence[int]],
         targets: Sequence[Sequence[int]] | None = None,
-        numbers: Sequence[int] | None = None,
+        example_ids: Sequence[int] = (),
+        prefixes: Sequence[Sequence[int]] | None = None,
     ) -> Batch:
-        return pair_batch(sources, targets, numbers or (), width=0, pad=99)
+        return pair_batch(sources, targets, example_ids, multiple=1, value=99, prefixes=prefixes)
 
     return make

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Batch, Stepper
+from anaphora.protocols import Stepper
 from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
@@ -29,7 +30,7 @@ def same(one: Hypothesis, other: Hypothesis) -> bool:
 
 def greedy(stepper: Stepper, batch: Batch, max_length: int) -> tuple[list[int], float, Tensor]:
     """One sentence, one symbol at a time, always the likeliest."""
-    memory, state = stepper.start(batch)
+    memory, state, _ = stepper.start(batch)
     symbols: list[int] = []
     total, looks, symbol = 0.0, [], stepper.bos
     while (len(symbols) < max_length and symbol != stepper.eos) or not symbols:
@@ -44,7 +45,7 @@ def greedy(stepper: Stepper, batch: Batch, max_length: int) -> tuple[list[int], 
 
 def everything(stepper: Stepper, batch: Batch, max_length: int) -> list[tuple[float, tuple[int, ...]]]:
     """Every finished output of one sentence with its score, best first, the earlier finished first."""
-    memory, start = stepper.start(batch)
+    memory, start, _ = stepper.start(batch)
     found, live = [], [(0.0, (), start, stepper.bos)]
     for _ in range(max_length):
         grown = []
@@ -61,7 +62,7 @@ def read_to_the_end(
     stepper: Stepper, batch: Batch, size: int, longest: int, penalty: float
 ) -> tuple[float, tuple[int, ...]]:
     """The best of all that a beam of one sentence finishes where nothing stops it before its greatest length."""
-    memory, start = stepper.start(batch)
+    memory, start, _ = stepper.start(batch)
     live, best = [(0.0, (), start, stepper.bos)], (-torch.inf, -torch.inf, ())
     for length in range(1, longest + 1):
         grown = []
@@ -168,35 +169,35 @@ def test_the_answer_is_the_best_hypothesis_that_was_ever_finished(
 
 
 @pytest.mark.parametrize("size", [1, 3, 50])
-def test_every_hypothesis_begins_as_it_is_told(automaton: Make, batch: MakeBatch, size: int) -> None:
+def test_every_hypothesis_begins_with_its_prefix(automaton: Make, batch: MakeBatch, size: int) -> None:
     stepper = automaton(size=7)
-    beginnings = [[3], [2, 4, 4], [5, 5], [6, 2, 3, 2], [4], [2, 2], [3]]
-    found = beam(stepper, batch(SOURCES, beginnings), size=size, max_length=8)
-    for source, beginning, hypotheses in zip(SOURCES, beginnings, found, strict=True):
-        assert all(list(h.ids[: len(beginning)]) == beginning for h in hypotheses)
-        alone = beam(stepper, batch([source], [beginning]), size=size, max_length=8)[0]
+    prefixes = [[3], [2, 4, 4], [5, 5], [6, 2, 3, 2], [4], [2, 2], [3]]
+    found = beam(stepper, batch(SOURCES, prefixes=prefixes), size=size, max_length=8)
+    for source, prefix, hypotheses in zip(SOURCES, prefixes, found, strict=True):
+        assert all(list(h.ids[: len(prefix)]) == prefix for h in hypotheses)
+        alone = beam(stepper, batch([source], prefixes=[prefix]), size=size, max_length=8)[0]
         assert len(alone) == len(hypotheses) and all(map(same, alone, hypotheses))
         outputs = [[*h.ids, stepper.eos] if h.finished else list(h.ids) for h in hypotheses]
         assert all(map(same, hypotheses, score(stepper, batch([source] * len(outputs), outputs))))
 
 
-def test_a_full_width_beam_finds_the_best_output_with_its_beginning(automaton: Make, batch: MakeBatch) -> None:
+def test_a_full_width_beam_finds_the_best_output_with_its_prefix(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=3, seed=1)
     for source in SOURCES:
         best = next(e for e in everything(stepper, batch([source]), 5) if e[1][:2] == (2, 0))
-        found = beam(stepper, batch([source], [[2, 0]]), size=3**5, max_length=5)[0][0]
+        found = beam(stepper, batch([source], prefixes=[[2, 0]]), size=3**5, max_length=5)[0][0]
         assert (found.score, found.ids) == best
 
 
-def test_a_forced_end_mark_does_not_end_a_sentence(automaton: Make, batch: MakeBatch) -> None:
+def test_a_forced_end_does_not_end_a_sentence(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=7)
-    for [found] in beam(stepper, batch(SOURCES, [[3, stepper.eos]] * len(SOURCES)), size=1, max_length=9):
+    for [found] in beam(stepper, batch(SOURCES, prefixes=[[3, stepper.eos]] * len(SOURCES)), size=1, max_length=9):
         assert found.ids[:2] == (3, stepper.eos)
         assert len(found.ids) + found.finished > 2
 
 
-def test_a_beginning_longer_than_the_greatest_length_is_read_whole(automaton: Make, batch: MakeBatch) -> None:
-    [[found]] = beam(automaton(size=7), batch([[4]], [[2, 3, 4, 5]]), size=3, max_length=2)
+def test_a_prefix_longer_than_the_greatest_length_is_read_whole(automaton: Make, batch: MakeBatch) -> None:
+    [[found]] = beam(automaton(size=7), batch([[4]], prefixes=[[2, 3, 4, 5]]), size=3, max_length=2)
     assert found.ids == (2, 3, 4, 5) and not found.finished
 
 
@@ -206,7 +207,7 @@ def test_ties_go_to_the_lower_row_then_to_the_lower_id(automaton: Make, batch: M
     [found] = beam(stepper, batch([[4]]), size=4, max_length=2)
     # The first step takes 0, 1, 2 and </s>; the empty output is the best and nothing else can beat it.
     assert [h.ids for h in found] == [()]
-    [found] = beam(stepper, batch([[4]], [[2]]), size=3, max_length=3)
+    [found] = beam(stepper, batch([[4]], prefixes=[[2]]), size=3, max_length=3)
     assert [h.ids for h in found] == [(2, 0, 0), (2, 0, 1), (2, 0, 2)]
 
 
@@ -254,10 +255,10 @@ def test_a_model_without_attention_gives_no_weights(automaton: Make, batch: Make
     assert all(h.weights is None for h in itertools.chain.from_iterable(found))
 
 
-def test_an_impossible_beginning_is_answered_all_the_same(automaton: Make, batch: MakeBatch) -> None:
+def test_an_impossible_prefix_still_gives_a_hypothesis(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=6)
     stepper.log_probs_QV[:, 4] = -torch.inf
-    free, impossible = beam(stepper, batch(SOURCES[:2], [[3], [4, 3]]), size=3, max_length=9)
+    free, impossible = beam(stepper, batch(SOURCES[:2], prefixes=[[3], [4, 3]]), size=3, max_length=9)
     assert free[0].ids[:1] == (3,)
     assert impossible[0].ids[:2] == (4, 3)
     assert impossible[0].score == -torch.inf

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from anaphora.batch import Batch, Constraints, Ids
 from anaphora.models.translator import Translator
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.sampling import sample
@@ -14,7 +15,7 @@ from tests.networks import build
 
 from ..batches import pair_batch
 
-SYMBOLS = Symbols(90, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(90, 0, 1, 2, 3)
 SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
 CANDIDATES = [[3, 5, 9, 40, 41], [3, 60], list(range(3, 90)), [77, 3, 50, 12, 13, 14]]
 
@@ -29,7 +30,7 @@ def model() -> Translator:
 
 
 def batch(rows: list[int]) -> Batch:
-    return pair_batch([SOURCES[row] for row in rows], numbers=rows, candidates=[CANDIDATES[row] for row in rows])
+    return pair_batch([SOURCES[row] for row in rows], example_ids=rows, candidates=[CANDIDATES[row] for row in rows])
 
 
 def found(model: Translator, rows: list[int]) -> dict[int, list[Hypothesis]]:
@@ -52,9 +53,11 @@ def test_a_sentence_is_searched_alike_alone_and_in_any_batch(model: Translator) 
 
 
 def test_candidates_that_are_all_words_change_nothing_but_rounding(model: Translator) -> None:
-    every = Sequence(torch.arange(90).expand(2, 90), torch.full((2,), 90))
-    restricted = beam(model.stepper(), replace(batch([0, 2]), candidates=every), size=3, max_length=6)
-    free = beam(model.stepper(), replace(batch([0, 2]), candidates=None), size=3, max_length=6)
+    every = Ids(torch.arange(90).expand(2, 90), torch.full((2,), 90))
+    restricted = beam(
+        model.stepper(), replace(batch([0, 2]), constraints=Constraints(candidates=every)), size=3, max_length=6
+    )
+    free = beam(model.stepper(), replace(batch([0, 2]), constraints=Constraints()), size=3, max_length=6)
     for ours, theirs in zip(restricted, free, strict=True):
         assert [hypothesis.ids for hypothesis in ours] == [hypothesis.ids for hypothesis in theirs]
         assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], rel=1e-5)

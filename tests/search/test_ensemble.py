@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import ConfigError
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.scoring import score
@@ -17,7 +17,7 @@ from tests.networks import build
 from ..batches import pair_batch
 
 SIZE = 11
-SOURCE, TARGET = Symbols(9, 0, 1, 2, 3), Symbols(SIZE, 0, 1, 2, 3)
+SOURCE, TARGET = VocabularyInfo(9, 0, 1, 2, 3), VocabularyInfo(SIZE, 0, 1, 2, 3)
 BOTH_MEANS = pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 
 
@@ -35,7 +35,7 @@ SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
 
 
 def first_step(stepper: Any, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
-    memory, state = stepper.start(pair_batch(sources))
+    memory, state, _ = stepper.start(pair_batch(sources))
     step = stepper.advance(memory, state, torch.full((len(sources),), stepper.bos))
     return step.log_probs_NV, step.weights_NS
 
@@ -92,6 +92,6 @@ def test_the_geometric_score_of_an_output_is_the_mean_of_its_scores() -> None:
 
 
 def test_models_of_other_symbols_are_refused() -> None:
-    other: Any = build("translate", {}, {"source": SOURCE, "target": Symbols(12, 0, 1, 2, 3)}, "test.toml")
+    other: Any = build("translate", {}, {"source": SOURCE, "target": VocabularyInfo(12, 0, 1, 2, 3)}, "test.toml")
     with pytest.raises(ConfigError, match="one has 11 and another 12"):
         Ensemble([translator(1).stepper(), other.stepper()])

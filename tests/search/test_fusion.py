@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.fusion import Fused
 from anaphora.search.scoring import score
@@ -15,7 +15,7 @@ from tests.networks import build
 
 from ..batches import pair_batch
 
-SYMBOLS = Symbols(11, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 SMALL = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 8}}
 SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
 

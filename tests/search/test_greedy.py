@@ -3,24 +3,25 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Batch, Stepper
+from anaphora.protocols import Stepper
 from anaphora.search.beam import beam
 from anaphora.search.greedy import greedy
 
 Make = Callable[..., Stepper]
 MakeBatch = Callable[..., Batch]
 SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
-BEGINNINGS = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
+PREFIXES = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
 
 
-@pytest.mark.parametrize("beginnings", [None, BEGINNINGS])
+@pytest.mark.parametrize("prefixes", [None, PREFIXES])
 @pytest.mark.parametrize("grain", [0.0, 1.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_greedy_search_is_a_beam_of_one(
-    automaton: Make, batch: MakeBatch, seed: int, grain: float, beginnings: list[list[int]] | None
+    automaton: Make, batch: MakeBatch, seed: int, grain: float, prefixes: list[list[int]] | None
 ) -> None:
-    stepper, sentences = automaton(size=7, seed=seed, grain=grain), batch(SOURCES, beginnings)
+    stepper, sentences = automaton(size=7, seed=seed, grain=grain), batch(SOURCES, prefixes=prefixes)
     expected = [found for [found] in beam(stepper, sentences, size=1, max_length=9)]
     found = greedy(stepper, sentences, max_length=9)
     assert found == expected
@@ -37,8 +38,8 @@ def test_of_equally_likely_symbols_the_lower_id_is_taken(automaton: Make, batch:
 
 def test_what_is_taken_is_told_and_what_is_forced_is_not(automaton: Make, batch: MakeBatch) -> None:
     stepper, heard = automaton(size=9), list[tuple[int, int]]()
-    begun = batch([[4], [5]], [[7, 8], [6]], numbers=[3, 5])
-    found = greedy(stepper, begun, max_length=6, on_symbol=lambda number, symbol: heard.append((number, symbol)))
+    begun = batch([[4], [5]], prefixes=[[7, 8], [6]], example_ids=[3, 5])
+    found = greedy(stepper, begun, max_length=6, on_token=lambda number, symbol: heard.append((number, symbol)))
     for number, forced, hypothesis in zip((3, 5), (2, 1), found, strict=True):
         whole = [*hypothesis.ids, *([stepper.eos] if hypothesis.finished else [])]
         assert [symbol for n, symbol in heard if n == number] == whole[forced:]

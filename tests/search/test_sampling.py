@@ -6,8 +6,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Batch, Stepper
+from anaphora.protocols import Stepper
 from anaphora.search.beam import beam
 from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
@@ -26,7 +27,7 @@ def chi_square_limit(freedom: int) -> float:
 def test_outputs_are_drawn_as_often_as_the_model_says(automaton: Make, batch: MakeBatch, temperature: float) -> None:
     stepper, draws = automaton(size=4, sharpness=1.0), 20_000
     drawn = Counter(h.ids for h in sample(stepper, batch([[4]] * draws), max_length=2, temperature=temperature))
-    memory, start = stepper.start(batch([[4]]))
+    memory, start, _ = stepper.start(batch([[4]]))
     first = stepper.advance(memory, start, torch.tensor([stepper.bos]))
     expected = {}
     for symbol, p in enumerate(torch.softmax(first.log_probs_NV[0].double() / temperature, dim=0).tolist()):
@@ -44,11 +45,11 @@ def test_a_sample_does_not_depend_on_its_neighbours(automaton: Make, batch: Make
     stepper = automaton(size=9)
     together = sample(stepper, batch(SOURCES), max_length=12, seed=3)
     order = [5, 2, 6, 0, 3, 1, 4]
-    assert sample(stepper, batch([SOURCES[b] for b in order], numbers=order), max_length=12, seed=3) == [
+    assert sample(stepper, batch([SOURCES[b] for b in order], example_ids=order), max_length=12, seed=3) == [
         together[b] for b in order
     ]
     for b, source in enumerate(SOURCES):
-        assert sample(stepper, batch([source], numbers=[b]), max_length=12, seed=3) == [together[b]]
+        assert sample(stepper, batch([source], example_ids=[b]), max_length=12, seed=3) == [together[b]]
 
 
 def test_seeds_and_sentence_numbers_give_different_samples(automaton: Make, batch: MakeBatch) -> None:
@@ -74,12 +75,12 @@ def test_a_cold_sample_is_greedy(automaton: Make, batch: MakeBatch) -> None:
 
 
 def test_a_sample_begins_as_it_is_told(automaton: Make, batch: MakeBatch) -> None:
-    beginnings = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
-    for beginning, found in zip(
-        beginnings, sample(automaton(size=7), batch(SOURCES, beginnings), max_length=9), strict=True
+    prefixes = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
+    for prefix, found in zip(
+        prefixes, sample(automaton(size=7), batch(SOURCES, prefixes=prefixes), max_length=9), strict=True
     ):
-        assert list(found.ids[: len(beginning)]) == beginning
-        assert len(found.ids) + found.finished > len(beginning)
+        assert list(found.ids[: len(prefix)]) == prefix
+        assert len(found.ids) + found.finished > len(prefix)
 
 
 def test_a_sample_is_cut_at_its_greatest_length(automaton: Make, batch: MakeBatch) -> None:
@@ -116,7 +117,7 @@ def test_only_the_likeliest_are_drawn_and_as_often_as_their_shares_say(
 ) -> None:
     stepper, draws = automaton(size=8, sharpness=1.0), 20_000
     drawn = Counter(h.ids for h in sample(stepper, batch([[4]] * draws), max_length=1, top_k=top_k, top_p=top_p))
-    memory, start = stepper.start(batch([[4]]))
+    memory, start, _ = stepper.start(batch([[4]]))
     p = stepper.advance(memory, start, torch.tensor([stepper.bos])).log_probs_NV[0].double().exp()
     by_rank = sorted(range(8), key=lambda symbol: (-float(p[symbol]), symbol))[: top_k or 8]
     within, kept = float(p[by_rank].sum()), list[int]()
@@ -131,10 +132,8 @@ def test_only_the_likeliest_are_drawn_and_as_often_as_their_shares_say(
 
 def test_what_is_drawn_is_told_and_what_is_forced_is_not(automaton: Make, batch: MakeBatch) -> None:
     stepper, heard = automaton(size=9), list[tuple[int, int]]()
-    begun = batch([[4], [5]], [[7, 8], [6]], numbers=[3, 5])
-    found = sample(
-        stepper, begun, max_length=6, seed=2, on_symbol=lambda number, symbol: heard.append((number, symbol))
-    )
+    begun = batch([[4], [5]], prefixes=[[7, 8], [6]], example_ids=[3, 5])
+    found = sample(stepper, begun, max_length=6, seed=2, on_token=lambda number, symbol: heard.append((number, symbol)))
     for number, forced, hypothesis in zip((3, 5), (2, 1), found, strict=True):
         whole = [*hypothesis.ids, *([stepper.eos] if hypothesis.finished else [])]
         assert [symbol for n, symbol in heard if n == number] == whole[forced:]

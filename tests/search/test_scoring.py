@@ -3,8 +3,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from anaphora.batch import Batch
 from anaphora.errors import ShapeError
-from anaphora.protocols import Batch, Stepper
+from anaphora.protocols import Stepper
 from anaphora.search.scoring import score
 
 
@@ -14,7 +15,7 @@ def test_a_score_is_the_sum_of_the_log_probabilities_of_its_symbols(
     stepper = automaton(size=6)
     sources, targets = [[4, 7], [5], [3, 3, 9]], [[2, 3, 1], [1], [5, 1, 4, 4]]
     for source, target, found in zip(sources, targets, score(stepper, batch(sources, targets)), strict=True):
-        memory, state = stepper.start(batch([source]))
+        memory, state, _ = stepper.start(batch([source]))
         total, last = 0.0, stepper.bos
         for symbol in target:
             log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))

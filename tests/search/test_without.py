@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from anaphora.protocols import Batch, Symbols
+from anaphora.batch import Batch
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
@@ -38,15 +39,15 @@ def test_what_is_written_without_some_symbols_has_the_score_that_forced_decoding
 ) -> None:
     pad, bos = 3, 4
     model = automaton(size=7)
-    without = Without.marks(model, Symbols(7, pad, model.unk, bos, model.eos))
-    marks = 0
+    without = Without.special_tokens(model, VocabularyInfo(7, pad, model.unk, bos, model.eos))
+    special = 0
     for search in (
         lambda one: [found[0] for found in beam(one, batch(SOURCES), size=3, max_length=12)],
         lambda one: sample(one, batch(SOURCES), max_length=12, seed=1),
     ):
-        marks += sum(symbol in (pad, bos) for found in search(model) for symbol in found.ids)
+        special += sum(symbol in (pad, bos) for found in search(model) for symbol in found.ids)
         for source, found in zip(SOURCES, search(without), strict=True):
             assert not {pad, bos} & set(found.ids) and found.score > -torch.inf
             ids = [*found.ids, model.eos] if found.finished else list(found.ids)
             assert score(model, batch([source], [ids]))[0].score == found.score
-    assert marks
+    assert special

@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 import torch
 
+from anaphora.batch import Batch, Ids, Supervision
 from anaphora.errors import ConfigError
 from anaphora.kernels import scan
 from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.recipes import catalogue
 from anaphora.training.config import TrainingConfig
-from anaphora.training.device import device_for, placed
+from anaphora.training.device import device_for
 from anaphora.training.reduction import reduced, weighted
 from tests.networks import build
 
-SYMBOLS = Symbols(1000, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(1000, 0, 1, 2, 3)
 META = torch.device("meta")
 
 
@@ -32,11 +33,11 @@ NETWORKS = [name for name in catalogue.names() if name not in OTHERS]
 
 
 def batch() -> Batch:
-    def rows(longest: int) -> Sequence:
-        lengths_B = torch.tensor([longest, 2, longest - 1, 1])
-        return Sequence(torch.randint(4, 1000, (4, longest)), lengths_B, words_C=torch.arange(1000))
+    def rows(longest: int) -> Ids:
+        return Ids(torch.randint(4, 1000, (4, longest)), torch.tensor([longest, 2, longest - 1, 1]))
 
-    return Batch(rows(7), rows(7), torch.arange(4), torch.tensor([True, False, True, True]))
+    supervision = Supervision(partition_C=torch.arange(1000))
+    return Batch(rows(7), rows(7), torch.arange(4), torch.tensor([True, False, True, True]), supervision)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -49,7 +50,7 @@ def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: p
         tables["output"] = {"kind": "full", "tied": output.get("tied", False)}  # in others shapes hang on values
     symbols = dict.fromkeys(("source", "target", "text"), SYMBOLS)
     model = build(str(tables["task"]), tables, symbols, name).to(META)
-    given = placed(weighted(batch(), "mean_per_sequence"), META)
+    given = weighted(batch(), "mean_per_sequence").to(META)
     carry = None
     for update in (1, 2):
         with draws(1, update), products_in(arithmetic_for("bf16", META.type)):
@@ -57,18 +58,6 @@ def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: p
             assert loss.sum.device == META
             reduced(loss, 4, "mean_per_sequence").backward()
     assert all(weight.grad is not None for weight in model.parameters() if weight.requires_grad)
-
-
-def test_lengths_stay_where_they_are_read() -> None:
-    given = placed(batch(), META)
-    assert given.targets is not None
-    assert {t.device.type for t in (given.inputs.lengths_B, given.targets.lengths_B, given.numbers_B)} == {"cpu"}
-    assert {t.device.type for t in (given.inputs.ids_BT, given.targets.ids_BT, given.continues_B)} == {"meta"}
-
-
-def test_the_processor_is_given_the_batch_itself() -> None:
-    one = batch()
-    assert placed(one, device_for("cpu")) is one
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without a GPU")

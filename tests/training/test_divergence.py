@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from anaphora.batch import Batch
 from anaphora.errors import DivergedError
 from anaphora.events import Event, Note, Update
-from anaphora.protocols import Batch, Loss
+from anaphora.protocols import Loss
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop, Validate, never, train
@@ -31,7 +32,7 @@ class Patient:
         batches: list[Batch] = list(self.toy.ToyBatches().epoch(number))
         for position, batch in enumerate(batches):
             if (number - 1) * len(batches) + position + 1 in self.marked:
-                batch.numbers_B.fill_(-(number - 1) * len(batches) - position - 1)
+                batch.example_ids_B.fill_(-(number - 1) * len(batches) - position - 1)
         return batches
 
     def spoil(self, updates: set[int], where: str = "loss", times: int = 1000) -> None:
@@ -40,7 +41,7 @@ class Patient:
         self.marked, left = updates, dict.fromkeys(updates, times)
 
         def hook(module: torch.nn.Module, inputs: tuple[Batch, Any], output: Any) -> Any:
-            update = -int(inputs[0].numbers_B[0])
+            update = -int(inputs[0].example_ids_B[0])
             if not left.get(update):
                 return output
             left[update] -= 1

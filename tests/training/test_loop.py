@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from anaphora.batch import Batch, Supervision
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Event, Note, Saved, Update, Validated
 from anaphora.nn.randomness import dropout_mask
-from anaphora.protocols import Batch
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, never, train
@@ -118,11 +118,12 @@ def test_the_best_may_be_the_highest(session: Session) -> None:
     assert (outcome.best_update, session.run.best()) == (4, 4)
 
 
-def test_a_batch_multiplies_the_rate_of_its_update(session: Session) -> None:
+def test_a_batch_multiplies_the_learning_rate_of_its_update(session: Session) -> None:
     class Uneven:
         def epoch(self, number: int) -> list[Batch]:
             batches = session.toy.ToyBatches().epoch(number)
-            return [replace(batch, rate=1 / (1 + place)) for place, batch in enumerate(batches)]
+            factors = [Supervision(learning_rate_factor=1 / (1 + place)) for place in range(len(batches))]
+            return [replace(batch, supervision=own) for batch, own in zip(batches, factors, strict=True)]
 
     session.train(Uneven(), epochs=1, schedule="constant", optimizer={"kind": "sgd", "rate": 0.6})
     assert [event.rate for event in session.of(Update)] == pytest.approx([0.6, 0.3, 0.2, 0.15, 0.12, 0.1])
@@ -241,7 +242,7 @@ def test_what_is_minimised_is_the_loss_as_it_is_to_be_reduced(session: Session, 
 
 def test_rows_are_weighted_where_each_counts_the_same(session: Session) -> None:
     weights: list[torch.Tensor | None] = []
-    session.model.register_forward_pre_hook(lambda _, inputs: weights.append(inputs[0].targets.weights_B))
+    session.model.register_forward_pre_hook(lambda _, inputs: weights.append(inputs[0].supervision.weights_B))
     session.train(epochs=1, reduction="mean_per_sequence", validate_every=0)
     assert [w is not None and w.tolist() == pytest.approx([1 / 5] * 3) for w in weights[:6]] == [True] * 6
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from anaphora.batch import Batch, Ids
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.training.reduction import Reduction, per_prediction, reduced, weighted
 
 LENGTHS = (1, 7, 4)
@@ -17,7 +18,7 @@ LENGTHS = (1, 7, 4)
 def network() -> LanguageModel:
     penalties = {"size_penalty": 0.7, "change_penalty": 0.4}
     table = {"embedding": {"size": 5}, "recurrence": {"size": 6} | penalties, "output": {"label_smoothing": 0.1}}
-    model = LanguageModel(LanguageModelConfig.parse(table, "test"), Symbols(11, 0, 1, 2, 3)).double()
+    model = LanguageModel(LanguageModelConfig.parse(table, "test"), VocabularyInfo(11, 0, 1, 2, 3)).double()
     model.initialise(4)
     return model.train()
 
@@ -27,8 +28,8 @@ def rows(lengths: tuple[int, ...]) -> Batch:
     ids_BT = torch.stack([(torch.arange(width + 1) * (7 + length)) % 7 + 4 for length in lengths])
     given = torch.tensor(lengths)
     return Batch(
-        Sequence(ids_BT[:, :-1], given),
-        Sequence(ids_BT[:, 1:], given),
+        Ids(ids_BT[:, :-1], given),
+        Ids(ids_BT[:, 1:], given),
         torch.arange(len(lengths)),
         torch.zeros(len(lengths), dtype=torch.bool),
     )

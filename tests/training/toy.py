@@ -20,9 +20,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from anaphora.batch import Batch, Ids
 from anaphora.nn.randomness import dropped
-from anaphora.protocols import Batch, Carry, Loss
-from anaphora.protocols import Sequence as Rows
+from anaphora.protocols import Carry, Loss
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import train
@@ -53,15 +53,14 @@ class ToyModel(torch.nn.Module):
                 weight.copy_(torch.randn(weight.shape, generator=source) * 0.3)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        assert batch.targets is not None
-        x_BTD = dropped(self.embedding(batch.inputs.ids_BT), "toy", 0.2, self.training)
-        h_BD = carry["h"] * batch.continues_B[:, None] if carry else x_BTD.new_zeros(len(x_BTD), WIDTH)
+        x_BTD = dropped(self.embedding(batch.input_ids.ids_BT), "toy", 0.2, self.training)
+        h_BD = carry["h"] * batch.carry_mask_B[:, None] if carry else x_BTD.new_zeros(len(x_BTD), WIDTH)
         total = x_BTD.new_zeros(())
         for step in range(STEPS):
             h_BD = torch.tanh(self.recurrent(torch.cat([x_BTD[:, step], h_BD], dim=1)))
-            targets_B = batch.targets.ids_BT[:, step]
+            targets_B = batch.target_ids.ids_BT[:, step]
             total = total + torch.nn.functional.cross_entropy(self.output(h_BD), targets_B, reduction="sum")
-        return Loss(total, batch.targets.ids_BT.numel()), {"h": h_BD.detach()}
+        return Loss(total, batch.target_ids.ids_BT.numel()), {"h": h_BD.detach()}
 
 
 class ToyBatches:
@@ -85,10 +84,10 @@ class ToyBatches:
 def _batch(ids_BT: Tensor, continues: bool) -> Batch:
     lengths_B = torch.full((ROWS,), STEPS)
     return Batch(
-        inputs=Rows(ids_BT[:, :-1], lengths_B),
-        targets=Rows(ids_BT[:, 1:], lengths_B),
-        numbers_B=torch.arange(ROWS),
-        continues_B=torch.full((ROWS,), continues),
+        inputs=Ids(ids_BT[:, :-1], lengths_B),
+        targets=Ids(ids_BT[:, 1:], lengths_B),
+        example_ids_B=torch.arange(ROWS),
+        carry_mask_B=torch.full((ROWS,), continues),
     )
 
 

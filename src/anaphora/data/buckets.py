@@ -1,6 +1,6 @@
-"""Batches of about as many tokens as asked for, from sequences of like length.
+"""Batches of about a given number of tokens, from sequences of similar length.
 
-Which they are is a pure function of (lengths, budget, seed, epoch).
+They are a pure function of (lengths, budget, seed, epoch).
 """
 
 from collections.abc import Sequence

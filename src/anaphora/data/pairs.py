@@ -11,11 +11,11 @@ from typing import overload
 import numpy as np
 import torch
 
-from anaphora import protocols
+from anaphora.batch import Batch, Ids, Supervision, pad
 from anaphora.data.buckets import buckets, cut
 from anaphora.data.ragged import Integers, Ragged
 from anaphora.data.store import PairStore
-from anaphora.protocols import Batch, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.text.cuts import Cut
 
 WIDTH = 16
@@ -46,27 +46,27 @@ class LazyBatches(Sequence[Batch]):
 
 
 class PairBatches:
-    """Training batches of a PairStore; meets ``protocols.Batches``."""
+    """Training batches of a PairStore; implements ``protocols.Batches``."""
 
     def __init__(
         self,
         store: PairStore,
-        source: Symbols,
-        target: Symbols,
+        source: VocabularyInfo,
+        target: VocabularyInfo,
         *,
         batch_tokens: int,
         seed: int,
         cuts: tuple[Cut | None, Cut | None] = (None, None),
-        links: Ragged | None = None,
+        alignments: Ragged | None = None,
     ) -> None:
         """In a batch, rows times the longest side with its ``</s>`` are at most ``batch_tokens``.
 
-        ``cuts`` of source and target, where given, spell every row again: a function of (seed, epoch, side, number of
-        the pair) alone. Batches are made by the lengths of the store, so that rows cut finer may take some more.
-        ``links`` between the units of each row (i_0 j_0 i_1 j_1 ..), where given, go into the batches; rows are spelt
-        as they are stored then.
+        ``cuts`` of source and target, where given, segment every row again: a function of (seed, epoch, side, id of the
+        pair) alone. Batches are made by the lengths of the store, so that rows cut finer may take some more.
+        ``alignments`` between the tokens of each row (i_0 j_0 i_1 j_1 ..), where given, supervise the batches; rows
+        are then segmented as they are stored.
         """
-        self._links = links
+        self._alignments = alignments
         self._cuts = cuts
         self._store = store
         self._source = source
@@ -82,52 +82,55 @@ class PairBatches:
         return LazyBatches(rows, partial(self._batch, number))
 
     def _batch(self, epoch: int, rows: Integers) -> Batch:
-        sources, source_rows = self._spelt(0, epoch, rows)
-        targets, target_rows = self._spelt(1, epoch, rows)
+        sources, source_rows = self._segmented(0, epoch, rows)
+        targets, target_rows = self._segmented(1, epoch, rows)
         # by target length from long to short, so that kernels may stop rows early
         order = np.lexsort((rows, -sources.lengths[source_rows], -targets.lengths[target_rows]))
-        inputs = sources.padded(source_rows[order], end=self._source.eos, pad=self._source.pad)
-        closed = targets.padded(target_rows[order], end=self._target.eos, pad=self._target.pad)
+        inputs = pad(sources.each(source_rows[order]), end=self._source.eos, value=self._source.pad)
+        outputs = pad(targets.each(target_rows[order]), end=self._target.eos, value=self._target.pad)
+        alignments_BTS = None
+        if self._alignments is not None:
+            alignments_BTS = _distributions(self._alignments.each(rows[order]), outputs, inputs)
         return Batch(
             inputs=inputs,
-            targets=closed,
-            links_BTS=None if self._links is None else _shares(self._links, rows[order], closed, inputs),
-            numbers_B=torch.from_numpy(self._store.numbers[rows[order]].astype(np.int64)),
-            continues_B=torch.zeros(len(rows), dtype=torch.bool),
+            targets=outputs,
+            example_ids_B=torch.from_numpy(self._store.numbers[rows[order]].astype(np.int64)),
+            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
+            supervision=Supervision(alignments_BTS=alignments_BTS),
         )
 
-    def _spelt(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
-        """Where the rows of a side stand: in the store, or cut again and beside each other."""
-        held, cut = (self._store.sources, self._store.targets)[side], self._cuts[side]
+    def _segmented(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
+        """Where the rows of a side are: in the store, or segmented again and next to each other."""
+        stored, cut = (self._store.sources, self._store.targets)[side], self._cuts[side]
         if cut is None:
-            return held, rows
+            return stored, rows
         numbers = self._store.numbers[rows].tolist()
         generators = (Random(f"{self._seed} {epoch} {side} {number}") for number in numbers)
-        texts = (held[row].tolist() for row in rows.tolist())
+        texts = (row.tolist() for row in stored.each(rows))
         return Ragged.of(cut(ids, draw) for ids, draw in zip(texts, generators, strict=True)), np.arange(len(rows))
 
 
-def _shares(links: Ragged, rows: Integers, targets: protocols.Sequence, inputs: protocols.Sequence) -> torch.Tensor:
-    """Of every target position the shares of the positions that it is linked to."""
-    shares_BTS = np.zeros((*targets.ids_BT.shape, inputs.ids_BT.shape[1]), dtype=np.float32)
-    for place, row in enumerate(rows.tolist()):
-        i_L, j_L = links[row].reshape(-1, 2).T
-        shares_BTS[place, j_L, i_L] = 1
-    return torch.from_numpy(shares_BTS / np.maximum(shares_BTS.sum(2, keepdims=True), 1))
+def _distributions(alignments: Sequence[Integers], targets: Ids, inputs: Ids) -> torch.Tensor:
+    """For every target position the uniform distribution over the input positions that it is aligned to."""
+    p_BTS = np.zeros((*targets.ids_BT.shape, inputs.ids_BT.shape[1]), dtype=np.float32)
+    for p_TS, pairs in zip(p_BTS, alignments, strict=True):
+        i_L, j_L = pairs.reshape(-1, 2).T
+        p_TS[j_L, i_L] = 1
+    return torch.from_numpy(p_BTS / np.maximum(p_BTS.sum(2, keepdims=True), 1))
 
 
 def search_batches(
     sources: Ragged,
-    source: Symbols,
+    source: VocabularyInfo,
     *,
     batch_tokens: int,
     targets: Ragged | None = None,
-    target: Symbols | None = None,
+    target: VocabularyInfo | None = None,
 ) -> LazyBatches:
-    """Batches for search, from short sources to long; ``numbers_B`` says where each row stood.
+    """Batches for search, from short sources to long; the example ids are the positions of the rows in ``sources``.
 
     All sources of a batch are padded to the same multiple of 16, which each of them would have alone. With ``targets``
-    (and their symbols) rows also carry y_1 .. y_m ``</s>``, for scoring.
+    (and their vocabulary) rows also carry y_1 .. y_m ``</s>``, for scoring.
     """
     lengths = sources.lengths + 1
     widths = -(-lengths // WIDTH) * WIDTH
@@ -137,14 +140,14 @@ def search_batches(
         pieces += cut(rows[np.argsort(-lengths[rows], kind="stable")], widths, batch_tokens)
 
     def make(rows: Integers) -> Batch:
-        closed = None
+        outputs = None
         if targets is not None and target is not None:
-            closed = targets.padded(rows, end=target.eos, pad=target.pad)
+            outputs = pad(targets.each(rows), end=target.eos, value=target.pad)
         return Batch(
-            inputs=sources.padded(rows, end=source.eos, pad=source.pad, multiple=WIDTH),
-            targets=closed,
-            numbers_B=torch.from_numpy(rows.astype(np.int64)),
-            continues_B=torch.zeros(len(rows), dtype=torch.bool),
+            inputs=pad(sources.each(rows), end=source.eos, value=source.pad, multiple=WIDTH),
+            targets=outputs,
+            example_ids_B=torch.from_numpy(rows.astype(np.int64)),
+            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
         )
 
     return LazyBatches(pieces, make)

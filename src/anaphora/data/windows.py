@@ -1,13 +1,13 @@
-"""Running text as windows: cut into parallel streams, walked a few steps at a time, the state carried over.
+"""Running text as windows: parallel streams, read a few steps at a time, with the state carried over.
 
 The text is ``</s>`` and then every line with its ``</s>``. Of its N predictions each stream takes floor(N / rows), so
-the last N mod rows are left out; with one row nothing is.
+the last N mod rows are left out; with one row none is.
 
-Windows of one length have their borders at the same words in every epoch, and the words after a border always see the
-shortest way back. Random lengths (Merity, Keskar and Socher 2018, section 4.1) move the borders: with b the length
-asked for, the next window is about b steps long, or by a chance of 1 in 20 about b / 2, with a deviation of 5 steps.
-The learning rate of its update is multiplied by its length over b, since a short window's mean loss would else count as
-much as a long one's.
+Windows of one length have their borders at the same words in every epoch, and gradients of the words after a border
+always reach back the fewest steps. Random lengths (Merity, Keskar and Socher 2018, section 4.1) move the borders: with
+b the configured length, the next window is about b steps long, or about b / 2 with probability 1 in 20, with a
+standard deviation of 5 steps. The learning rate of its update is multiplied by its length over b; otherwise the mean
+loss of a short window would count as much as that of a long one.
 """
 
 from collections.abc import Iterator
@@ -18,24 +18,24 @@ from statistics import NormalDist
 import numpy as np
 import torch
 
+from anaphora.batch import Batch, Ids, Supervision
 from anaphora.data.pairs import LazyBatches
 from anaphora.data.ragged import Integers
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
-from anaphora.protocols import Batch, Sequence
 
 HALVED = 0.05
-"""The chance that a window of random length is about half as long as the others."""
+"""Probability that a window of random length is about half as long as the others."""
 
 JITTER = NormalDist(sigma=5)
-"""By how many steps a random length differs from what it would be."""
+"""Distribution of the difference, in steps, between a random length and its mean."""
 
 SHORTEST = 5
-"""Steps that a window of random length has at least, unless fewer were asked for."""
+"""Minimum length of a window of random length, unless the configured length is less."""
 
 
 class TextWindows:
-    """Batches of a TextStore; meets ``protocols.Batches``. The order is the text's own in every epoch."""
+    """Batches of a TextStore; implements ``protocols.Batches``. The order is the text's own in every epoch."""
 
     def __init__(self, store: TextStore, *, rows: int, steps: int, seed: int | None = None) -> None:
         """``rows`` streams, ``steps`` predictions a window; with a ``seed``, windows of random lengths about that.
@@ -54,13 +54,13 @@ class TextWindows:
         self._starts = np.arange(rows) * self._span
 
     def epoch(self, number: int) -> LazyBatches:
-        """The windows from the first to the last, which may be shorter; (seed, number) alone decides where they end."""
+        """The windows in order, the last of which may be shorter; (seed, number) alone decides where they end."""
         inner = takewhile(lambda border: border < self._span, accumulate(self._lengths(number)))
         borders = [0, *inner, self._span]
         return LazyBatches([np.array(window) for window in pairwise(borders)], self._batch)
 
     def _lengths(self, epoch: int) -> Iterator[int]:
-        """Lengths of the windows of an epoch, as many as are asked for."""
+        """Lengths of the windows of an epoch, without end."""
         draw = None if self._seed is None else Random(f"windows {self._seed} {epoch}")
         while True:
             yield self._steps if draw is None else _random_length(self._steps, draw)
@@ -71,11 +71,11 @@ class TextWindows:
         block = torch.from_numpy(self._ids[starts[:, None] + np.arange(width + 1)].astype(np.int64))
         lengths = torch.full((len(starts),), width, dtype=torch.int64)
         return Batch(
-            inputs=Sequence(block[:, :-1].contiguous(), lengths),
-            targets=Sequence(block[:, 1:].contiguous(), lengths),
-            numbers_B=torch.from_numpy(starts.astype(np.int64)),
-            continues_B=torch.full((len(starts),), offset > 0, dtype=torch.bool),
-            rate=1.0 if self._seed is None else width / self._steps,
+            inputs=Ids(block[:, :-1].contiguous(), lengths),
+            targets=Ids(block[:, 1:].contiguous(), lengths),
+            example_ids_B=torch.from_numpy(starts.astype(np.int64)),
+            carry_mask_B=torch.full((len(starts),), offset > 0, dtype=torch.bool),
+            supervision=Supervision(learning_rate_factor=1.0 if self._seed is None else width / self._steps),
         )
 
 

@@ -72,14 +72,13 @@ def dynamic_log_probs(
     move = _Move(weights, dynamic, sizes)
     network, carry = cast(TextModel, learning), cast("Carry | None", None)
     for window in windows(units, before, dynamic.steps):
-        assert window.targets is not None
         with torch.no_grad():
             log_probs_BT, _ = network.target_log_probs(window, carry)
         with torch.enable_grad():
             loss, carry = network(window, carry)
             gradients = torch.autograd.grad(loss.sum, weights)
         move(gradients)
-        yield window.targets.ids_BT[0], log_probs_BT[0]
+        yield window.target_ids.ids_BT[0], log_probs_BT[0]
 
 
 def fitted_dynamic(

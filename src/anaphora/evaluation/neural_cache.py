@@ -17,7 +17,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.evaluation.windows import windows
-from anaphora.models.interpolation import fitted, mixed
+from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.protocols import StateModel
 
 THETAS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -66,7 +66,7 @@ def neural_cache_log_probs(
     theta, weight = cache.settled()
     weights_K = torch.tensor([1 - weight, weight], dtype=torch.float64)
     for found in looked_up(model, units, before, cache.units, [theta]):
-        yield found.ids_N, mixed(*_both(found.own_N, found.cached_KN[0], found.known_N), weights_K)
+        yield found.ids_N, interpolated(*_both(found.own_N, found.cached_KN[0], found.known_N), weights_K)
 
 
 def fitted_cache(model: StateModel, units: Iterable[int], before: int, cache: NeuralCache) -> NeuralCache:
@@ -78,8 +78,8 @@ def fitted_cache(model: StateModel, units: Iterable[int], before: int, cache: Ne
     for theta, cached_N in zip(thetas, cached_KN, strict=True):
         sources = _both(own_N, cached_N, known_N)
         given = cache.weight
-        weights_K = fitted(*sources) if given is None else torch.tensor([1 - given, given], dtype=torch.float64)
-        found = float(mixed(*sources, weights_K).sum())
+        weights_K = fitted_weights(*sources) if given is None else torch.tensor([1 - given, given], dtype=torch.float64)
+        found = float(interpolated(*sources, weights_K).sum())
         if found > best:
             best, chosen = found, cache.model_copy(update={"theta": theta, "weight": float(weights_K[1])})
     return chosen
@@ -93,8 +93,7 @@ def looked_up(
     for window in windows(units, before, WINDOW):
         with torch.no_grad():
             states_BTH, log_probs_BT, carry = model.states_and_target_log_probs(window, carry)
-        assert window.targets is not None
-        ids_T, states_TH = window.targets.ids_BT[0], states_BTH[0]
+        ids_T, states_TH = window.target_ids.ids_BT[0], states_BTH[0]
         keys_MH = torch.cat([keys_MH, states_TH]) if len(said_M) else states_TH
         said_M = torch.cat([said_M, ids_T])
         cached_KT, known_T = _look_up(states_TH, ids_T, keys_MH, said_M, size, thetas)

@@ -1,4 +1,4 @@
-"""What lines cost one by one: no state is carried, so many lines are read side by side."""
+"""Log-probabilities of lines, each by itself: no state is carried, so many lines are read side by side."""
 
 from collections import abc
 from collections.abc import Iterable, Iterator
@@ -7,9 +7,10 @@ from itertools import islice
 import torch
 from torch import Tensor
 
+from anaphora.batch import Batch, Ids, pad
 from anaphora.errors import DataError
 from anaphora.evaluation.stream import stream_log_probs
-from anaphora.protocols import Batch, Sequence, TextModel
+from anaphora.protocols import TextModel
 
 ROWS = 64
 """Sentences of a batch."""
@@ -18,31 +19,29 @@ SORTED = 32 * ROWS
 """Sentences that are sorted by length together."""
 
 UNITS = 1 << 16
-"""Rows times the longest in a batch, and the units of a line that is read at once."""
+"""Rows times the longest in a batch at most, and tokens of a line that is read at once."""
 
 
-def sentence_log_probs(
-    model: TextModel, units: Iterable[int], before: int, end: int
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """The units of a text and ln p of each, some lines at a time, in no order; each line closes with ``end``.
+def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """The tokens of a text and ln p of each, some lines at a time, in no order; each line closes with ``end``.
 
-    ``before`` stands in front of every line. A line of running text may have any length: a long one is read window by
-    window. A model of sentences, in front of which something else stands than after them, reads each of them at once.
+    ``before`` precedes every line. A line of running text may have any length: a long one is read window by window. A
+    model of sentences, for which ``before`` and ``end`` differ, reads each of them at once.
     ``model`` is in evaluation mode; no gradients are made. Raises DataError for a sentence too long for that.
     """
-    rows = _rows(units, end, 0 if before == end else UNITS)
+    rows = _rows(ids, end, 0 if before == end else UNITS)
     while some := list(islice(rows, SORTED)):
         for places, log_probs in line_log_probs(model, some, before):
-            yield torch.tensor([unit for place in places for unit in some[place]]), torch.cat(log_probs)
+            yield torch.tensor([token for place in places for token in some[place]]), torch.cat(log_probs)
 
 
 def line_log_probs(
     model: TextModel, rows: abc.Sequence[list[int]], before: int
 ) -> Iterator[tuple[list[int], list[Tensor]]]:
-    """The places of some rows among ``rows``, the longest first, and ln p of the units of each, in float64.
+    """Positions in ``rows``, the longest row first, and ln p of the tokens of each of these rows, in float64.
 
-    A row has the same bits whatever stands beside it; as for ``model``, ``before`` and long rows, see
-    ``sentence_log_probs``, but that a model of sentences must be given none of more than ``UNITS``.
+    A row has the same bits whatever the other rows are. For ``model``, ``before`` and long rows see
+    ``sentence_log_probs``; but a model of sentences must be given no row of more than ``UNITS``.
     """
     places = sorted(range(len(rows)), key=lambda place: -len(rows[place]))
     done = 0
@@ -59,13 +58,13 @@ def line_log_probs(
         yield some, [of_row_T[: len(rows[place])] for place, of_row_T in zip(some, log_probs_BT, strict=True)]
 
 
-def _rows(units: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
-    """The units of every line with its end; DataError for one of more than ``most`` units, where that is not 0."""
+def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
+    """The tokens of every line with its end; DataError for one of more than ``most`` tokens, where that is not 0."""
     row: list[int] = []
     number = 1
-    for unit in units:
-        row.append(unit)
-        if unit == end:
+    for token in ids:
+        row.append(token)
+        if token == end:
             if 0 < most < len(row):
                 raise DataError(
                     f"Line {number:,} should be a sentence of at most {most:,} units, but has {len(row):,}: split it."
@@ -75,13 +74,11 @@ def _rows(units: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
 
 
 def _batch(rows: list[list[int]], before: int) -> Batch:
-    ids_BL = torch.full((len(rows), len(rows[0]) + 1), before)
-    for ids_L, row in zip(ids_BL, rows, strict=True):
-        ids_L[1 : len(row) + 1] = torch.tensor(row)
+    ids_BL = pad([[before, *row] for row in rows], value=before).ids_BT
     lengths_B = torch.tensor([len(row) for row in rows])
     return Batch(
-        inputs=Sequence(ids_BL[:, :-1], lengths_B),
-        targets=Sequence(ids_BL[:, 1:], lengths_B),
-        numbers_B=torch.arange(len(rows)),
-        continues_B=torch.zeros(len(rows), dtype=torch.bool),
+        inputs=Ids(ids_BL[:, :-1], lengths_B),
+        targets=Ids(ids_BL[:, 1:], lengths_B),
+        example_ids_B=torch.arange(len(rows)),
+        carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
     )

@@ -1,12 +1,12 @@
-"""What running text costs in one pass, its state carried from first unit to last; read in parallel segments.
+"""Log-probabilities of running text in one pass, the state carried from first token to last, in parallel segments.
 
-Unit by unit, every product has one row, and what takes time is fetching the matrices. So a block of text is cut into
-segments that are read side by side. Each must start from the state that the one before it ends in, and that is guessed
-first, from what stands in front of it: a trained network forgets where it began. Then all segments are run through, and
-every guess is compared with the state that was really reached. Where one differs, because the network remembers for
-longer, the states that were reached are the next guess: they know of a whole segment more. Where all agree to the
-rounding of single precision, the segments are read, and the probabilities are those of one pass. A block whose guesses
-do not come to agree is read unit by unit. Of a mixture, each member reads a block in its own way.
+Token by token, every matrix product has one row, and most of the time goes into fetching the matrices. So a block of
+text is split into segments that are read side by side. Each must start from the state that the one before it ends in.
+That state is guessed first, from the text just before the segment: a trained network forgets where it began. Then all
+segments are read, and every guess is compared with the state that was reached. Where one differs, because the network
+remembers for longer, the states that were reached are the next guess: they include one more segment of history. Where
+all agree to the rounding of single precision, the probabilities are those of one pass. A block whose guesses do not
+converge is read token by token. In an interpolation, each member reads a block in its own way.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,67 +15,68 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from anaphora.batch import Batch
 from anaphora.evaluation.windows import blocks, rows_of_text
-from anaphora.models.cache import ComponentPredictions
-from anaphora.models.mixture import Mixture
-from anaphora.protocols import Batch, Carry, TextModel
+from anaphora.models.interpolation.cache import ComponentPredictions
+from anaphora.models.interpolation.model import Interpolation
+from anaphora.protocols import Carry, TextModel
 
 ROWS = 32
-"""Segments side by side, at most."""
+"""Maximum number of segments side by side."""
 
 SEGMENT = 2048
-"""Predictions of a segment, at least."""
+"""Minimum number of predictions of a segment."""
 
 WARM_UP = 512
-"""Predictions in front of a segment that its first state is guessed from."""
+"""Predictions before a segment from which its initial state is guessed."""
 
 GUESSES = 6
-"""How often the first states of segments are guessed, at most."""
+"""Maximum number of guesses of the initial states."""
 
 WINDOW = 128
 """Predictions of a segment between two calls of the model, which bounds memory."""
 
 TOLERANCE = 1e-5
-"""How far a guess may be from the state that was reached, over one plus its size."""
+"""Maximum difference between a guess and the state that was reached, over one plus its size."""
 
 Rows = tuple[Carry, Tensor] | None
-"""What the rows of a batch go on from, and which of them do; None at the start of a text."""
+"""The carried state of the rows of a batch, and which rows start from it; None at the start of a text."""
 
 
-def stream_log_probs(model: TextModel, units: Iterable[int], before: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """The units of a text and ln p of each, some thousands at a time; ``before`` stands in front of them.
+def stream_log_probs(model: TextModel, ids: Iterable[int], before: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """The tokens of a text and ln p of each, some thousands at a time; ``before`` precedes them.
 
     ``model`` is in evaluation mode; no gradients are made.
     """
     carry = None
-    for ids_N in blocks(units, before, ROWS * SEGMENT):
+    for ids_N in blocks(ids, before, ROWS * SEGMENT):
         with torch.no_grad():
             log_probs_N, carry = _block(model, ids_N, carry)
         yield ids_N[1:], log_probs_N
 
 
-def stream_loss(model: TextModel, units: Iterable[int], before: int) -> tuple[float, int]:
-    """The summed -ln p of every unit of a text, in nats, and the number of units: see ``stream_log_probs``."""
+def stream_loss(model: TextModel, ids: Iterable[int], before: int) -> tuple[float, int]:
+    """The summed -ln p of every token of a text, in nats, and the number of tokens: see ``stream_log_probs``."""
     nats, tokens = 0.0, 0
-    for ids_N, log_probs_N in stream_log_probs(model, units, before):
+    for ids_N, log_probs_N in stream_log_probs(model, ids, before):
         nats, tokens = nats - float(log_probs_N.sum()), tokens + len(ids_N)
     return nats, tokens
 
 
-def stream_sources(mixture: Mixture, units: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
-    """What each source of a mixture says of every unit of a text, K x N at a time: see ``stream_log_probs``."""
+def stream_components(model: Interpolation, ids: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
+    """The predictions of every component for every token of a text, K x N at a time: see ``stream_log_probs``."""
     carry = None
-    for ids_N in blocks(units, before, ROWS * SEGMENT):
+    for ids_N in blocks(ids, before, ROWS * SEGMENT):
         with torch.no_grad():
-            sources, carry = _sources(mixture, ids_N, carry)
-        yield ComponentPredictions(sources.log_probs[:, 0], sources.known[:, 0])
+            found, carry = _components(model, ids_N, carry)
+        yield ComponentPredictions(found.log_probs[:, 0], found.known[:, 0])
 
 
 def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor, Carry]:
-    """ln p of the units of a block after its first id, and the state at its end."""
-    if isinstance(model, Mixture):
-        sources, end = _sources(model, ids_N, carry)
-        return model.mix(sources, rows_of_text(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
+    """ln p of the tokens of a block after its first one, and the state at its end."""
+    if isinstance(model, Interpolation):
+        found, end = _components(model, ids_N, carry)
+        return model.interpolate(found, rows_of_text(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
     first = None if carry is None else (carry, torch.tensor([True]))
     rows = (len(ids_N) - 1) // SEGMENT
     if rows < 2:
@@ -94,13 +95,13 @@ def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor
     return log_probs_N, end
 
 
-def _sources(mixture: Mixture, ids_N: Tensor, carry: Carry | None) -> tuple[ComponentPredictions, Carry]:
-    """What the sources of a mixture say of a block, each member having read it in its own way."""
+def _components(model: Interpolation, ids_N: Tensor, carry: Carry | None) -> tuple[ComponentPredictions, Carry]:
+    """The predictions of all components for a block, which each member reads in its own way."""
     read = []
-    for member, own in zip(mixture.members, mixture.apart(carry), strict=True):
+    for member, own in zip(model.members, model.split_carry(carry), strict=True):
         log_probs_N, after = _block(cast(TextModel, member), ids_N, own)
         read.append((log_probs_N.unsqueeze(0), after))
-    return mixture.sources(read, rows_of_text(ids_N.unsqueeze(0), torch.tensor([carry is not None])), carry)
+    return model.components(read, rows_of_text(ids_N.unsqueeze(0), torch.tensor([carry is not None])), carry)
 
 
 def _alone(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]:
@@ -110,11 +111,11 @@ def _alone(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]
 
 
 def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> tuple[Tensor, Carry]:
-    """ln p of rows of one length, each after its first id, and their states at the end."""
-    carry, goes_on_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
+    """ln p of rows of one length, each after its first token, and their states at the end."""
+    carry, carry_mask_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
     after: Carry = carry or {}
     found = []
-    for window in _windows(ids_RL, goes_on_R):
+    for window in _windows(ids_RL, carry_mask_R):
         log_probs_RT, after = model.target_log_probs(window, after or None)
         found.append(log_probs_RT)
     return torch.cat(found, dim=1), after
@@ -122,37 +123,37 @@ def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> tuple[Tensor, Carry]
 
 def _run_through(model: TextModel, ids_RL: Tensor, start: Rows) -> Carry:
     """The states at the end of rows of one length."""
-    carry, goes_on_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
+    carry, carry_mask_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
     after: Carry = carry or {}
-    for window in _windows(ids_RL, goes_on_R):
+    for window in _windows(ids_RL, carry_mask_R):
         after = model.carry_after(window, after or None)
     return after
 
 
-def _windows(ids_RL: Tensor, goes_on_R: Tensor) -> Iterator[Batch]:
-    """Rows of one length a window at a time; those that do not go on start the first from nothing."""
+def _windows(ids_RL: Tensor, carry_mask_R: Tensor) -> Iterator[Batch]:
+    """Rows of one length a window at a time; those outside the mask start the first without a carried state."""
     for place in range(0, ids_RL.shape[1] - 1, WINDOW):
-        yield rows_of_text(ids_RL[:, place : place + WINDOW + 1], goes_on_R | (place > 0))
+        yield rows_of_text(ids_RL[:, place : place + WINDOW + 1], carry_mask_R | (place > 0))
 
 
 def _starts(model: TextModel, segments_RL: Tensor, carry: Carry | None) -> Rows:
-    """What segments go on from, the first from ``carry``; None where guesses never agree with what they lead to."""
-    goes_on_R = torch.ones(len(segments_RL), dtype=torch.bool)
-    goes_on_R[0] = carry is not None
+    """The initial states of the segments, ``carry`` for the first; None where the guesses do not converge."""
+    carry_mask_R = torch.ones(len(segments_RL), dtype=torch.bool)
+    carry_mask_R[0] = carry is not None
     guessed = _run_through(model, segments_RL[:-1, -WARM_UP - 1 :], None)
     first = carry or {name: torch.zeros_like(state_RH[:1]) for name, state_RH in guessed.items()}
     for _ in range(GUESSES):
         starts = {name: torch.cat([first[name], state_RH]) for name, state_RH in guessed.items()}
         before = {name: state_RH[:-1] for name, state_RH in starts.items()}
-        reached = _run_through(model, segments_RL[:-1], (before, goes_on_R[:-1]))
+        reached = _run_through(model, segments_RL[:-1], (before, carry_mask_R[:-1]))
         if _agree(guessed, reached):
-            return starts, goes_on_R
+            return starts, carry_mask_R
         guessed = reached
     return None
 
 
 def _agree(guessed: Carry, reached: Carry) -> bool:
-    """Whether each segment ended where the one after it was begun."""
+    """Whether the state at the end of each segment is the one that the next segment started from."""
     return all(
         bool(((reached[name] - state_RH).abs() <= TOLERANCE * (1 + state_RH.abs())).all())
         for name, state_RH in guessed.items()

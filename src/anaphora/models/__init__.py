@@ -1,1 +1,1 @@
-"""Whole networks, each meeting ``protocols.Model``; they know sizes and marks, never words or files."""
+"""Whole models, which implement ``protocols.Model``; they have the sizes of vocabularies, but no words or files."""

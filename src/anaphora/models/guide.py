@@ -1,4 +1,4 @@
-"""How attention is told where to look while a translator is trained: the options of ``[guide]``."""
+"""Alignment supervision of attention while a translator is trained: the options of ``[guide]``."""
 
 from typing import Annotated, Literal
 
@@ -9,32 +9,32 @@ from anaphora.models.alignment.aligner import AlignerConfig
 
 
 class NoGuide(Config):
-    """Attention finds out for itself."""
+    """No supervision."""
 
     kind: Literal["none"] = "none"
-    """Where links come from."""
+    """Source of the word alignments."""
 
 
 class LearntGuide(Config):
-    """Links that an aligner learns from the training part, between the translator's own units, before it trains."""
+    """Alignments between the translator's own tokens, learnt by an aligner from the training split before training."""
 
     kind: Literal["learn"] = "learn"
-    """Where links come from."""
+    """Source of the word alignments."""
     weight: float = Field(0.5, gt=0)
-    """What the cost of looking elsewhere is multiplied by, beside that of the words (Chen et al. 2016)."""
+    """Weight of the alignment loss beside the word loss (Chen et al. 2016)."""
     aligner: AlignerConfig = AlignerConfig()
-    """How links are learnt."""
+    """The aligner."""
 
 
 class GivenGuide(Config):
-    """Links between the space-separated words of the training part, from a file."""
+    """Alignments between the space-separated words of the training split, from a file."""
 
     kind: Literal["file"] = "file"
-    """Where links come from."""
+    """Source of the word alignments."""
     file: str
-    """Links in Pharaoh format, a line for every line of the training files, whichever training leaves out."""
+    """File in Pharaoh format, with a line for every line of the training files, skipped ones included."""
     weight: float = Field(0.5, gt=0)
-    """What the cost of looking elsewhere is multiplied by, beside that of the words (Chen et al. 2016)."""
+    """Weight of the alignment loss beside the word loss (Chen et al. 2016)."""
 
 
 AnyGuide = Annotated[NoGuide | LearntGuide | GivenGuide, Field(discriminator="kind"), by_kind]

@@ -1,11 +1,10 @@
-"""The recurrent language model: text in, the next symbol out (Mikolov et al. 2010, Zaremba et al. 2014).
+"""Recurrent language models (Mikolov et al. 2010, Zaremba et al. 2014).
 
-It reads running text in windows and carries its state from one to the next; ``</s>`` ends a line and, in front of the
-first, stands for ``<s>``. A model of sentences begins every line from nothing, after ``<s>``.
+They read running text in windows and carry their state from one to the next; ``</s>`` ends a line and, in front of the
+first, serves as ``<s>``. A model of sentences starts every line from the initial state, after ``<s>``.
 """
 
-from collections import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -13,6 +12,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from anaphora.batch import Batch
 from anaphora.config import Config, by_kind
 from anaphora.kernels.penalty import change_penalty, size_penalty
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
@@ -21,57 +21,58 @@ from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import AnyStart, Orthogonal
-from anaphora.protocols import Batch, Carry, Loss, Sequence, Step, Symbols
+from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
 
 class ChunkTruncation(Config):
-    """Gradients go back to the start of their chunk of the text, ``data.steps`` predictions long."""
+    """Gradients reach back to the start of their chunk of the text, ``data.steps`` predictions long."""
 
     kind: Literal["chunk"] = "chunk"
     """The kind's name."""
 
 
 class WindowTruncation(Config):
-    """Every prediction's gradient goes back over as many steps, within its chunk; costs ``steps`` times as much."""
+    """Every gradient reaches back the same number of steps within its chunk; takes ``steps`` times as long."""
 
     kind: Literal["window"] = "window"
     """The kind's name."""
     steps: int = Field(ge=0)
-    """k: the loss of step t goes back over steps t - k to t, so 0 sees the step itself alone."""
+    """k: the gradient of step t reaches back over steps t - k to t; 0 for the step itself alone."""
 
 
 class RecurrenceConfig(RecurrentConfig):
     """The recurrent layers of a language model."""
 
     truncation: Annotated[ChunkTruncation | WindowTruncation, Field(discriminator="kind"), by_kind] = ChunkTruncation()
-    """Where backpropagation through time stops."""
+    """Truncation of backpropagation through time."""
     size_penalty: float = Field(0.0, ge=0)
-    """alpha: what the mean square of the top layer's outputs costs in training, what dropout left of them (Merity et
-    al. 2018, section 4.6); no part of the loss that is shown."""
+    """alpha: activation regularization, the weight of the mean square of the top layer's outputs after dropout (Merity
+    et al. 2018, section 4.6); not part of the reported loss."""
     change_penalty: float = Field(0.0, ge=0)
-    """beta: what the mean square of the change of the top layer's outputs from step to step costs, before dropout."""
+    """beta: temporal activation regularization, the weight of the mean square of the change of the top layer's outputs
+    from step to step, before dropout."""
 
 
 class LanguageModelConfig(Config):
-    """The network tables of a recurrent language model."""
+    """The tables of a recurrent language model."""
 
     reads: Literal["stream", "sentences"] = "stream"
-    """Whether it reads running text, its state carried from line to line, or every line by itself."""
+    """Read running text, with the state carried from line to line, or every line by itself."""
     embedding: AnyEmbedding = EmbeddingConfig()
-    """Vectors of words or characters: a table, or words composed from their characters."""
+    """Word vectors: a table, or words composed from their characters."""
     recurrence: RecurrenceConfig = RecurrenceConfig()
-    """What reads the text."""
+    """Recurrent layers."""
     output: AnyOutput = Full()
-    """How the next symbol is predicted."""
+    """Output layer."""
     initialise: AnyStart = Orthogonal()
-    """What the weights start from."""
+    """Initial weights."""
 
 
 class LanguageModel(nn.Module):
     """An embedding, a stack of recurrent layers, and an output layer."""
 
-    def __init__(self, config: LanguageModelConfig, text: Symbols, words: abc.Sequence[str] = ()) -> None:
-        """Size and marks of the vocabulary, and its words where units are words.
+    def __init__(self, config: LanguageModelConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
+        """The network with all weights 0; ``words`` are those of the vocabulary where tokens are words.
 
         Raises:
             ConfigError: the options do not go together.
@@ -85,68 +86,66 @@ class LanguageModel(nn.Module):
         self.output = config.output.build(table, config.recurrence.size, text)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with what training under this seed starts from."""
+        """Fill every weight with its initial value under this seed."""
         source = generator(seed, "initialise")
         for layer in self.embedding, self.recurrence, self.output:
             layer.initialise(self.config.initialise, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the state for the next; rows that do not go on start from zero.
+        """The loss of a window, and the state for the next; rows that are not carried on start from zero.
 
-        Of sentences nothing is carried.
+        A model of sentences carries nothing.
         """
-        outputs, targets, after = self._read(batch, carry)
-        loss = self.output.loss(outputs["h"], targets)
-        return (self._penalised(loss, outputs, targets) if self.training else loss), after
+        outputs, after = self._read(batch, carry)
+        loss = self.output.loss(outputs["h"], batch.target_ids, batch.supervision)
+        return (self._regularized(loss, outputs, batch) if self.training else loss), after
 
-    def _penalised(self, loss: Loss, outputs: Mapping[str, Tensor], targets: Sequence) -> Loss:
-        """The loss, and what the states cost beside it."""
-        config, rows = self.config.recurrence, (targets.lengths_B, targets.weights_B)
-        costs = []
+    def _regularized(self, loss: Loss, outputs: Mapping[str, Tensor], batch: Batch) -> Loss:
+        """The loss, with the regularization of the states as its penalty."""
+        config, rows = self.config.recurrence, (batch.target_ids.lengths_B, batch.supervision.weights_B)
+        penalties = []
         if config.size_penalty:
-            costs.append(config.size_penalty * size_penalty(outputs["h"], *rows))
+            penalties.append(config.size_penalty * size_penalty(outputs["h"], *rows))
         if config.change_penalty:
-            costs.append(config.change_penalty * change_penalty(outputs["undropped"], *rows))
-        return replace(loss, penalty=torch.stack(costs).sum()) if costs else loss
+            penalties.append(config.change_penalty * change_penalty(outputs["undropped"], *rows))
+        return replace(loss, penalty=torch.stack(penalties).sum()) if penalties else loss
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
-        """What each target of a window costs: see ``protocols.TextModel``."""
+        """ln p of each target of a window: see ``protocols.TextModel``."""
         return self.states_and_target_log_probs(batch, carry)[1:]
 
     def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
         """The same, with the states: see ``protocols.StateModel``."""
-        outputs, targets, after = self._read(batch, carry)
+        outputs, after = self._read(batch, carry)
         states_TBH = outputs["h"]
-        return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, targets), after
+        return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, batch.target_ids), after
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
         """The state at the end of a window: see ``protocols.TextModel``."""
-        return self._read(batch, carry)[2]
+        return self._read(batch, carry)[1]
 
-    def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Sequence, Carry]:
-        """The states to predict from as "h", what is to be predicted, and the state for the next window."""
-        if batch.targets is None:
-            raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
-        first = None
+    def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Carry]:
+        """The states to predict from as "h", T x B x width, and the state for the next window."""
+        initial = None
         if carry:
-            goes_on_B1 = batch.continues_B.unsqueeze(1)
-            first = {name: state_BH.where(goes_on_B1, 0) for name, state_BH in carry.items()}
-        x_TBD = self.embedding.vectors(batch.inputs.ids_BT.T)
+            mask_B1 = batch.carry_mask_B.unsqueeze(1)
+            initial = {name: state_BH.where(mask_B1, 0) for name, state_BH in carry.items()}
+        x_TBD = self.embedding.vectors(batch.input_ids.ids_BT.T)
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, WindowTruncation) else None
-        scanned = self.recurrence(x_TBD, batch.inputs.lengths_B, first, back)
+        scanned = self.recurrence(x_TBD, batch.input_ids.lengths_B, initial, back)
         if self.config.reads == "sentences":
-            return scanned.outputs, batch.targets, {}
-        return scanned.outputs, batch.targets, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
+            return scanned.outputs, {}
+        return scanned.outputs, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
 
     def stepper(self) -> "LanguageModelStepper":
-        """The model one symbol at a time; puts it into evaluation mode."""
+        """The model one token at a time; puts it into evaluation mode."""
         self.eval()
         return LanguageModelStepper(self)
 
 
 class LanguageModelStepper:
-    """A language model for search: see ``protocols.Stepper``. It needs no memory."""
+    """A recurrent language model for search: see ``protocols.TextStepper``. It needs no memory."""
 
     order = 0
 
@@ -157,13 +156,15 @@ class LanguageModelStepper:
         self.bos = bos if model.config.reads == "sentences" else self.eos
 
     @torch.inference_mode()
-    def start(self, batch: Batch) -> tuple[None, dict[str, Tensor]]:
-        """The state before anything was read, for each row of the batch."""
-        return None, self._model.recurrence.zeros(len(batch.numbers_B))
+    def start(self, batch: Batch) -> SearchStart:
+        """The initial state for each row of the batch."""
+        state = self._model.recurrence.zeros(batch.size)
+        lengths_B = next(iter(state.values())).new_zeros(batch.size, dtype=torch.int64)
+        return SearchStart(None, state, lengths_B)
 
     @torch.inference_mode()
     def advance(self, memory: None, state: dict[str, Tensor], ids_N: Tensor) -> Step:
-        """One symbol of every row."""
+        """One token of every row."""
         before = {name: rows.unsqueeze(0) for name, rows in state.items()}
         h_1NH, after = self._model.recurrence.advance(self._model.embedding.vectors(ids_N).unsqueeze(0), before)
         log_probs_NV = self._model.output.log_probs(h_1NH[0])
@@ -174,13 +175,13 @@ class LanguageModelStepper:
         return {name: rows[rows_N] for name, rows in state.items()}
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
-        """There is nothing to keep."""
+        """There is no memory."""
 
     @torch.inference_mode()
     def unconditional(self) -> Step:
-        """As after the end of a line: the network has learnt no other place where nothing is known."""
+        """The prediction after the end of a line: the network has learnt no other one without context."""
         return self.advance(None, self._model.recurrence.zeros(1), torch.tensor([self.bos]))
 
     def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
-        """All of them."""
+        """All tokens that were read."""
         return read + 1

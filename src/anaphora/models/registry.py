@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 from torch import nn
 
 from anaphora.config import Config
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class Network(NamedTuple):
@@ -27,14 +27,17 @@ NETWORKS = {
     "translator": Network("anaphora.models.translator", "Translator", ("source", "target")),
     "aligner": Network("anaphora.models.alignment.aligner", "Aligner", ("source", "target")),
     "recurrent": Network("anaphora.models.language_model", "LanguageModel", ("text",), spells=True),
-    "window": Network("anaphora.models.window_model", "WindowModel", ("text",)),
-    "ngram": Network("anaphora.models.ngram", "NgramModel", ("text",)),
-    "mixture": Network("anaphora.models.mixture", "Mixture", ("text",), spells=True),
+    "window": Network("anaphora.models.feed_forward", "FeedForwardLanguageModel", ("text",)),
+    "ngram": Network("anaphora.models.ngram.model", "NgramModel", ("text",)),
+    "mixture": Network("anaphora.models.interpolation.model", "Interpolation", ("text",), spells=True),
 }
 
 
 def build(
-    network: Network, config: Config, symbols: Mapping[str, Symbols], words: Mapping[str, Sequence[str]] | None = None
+    network: Network,
+    config: Config,
+    symbols: Mapping[str, VocabularyInfo],
+    words: Mapping[str, Sequence[str]] | None = None,
 ) -> nn.Module:
     """A network as ``config`` describes it, with weights of zero.
 

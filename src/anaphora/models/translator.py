@@ -1,7 +1,7 @@
-"""The encoder-decoder: a sentence in, the words of its translation out, one at a time.
+"""Encoder-decoder translators.
 
-With ``encoder.bidirectional``, an LSTM in both, attention "general", input feeding and no biases it is exactly the
-recipe ``bilstm-attention``; the options lead from there to the systems of Bahdanau et al. (2015) and Luong et al.
+With ``encoder.bidirectional``, an LSTM in both, attention "general", input feeding and no biases this is exactly the
+recipe ``bilstm-attention``; other options give the systems of Bahdanau et al. (2015) and Luong et al.
 (2015), and without attention to those of Kalchbrenner and Blunsom (2013), Cho et al. (2014) and Sutskever et al.
 (2014).
 """
@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from anaphora.batch import Batch, Supervision
 from anaphora.config import Config, Conflict
 from anaphora.errors import ConfigError
 from anaphora.kernels.guidance import guidance
@@ -26,45 +27,45 @@ from anaphora.nn.outputs import AnyOutput, Full, Shortlist
 from anaphora.nn.randomness import generator, present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.nn.weights import AnyStart, Orthogonal
-from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
 
 class TranslationEmbeddingConfig(TableConfig):
-    """Word vectors of both sides."""
+    """Word vectors of source and target."""
 
     shared: bool = False
-    """Whether both sides look their words up in one table (they must share one vocabulary)."""
+    """Share one table between both sides (which must share one vocabulary)."""
     source_vectors: str = "none"
-    """A file of word vectors that the rows of the source start from, as far as it has them; "none" draws all rows."""
+    """File of pretrained source word vectors; words without one, or all with "none", start at random."""
     target_vectors: str = "none"
-    """The same for the target; of a shared table, for the rows that ``source_vectors`` leaves."""
+    """The same for the target; in a shared table, for the words without a vector in ``source_vectors``."""
 
     @property
     def files(self) -> Mapping[str, str]:
-        """Those two, as far as they are there."""
+        """The files that are given, by side."""
         named = {"source": self.source_vectors, "target": self.target_vectors}
         return {side: file for side, file in named.items() if file != "none"}
 
 
 class TranslatorConfig(Config):
-    """The network tables of a translator."""
+    """The tables of a translator."""
 
     embedding: TranslationEmbeddingConfig = TranslationEmbeddingConfig()
     """Word vectors."""
     encoder: AnyEncoder = EncoderConfig()
-    """What reads the source."""
+    """Encoder."""
     decoder: DecoderConfig = DecoderConfig()
-    """What writes the target."""
+    """Decoder."""
     attention: AnyAttention = AttentionConfig()
-    """How the decoder looks at the source."""
+    """Attention."""
     output: AnyOutput = Full()
-    """How words are predicted."""
+    """Output layer."""
     fusion: AnyFusion = NoFusion()
-    """Whether a language model has its say in the readout; that and the output layer are then all that is trained."""
+    """Deep fusion with a language model; only the readout and the output layer are trained then."""
     guide: AnyGuide = NoGuide()
-    """Where attention is told to look while training."""
+    """Alignment supervision of attention in training."""
     initialise: AnyStart = Orthogonal()
-    """What the weights start from."""
+    """Initial weights."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
@@ -72,8 +73,8 @@ class TranslatorConfig(Config):
 class Translator(nn.Module):
     """An encoder, a decoder, an output layer, and perhaps a language model beside the decoder."""
 
-    def __init__(self, config: TranslatorConfig, source: Symbols, target: Symbols) -> None:
-        """Sizes and marks of both vocabularies.
+    def __init__(self, config: TranslatorConfig, source: VocabularyInfo, target: VocabularyInfo) -> None:
+        """The network with all weights 0.
 
         Raises:
             ConfigError: the options do not go together, or not with the vocabularies.
@@ -103,7 +104,7 @@ class Translator(nn.Module):
                 weight.requires_grad_(True)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with what training under this seed starts from, but those of a language model."""
+        """Fill every weight, but those of a language model, with its initial value under this seed."""
         source, start = generator(seed, "initialise"), self.config.initialise
         self.target_embedding.initialise(start, source)
         if not self.config.embedding.shared:
@@ -112,49 +113,50 @@ class Translator(nn.Module):
             layer.initialise(start, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of the targets given the inputs, with that of attention where it is guided; nothing is carried."""
-        if batch.targets is None:
-            raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
-        memory, first = self.encode(batch)
-        ids_TB = batch.targets.ids_BT.T
+        """The loss of the targets given the inputs; the alignment loss is its penalty; nothing is carried."""
+        targets = batch.target_ids
+        memory, initial = self.encode(batch)
+        ids_TB = targets.ids_BT.T
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
         sampling = self.config.decoder.scheduled_sampling
         if self.training and not isinstance(sampling, NoSampling):
-            shifted_TB = self._partly_its_own(shifted_TB, memory, first, sampling)
+            shifted_TB = self._partly_its_own(shifted_TB, memory, initial, sampling)
         x_TBD = self.target_embedding.vectors(shifted_TB, "target")
-        language_TBL = self.language_model(shifted_TB, batch.targets.lengths_B) if self.language_model else None
-        states_TBH, weights_TBS = self.decoder(x_TBD, batch.targets.lengths_B, first, memory, language_TBL)
-        loss = self.output.loss(states_TBH, batch.targets)
-        return loss if batch.links_BTS is None else self._guided(loss, weights_TBS, batch), {}
+        language_TBL = self.language_model(shifted_TB, targets.lengths_B) if self.language_model else None
+        states_TBH, weights_TBS = self.decoder(x_TBD, targets.lengths_B, initial, memory, language_TBL)
+        loss = self.output.loss(states_TBH, targets, batch.supervision)
+        return self._supervised(loss, weights_TBS, batch.supervision), {}
 
-    def _guided(self, loss: Loss, weights_TBS: Tensor, batch: Batch) -> Loss:
-        """The loss, and the cost of looking elsewhere than the links of the batch say."""
-        assert batch.links_BTS is not None and batch.targets is not None and not isinstance(self.config.guide, NoGuide)
-        links_BTS, rows_B = batch.links_BTS, batch.targets.weights_B
-        if rows_B is not None:
-            links_BTS = links_BTS * rows_B[:, None, None]
-        elsewhere = self.config.guide.weight * guidance(weights_TBS, links_BTS.transpose(0, 1))
-        return replace(loss, penalty=elsewhere)
+    def _supervised(self, loss: Loss, weights_TBS: Tensor, supervision: Supervision) -> Loss:
+        """The loss, with the alignment loss of attention as its penalty where there are alignments."""
+        alignments_BTS, weights_B = supervision.alignments_BTS, supervision.weights_B
+        if alignments_BTS is None:
+            return loss
+        assert not isinstance(self.config.guide, NoGuide)
+        if weights_B is not None:
+            alignments_BTS = alignments_BTS * weights_B[:, None, None]
+        penalty = self.config.guide.weight * guidance(weights_TBS, alignments_BTS.transpose(0, 1))
+        return replace(loss, penalty=penalty)
 
     def encode(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """The memory that the decoder looks at, and its first state."""
-        source = batch.inputs
+        """The memory that the decoder attends to, and its initial state; both by signal, B in front."""
+        source = batch.input_ids
         x_SBD = self.source_embedding.vectors(source.ids_BT.T, "source")
-        known_B = batch.targets.lengths_B if self.training and batch.targets else None
+        known_B = batch.target_ids.lengths_B if self.training and batch.targets is not None else None
         encoded = self.encoder(x_SBD.transpose(0, 1), source.lengths_B, known_B)
         return self.decoder.prepare(encoded, source.lengths_B), self.decoder.first(encoded, source.lengths_B)
 
-    def first_state(self, first: dict[str, Tensor]) -> "TranslatorState":
-        """What a row for each sentence carries before the first word; ``first`` is that of the decoder."""
-        sentences = len(next(iter(first.values())))
-        return TranslatorState(first, self.language_model.first(sentences) if self.language_model else {})
+    def initial_state(self, decoder: dict[str, Tensor]) -> "TranslatorState":
+        """The initial state of a row for each sentence, from that of the decoder."""
+        sentences = len(next(iter(decoder.values())))
+        return TranslatorState(decoder, self.language_model.first(sentences) if self.language_model else {})
 
     @torch.no_grad()
     def _partly_its_own(
-        self, true_TB: Tensor, memory: dict[str, Tensor], first: dict[str, Tensor], sampling: Sampling
+        self, true_TB: Tensor, memory: dict[str, Tensor], initial: dict[str, Tensor], sampling: Sampling
     ) -> Tensor:
-        """Target words to read, some of them as the decoder itself would have them."""
-        stepper, state = self.stepper(), self.first_state(first)
+        """Target words to read, some of them predicted by the decoder itself."""
+        stepper, state = self.stepper(), self.initial_state(initial)
 
         def advance(ids_B: Tensor) -> Tensor:
             nonlocal state
@@ -168,16 +170,16 @@ class Translator(nn.Module):
         kept_TB = drawn("kept") < sampling.chance(present_update())
         read_TB = mixed(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)
         self.train()
-        return read_TB.clone()  # an ordinary tensor again, which a gradient may remember
+        return read_TB.clone()  # an ordinary tensor again, which autograd may save
 
     def stepper(self) -> "TranslatorStepper":
-        """The translator one step at a time; puts it into evaluation mode."""
+        """The translator one token at a time; puts it into evaluation mode."""
         self.eval()
         return TranslatorStepper(self)
 
 
 def _check_guided(config: TranslatorConfig) -> None:
-    """Refuse to guide attention that is not there, cannot be guided, or learns no more."""
+    """Refuse to supervise attention that is missing, has no distribution, or is frozen."""
     if config.attention.kind == "none":
         raise ConfigError(
             'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
@@ -195,21 +197,21 @@ def _check_guided(config: TranslatorConfig) -> None:
 
 
 class TranslatorState(NamedTuple):
-    """What a row carries: N x width by carried signal."""
+    """The state of N rows: N x width by carried signal."""
 
     signals: dict[str, Tensor]
     """Of the decoder."""
     language: dict[str, Tensor]
-    """Of the language model beside it, where there is one."""
+    """Of the language model of deep fusion, where there is one."""
 
 
 class TranslatorMemory(NamedTuple):
-    """What all rows of a sentence look at."""
+    """What all rows of a sentence share."""
 
     encoded: dict[str, Tensor]
-    """What the decoder looks at, B in front."""
+    """What the decoder attends to, by signal, B in front."""
     shortlist: Shortlist | None
-    """The words that the sentences may be written with; None for all."""
+    """The candidate words of the sentences; None for all words."""
 
 
 class TranslatorStepper:
@@ -221,15 +223,17 @@ class TranslatorStepper:
         self.size, _, self.unk, self.bos, self.eos = model.symbols
 
     @torch.inference_mode()
-    def start(self, batch: Batch) -> tuple[TranslatorMemory, TranslatorState]:
-        """Encode the sentences; ConfigError for candidates where the output cannot leave words out."""
-        encoded, first = self._model.encode(batch)
-        shortlist = self._model.output.shortlist(batch.candidates) if batch.candidates else None
-        return TranslatorMemory(encoded, shortlist), self._model.first_state(first)
+    def start(self, batch: Batch) -> SearchStart:
+        """Encode the sentences; ConfigError for candidates where the output is no softmax over words."""
+        encoded, initial = self._model.encode(batch)
+        candidates = batch.constraints.candidates
+        memory = TranslatorMemory(encoded, self._model.output.shortlist(candidates) if candidates else None)
+        lengths_B = batch.input_ids.lengths_B.to(next(iter(initial.values())).device)
+        return SearchStart(memory, self._model.initial_state(initial), lengths_B)
 
     @torch.inference_mode()
     def advance(self, memory: TranslatorMemory, state: TranslatorState, ids_N: Tensor) -> Step:
-        """One word of every row."""
+        """One token of every row."""
         encoded, shortlist = memory
         sentences = len(next(iter(encoded.values())))
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from anaphora.config import Config, by_kind
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.stack import RecurrentConfig, Stack
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class FrozenLanguageModelConfig(Config):
@@ -56,8 +56,8 @@ AnyFusion = Annotated[NoFusion | DeepFusion, Field(discriminator="kind"), by_kin
 class FrozenLanguageModel(nn.Module):
     """A language model that reads and is never trained; its weights come from its run."""
 
-    def __init__(self, config: FrozenLanguageModelConfig, text: Symbols) -> None:
-        """Size and marks of its vocabulary."""
+    def __init__(self, config: FrozenLanguageModelConfig, text: VocabularyInfo) -> None:
+        """The layers with all weights 0."""
         super().__init__()
         self._begin = text.bos if config.reads == "sentences" else text.eos
         self._bos = text.bos

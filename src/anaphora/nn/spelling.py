@@ -1,9 +1,9 @@
 """Word vectors that are composed from the characters of the words (Kim, Jernite, Sontag and Rush 2016).
 
-A vector is computed for the distinct words of a batch, and looked up from there. What the network keeps is a vector for
-every character, so its size does not grow with the vocabulary. Marks are spelt as one character of their own; a word
-outside the vocabulary is ``<unk>`` to everything after the coder, and so it is here, whatever its characters. A
-word is cut after its first ``longest`` characters, and ends there: words that differ only after them have one vector.
+A vector is computed for the distinct words of a batch, and looked up from there. The weights are a vector for every
+character, so their number does not grow with the vocabulary. Special tokens are spelt as one character of their own; a
+word outside the vocabulary is ``<unk>`` to everything after the tokenizer, and so it is here, whatever its characters.
+A word is cut after its first ``longest`` characters, and ends there: words that differ only after them have one vector.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from anaphora.kernels.spelling import Shape, spelt
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 _CLOSED = -2.0
 """What the bias of a highway's gate starts from, so that it lets through what it reads (Srivastava et al. 2015)."""
@@ -80,12 +80,12 @@ class Spelling(nn.Module):
     characters_VL: Tensor
     lengths_V: Tensor
 
-    def __init__(self, config: CharactersConfig, words: Sequence[str], marks: int, name: str) -> None:
-        """``words`` by id, after this many ``marks``; ``name`` tells its dropout masks apart from those of others."""
+    def __init__(self, config: CharactersConfig, words: Sequence[str], special_tokens: int, name: str) -> None:
+        """``words`` by id, after this many ``special_tokens``; ``name`` keeps its dropout masks apart."""
         super().__init__()
         self._config, self._name = config, name
         self._shape = Shape(config.widths, config.highways)
-        rows, alphabet = _rows(words, marks, config.longest)
+        rows, alphabet = _rows(words, special_tokens, config.longest)
         # made of the vocabulary, so no checkpoint needs them
         self.register_buffer("characters_VL", nn.utils.rnn.pad_sequence(rows, batch_first=True), persistent=False)
         self.register_buffer("lengths_V", torch.tensor([len(row) for row in rows]), persistent=False)
@@ -112,16 +112,17 @@ class Spelling(nn.Module):
                 tensors[f"transform{layer}.bias"] += _CLOSED
 
 
-def _rows(words: Sequence[str], marks: int, longest: int) -> tuple[list[Tensor], int]:
+def _rows(words: Sequence[str], special_tokens: int, longest: int) -> tuple[list[Tensor], int]:
     """Every word as the numbers of its first characters between a begin and an end, and how many numbers there are.
 
-    0 and 1 are begin and end, then come the marks, then the characters of all words in the order of their code points,
-    those after the ``longest`` that a word is spelt by among them.
+    0 and 1 are begin and end, then come the special tokens, then the characters of all words in the order of their code
+    points, those after the ``longest`` that a word is spelt by among them.
     """
     letters = sorted({letter for word in words for letter in word})
-    numbers = {letter: 2 + marks + place for place, letter in enumerate(letters)}
-    inner = [[2 + mark] for mark in range(marks)] + [[numbers[letter] for letter in word[:longest]] for word in words]
-    return [torch.tensor([0, *row, 1]) for row in inner], 2 + marks + len(letters)
+    numbers = {letter: 2 + special_tokens + place for place, letter in enumerate(letters)}
+    inner = [[2 + place] for place in range(special_tokens)]
+    inner += [[numbers[letter] for letter in word[:longest]] for word in words]
+    return [torch.tensor([0, *row, 1]) for row in inner], 2 + special_tokens + len(letters)
 
 
 AnyEmbedding = Annotated[
@@ -132,8 +133,10 @@ AnyEmbedding = Annotated[
 """Word vectors as a recipe names them: ``"characters"``, or ``{size = 200}``, which is a table."""
 
 
-def embedding_of(config: AnyEmbedding, symbols: Symbols, words: Sequence[str], name: str) -> Embedding | Spelling:
-    """What gives the vectors of a vocabulary, whose marks come before its ``words``; a table need not know them.
+def embedding_of(
+    config: AnyEmbedding, symbols: VocabularyInfo, words: Sequence[str], name: str
+) -> Embedding | Spelling:
+    """The word vectors of a vocabulary, whose special tokens come before its ``words``; a table needs no words.
 
     Raises ConfigError where words are to be spelt, but there are none.
     """

@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
-
-from anaphora import protocols
+from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError
 from anaphora.prediction.lookup import Lookup
 from anaphora.text.coder import EOS, MARKS, UNK, TextCoder
@@ -34,7 +32,7 @@ class Candidates:
         """What they are, in words."""
         return f"{self.frequent:,} frequent words and {self.each:,} translations of each source word"
 
-    def of(self, texts: Sequence[str], source: TextCoder, target: TextCoder) -> protocols.Sequence:
+    def of(self, texts: Sequence[str], source: TextCoder, target: TextCoder) -> Ids:
         """The candidates of every text: a function of the text alone; ids rise.
 
         Raises ConfigError where units are not words, which alone have translations.
@@ -49,11 +47,7 @@ class Candidates:
         always = {UNK, EOS, *range(len(MARKS), min(size, first + self.frequent))}
         known = Lookup({word: len(MARKS) + place for place, word in enumerate(target.vocabulary)})
         rows = [sorted(always.union(*(self._likely(word, known) for word in source.words(text)))) for text in texts]
-        lengths_B = torch.tensor([len(row) for row in rows])
-        ids_BC = torch.zeros(len(rows), max(map(len, rows), default=0), dtype=torch.int64)
-        for place, row in enumerate(rows):
-            ids_BC[place, : len(row)] = torch.tensor(row)
-        return protocols.Sequence(ids_BC, lengths_B)
+        return pad(rows)
 
     def _likely(self, word: str, known: Lookup[int]) -> list[int]:
         """The ids of the translations of a word, and of the word itself."""

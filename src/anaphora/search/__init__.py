@@ -1,5 +1,6 @@
-"""From a Stepper to symbols: beam search, sampling and forced decoding. Ids and scores only, never text or modules.
+"""From a Stepper to tokens: beam search, sampling and forced decoding. Ids and scores only, never text or modules.
 
-A score is a sum of natural logarithms in float64. Everything that is found for a sentence is a function of the
-sentence alone: neither its neighbours in the batch nor their order play a part.
+A score is a sum of natural logarithms in float64. Every result for a sentence is a function of that sentence alone: the
+other sentences of the batch and their order change nothing. A search never reads the inputs of a batch: it takes the
+number of sentences, the device and the lengths of the memory from ``Stepper.start``.
 """

@@ -1,8 +1,8 @@
 """Beam search over any Stepper, all sentences and hypotheses of a batch side by side.
 
-In every step the ``size`` best continuations of a sentence are taken. Those that read ``</s>`` are finished; the
-others live on. The answer is the best hypothesis that was ever finished, so a sentence is done as soon as no live one
-can beat it: log-probabilities only fall. A beam of one is greedy search, a beam as wide as the tree exhaustive search.
+Every step takes the ``size`` best continuations of a sentence. Those that end in ``</s>`` are finished; the others stay
+live. The result is the best hypothesis that was ever finished, so a sentence is done as soon as no live hypothesis can
+beat it: log-probabilities only fall. A beam of one is greedy search, a beam as wide as the tree exhaustive search.
 """
 
 from collections import abc
@@ -12,20 +12,21 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, inf
 
+from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Batch, Stepper
+from anaphora.protocols import SearchStart, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import top_k
 from anaphora.search.trace import Ends, Trace
 
 LARGEST = 1_000
-"""Hypotheses of a beam at most. Each takes the scores of a whole vocabulary at every step, which for 50,000 words are
-200 MB in all; and translations get worse long before (Koehn and Knowles 2017, section 3.6)."""
+"""Maximum beam size. Each hypothesis takes the scores of a whole vocabulary at every step, 200 MB in all for 50,000
+words; and translations get worse long before (Koehn and Knowles 2017, section 3.6)."""
 
 
 def check_size(size: int, what: str = "A beam") -> None:
-    """ConfigError for a beam of none, or of more hypotheses than ``LARGEST``."""
+    """Raise ConfigError for a beam of no hypothesis, or of more than ``LARGEST``."""
     if not 1 <= size <= LARGEST:
         raise ConfigError(
             f"{what} should be at least 1 and at most {LARGEST:,}, as each hypothesis takes the scores of a whole "
@@ -33,6 +34,7 @@ def check_size(size: int, what: str = "A beam") -> None:
         )
 
 
+@torch.no_grad()
 def beam(
     stepper: Stepper,
     batch: Batch,
@@ -43,26 +45,28 @@ def beam(
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of every sentence, at least one and at most ``size``, best first.
 
-    Every hypothesis begins with the sentence's row of ``batch.targets``, where there is one. ``max_length`` counts
-    predicted symbols, ``</s>`` included; only a sentence of which none was finished by then gives unfinished ones.
+    Every hypothesis begins with the prefix that ``batch.constraints`` gives its sentence. ``max_length`` counts the
+    predicted tokens, ``</s>`` included; unfinished hypotheses are returned only for a sentence without a finished one.
     With ``length_penalty`` a > 0, hypotheses are ranked by score / ((5 + T) / 6)^a (Wu et al. 2016, equation 14).
     Raises ConfigError as ``check_size``, for a length below 1, and for a penalty that is negative or not finite.
     """
     check_size(size)
     if not 0 <= length_penalty < inf:
         raise ConfigError(f"A length penalty should be at least 0 and finite, but is {length_penalty}: change it.")
-    search = _Search(stepper, Bounds.of(batch, max_length), size, length_penalty, Trace())
-    with torch.no_grad():
-        live = search.start(batch)
-        step = 0
-        while len(live.sentences_B):
-            live = search.step(live, step)
-            step += 1
-    return search.trace.hypotheses(batch.inputs.lengths_B, size, stepper.eos)
+    start = stepper.start(batch)
+    memory_lengths_B = start.memory_lengths_B
+    bounds = Bounds.of(batch.constraints.prefixes, max_length, len(memory_lengths_B)).to(memory_lengths_B.device)
+    search = _Search(stepper, bounds, size, length_penalty, Trace())
+    live = search.start(start)
+    step = 0
+    while len(live.sentences_B):
+        live = search.step(live, step)
+        step += 1
+    return search.trace.hypotheses(memory_lengths_B.tolist(), size, stepper.eos)
 
 
 class _Live(NamedTuple):
-    """The sentences that are not done yet, and their rows; -inf is the score of a row that leads nowhere."""
+    """The sentences that are not done yet, and their rows; a row that cannot be continued has the score -inf."""
 
     sentences_B: Tensor
     memory: Any
@@ -89,22 +93,21 @@ class _Search:
     length_penalty: float
     trace: Trace
 
-    def start(self, batch: Batch) -> _Live:
-        """One row a sentence, before any symbol was read."""
-        memory, state = self.stepper.start(batch)
-        lengths_B = batch.inputs.lengths_B
+    def start(self, start: SearchStart) -> _Live:
+        """One row a sentence, before any token was read."""
+        lengths_B = start.memory_lengths_B
         scores_BK = torch.zeros(len(lengths_B), 1, dtype=torch.float64, device=lengths_B.device)
         return _Live(
             sentences_B=torch.arange(len(lengths_B), device=lengths_B.device),
-            memory=memory,
-            state=state,
+            memory=start.memory,
+            state=start.state,
             ids_N=torch.full_like(lengths_B, self.stepper.bos),
             scores_BK=scores_BK,
             best_B=torch.full_like(scores_BK[:, 0], -torch.inf),
         )
 
     def step(self, live: _Live, step: int) -> _Live:
-        """Read one symbol a row, take the best continuations, and let the sentences that are done go."""
+        """Read one token a row, take the best continuations, and drop the sentences that are done."""
         read = self.stepper.advance(live.memory, live.state, live.ids_N)
         forced_B, forced_ids_B = self.bounds.forced(step, live.sentences_B)
         found = self._continuations(live.scores_BK, read.log_probs_NV, forced_B, forced_ids_B)
@@ -114,10 +117,10 @@ class _Search:
         ranks_BK = found.scores_BK / self._penalty(torch.tensor(step + 1.0))
         best_B = torch.maximum(live.best_B, ranks_BK.masked_fill(~finished_BK, -torch.inf).amax(dim=1))
         scores_BK = found.scores_BK.masked_fill(finished_BK, -torch.inf)
-        bound_B = scores_BK.amax(dim=1) / self._penalty(self.bounds.longest_B[live.sentences_B])
+        bound_B = scores_BK.amax(dim=1) / self._penalty(self.bounds.max_lengths_B[live.sentences_B])
         done_B = (bound_B <= best_B) & ~forced_B | self.bounds.at_end(step, live.sentences_B)
 
-        # A sentence that is done without a finished hypothesis answers with what it has: at least its first row.
+        # A sentence that is done without a finished hypothesis returns its unfinished ones: at least its first row.
         cut_BK = possible_BK.clone()
         cut_BK[:, 0] = True
         cut_BK &= (done_B & (best_B == -torch.inf))[:, None]
@@ -139,7 +142,7 @@ class _Search:
         """The ``size`` best continuations of every sentence; ties go to the lower row, then to the lower id."""
         sentences, hypotheses = scores_BK.shape
         # No sentence can use more than `size` continuations of one row, and the order within a row is the same
-        # before the row's score is added: so float32 rows are cut first, and only what is left is summed.
+        # before the row's score is added: so float32 rows are cut first, and only the rest is summed.
         values_NK, ids_NK = top_k(log_probs_NV, 1 if forced_B.all() else self.size)
         values_NK = values_NK.double()
         if forced_B.any():

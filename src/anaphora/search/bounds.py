@@ -1,4 +1,4 @@
-"""What bounds a search from outside: how each sentence must begin, and how long it may become."""
+"""Bounds of a search: the prefix of each sentence, and its maximum length."""
 
 from collections import abc
 from dataclasses import dataclass
@@ -6,53 +6,51 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from anaphora.batch import Ids
 from anaphora.errors import ConfigError
-from anaphora.protocols import Batch
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The forced beginning and the greatest length of every sentence of a batch."""
+    """The prefix and the maximum length of every sentence of a batch."""
 
-    forced_BT: Tensor
-    """int64: what sentence b must begin with, right-padded; T may be 0."""
-    forced_B: Tensor
-    """int64: how many symbols are forced. A forced ``</s>`` does not end a sentence."""
-    longest_B: Tensor
-    """int64: how many symbols may be predicted, forced ones and ``</s>`` included."""
+    prefixes_BT: Tensor
+    """int64: the tokens that sentence b must begin with, 0 in the padding; T may be 0."""
+    prefix_lengths_B: Tensor
+    """int64: number of forced tokens. A forced ``</s>`` does not end a sentence."""
+    max_lengths_B: Tensor
+    """int64: number of tokens that may be predicted, forced ones and ``</s>`` included."""
 
     @classmethod
-    def of(cls, batch: Batch, max_length: int | abc.Sequence[int]) -> "Bounds":
-        """The bounds that ``batch.targets`` and ``max_length`` set; a forced beginning is always read whole.
+    def of(cls, prefixes: Ids | None, max_length: int | abc.Sequence[int], sentences: int) -> "Bounds":
+        """The bounds of this many sentences, on the CPU; a prefix is always read whole.
 
-        Raises ConfigError when a sentence is given no room at all.
+        Raises ConfigError for a maximum length below 1, and for another number of maximum lengths than sentences.
         """
-        sentences = len(batch.inputs.lengths_B)
-        device = batch.inputs.lengths_B.device
-        if batch.targets is None:
-            forced_BT = torch.zeros(sentences, 0, dtype=torch.int64, device=device)
-            forced_B = torch.zeros(sentences, dtype=torch.int64, device=device)
-        else:
-            forced_BT, forced_B = batch.targets.ids_BT, batch.targets.lengths_B
-            # Padding may hold anything, and what is looked up should be a symbol.
-            inside_BT = torch.arange(forced_BT.shape[1], device=device) < forced_B[:, None]
-            forced_BT = forced_BT.where(inside_BT, 0)
         lengths = [max_length] * sentences if isinstance(max_length, int) else list(max_length)
         if len(lengths) != sentences or min(lengths, default=1) < 1:
             raise ConfigError(
                 f"The greatest length should be at least 1 for each of {sentences} sentences, but is {max_length}: "
                 f"give one number, or one a sentence."
             )
-        longest_B = torch.tensor(lengths, dtype=torch.int64, device=device)
-        return cls(forced_BT, forced_B, torch.maximum(longest_B, forced_B))
+        max_lengths_B = torch.tensor(lengths, dtype=torch.int64)
+        if prefixes is None:
+            return cls(torch.zeros(sentences, 0, dtype=torch.int64), torch.zeros_like(max_lengths_B), max_lengths_B)
+        # the padding may hold anything, but what is looked up must be an id
+        prefixes_BT, lengths_B = prefixes.ids_BT.where(prefixes.mask_BT, 0), prefixes.lengths_B
+        return cls(prefixes_BT, lengths_B, torch.maximum(max_lengths_B, lengths_B))
+
+    def to(self, device: torch.device) -> "Bounds":
+        """The same bounds on ``device``."""
+        return Bounds(self.prefixes_BT.to(device), self.prefix_lengths_B.to(device), self.max_lengths_B.to(device))
 
     def forced(self, step: int, sentences_B: Tensor) -> tuple[Tensor, Tensor]:
-        """Which of the sentences are forced at ``step``, and to which symbol (any, where it is not forced)."""
-        if step >= self.forced_BT.shape[1]:
+        """Which of the sentences are forced at ``step``, and to which token (any, where they are not)."""
+        if step >= self.prefixes_BT.shape[1]:
             free_B = torch.zeros_like(sentences_B)
             return free_B.bool(), free_B
-        return step < self.forced_B[sentences_B], self.forced_BT[sentences_B, step]
+        return step < self.prefix_lengths_B[sentences_B], self.prefixes_BT[sentences_B, step]
 
     def at_end(self, step: int, sentences_B: Tensor) -> Tensor:
-        """Which of the sentences have no room after ``step``."""
-        return step + 1 >= self.longest_B[sentences_B]
+        """Which of the sentences have reached their maximum length after ``step``."""
+        return step + 1 >= self.max_lengths_B[sentences_B]

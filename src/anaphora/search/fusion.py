@@ -1,4 +1,4 @@
-"""A translator and a language model of what it writes, as one: shallow fusion (Gulcehre et al. 2015, section 4.1)."""
+"""Shallow fusion of a translator with a language model of the target side (Gulcehre et al. 2015, section 4.1)."""
 
 from math import inf
 from typing import Any
@@ -6,18 +6,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Batch, Step, Stepper
+from anaphora.protocols import SearchStart, Step, Stepper
 
 
 class Fused:
-    """score = ln p + weight ln p_LM for every symbol; its memory and its state are those of both, side by side."""
+    """score = ln p + weight ln p_LM for every token; its memory and state are pairs of theirs."""
 
     def __init__(self, translator: Stepper, model: Stepper, weight: float) -> None:
-        """Raises ConfigError where they predict other symbols, or for a weight that is not finite and above 0."""
+        """Raises ConfigError where they predict different tokens, or for a weight that is not finite and above 0."""
         if (model.size, model.eos, model.unk) != (translator.size, translator.eos, translator.unk):
             raise ConfigError(
-                f"Fusion needs a language model of the symbols that the translator writes, but they have "
+                f"Fusion needs a language model of the tokens that the translator writes, but they have "
                 f"{model.size:,} and {translator.size:,}: train it with the vocabulary of the translator."
             )
         if not 0 < weight < inf:
@@ -27,16 +28,15 @@ class Fused:
         self._translator, self._model, self._weight = translator, model, weight
         self.size, self.bos, self.eos, self.unk = translator.size, translator.bos, translator.eos, translator.unk
 
-    def start(self, batch: Batch) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """What both remember and start from."""
-        memory, state = self._translator.start(batch)
-        own_memory, own_state = self._model.start(batch)
-        return (memory, own_memory), (state, own_state)
+    def start(self, batch: Batch) -> SearchStart:
+        """The starts of both; positions of the memory are the translator's."""
+        start, own = self._translator.start(batch), self._model.start(batch)
+        return SearchStart((start.memory, own.memory), (start.state, own.state), start.memory_lengths_B)
 
     def advance(self, memory: tuple[Any, Any], state: tuple[Any, Any], ids_N: Tensor) -> Step:
-        """One symbol of every row, read by both; attention is the translator's."""
+        """One token of every row, read by both; attention is the translator's."""
         step = self._translator.advance(memory[0], state[0], ids_N)
-        # a sentence begins after <s> for the one, and perhaps after the end of the line before for the other
+        # the language model may begin a sentence after </s>, the end of the line before
         read_N = torch.where(ids_N == self.bos, self._model.bos, ids_N)
         own = self._model.advance(memory[1], state[1], read_N)
         score_NV = step.log_probs_NV.double() + self._weight * own.log_probs_NV.double()

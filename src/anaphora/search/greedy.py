@@ -1,24 +1,25 @@
-"""The likeliest symbol at every step: what a beam of one finds, reported as it is found."""
+"""Greedy search: the likeliest token at every step, as in a beam of one, reported as it is found."""
 
 from collections import abc
 
 from torch import Tensor
 
-from anaphora.protocols import Batch, Stepper
+from anaphora.batch import Batch
+from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.writing import OnSymbol, ignore_symbol, write
+from anaphora.search.writing import OnToken, ignore_token, write
 
 
 def greedy(
-    stepper: Stepper, batch: Batch, *, max_length: int | abc.Sequence[int], on_symbol: OnSymbol = ignore_symbol
+    stepper: Stepper, batch: Batch, *, max_length: int | abc.Sequence[int], on_token: OnToken = ignore_token
 ) -> list[Hypothesis]:
-    """One output a sentence, beginning with the sentence's row of ``batch.targets``, where there is one.
+    """One output a sentence, beginning with the prefix that ``batch.constraints`` gives it.
 
-    ``max_length`` is that of ``beam``. Of equally likely symbols the lower id is taken. Raises ConfigError for a length
+    ``max_length`` is that of ``beam``. Of equally likely tokens the lower id is taken. Raises ConfigError for a length
     below 1.
     """
 
     def take(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
         return log_probs_BV.argmax(dim=1)
 
-    return write(stepper, batch, take, max_length, on_symbol)
+    return write(stepper, batch, take, max_length, on_token)

@@ -1,4 +1,4 @@
-"""What a search gives back for a sentence."""
+"""The result of a search for a sentence."""
 
 from dataclasses import dataclass, field
 
@@ -10,11 +10,11 @@ class Hypothesis:
     """One output of a model, with its log-probability."""
 
     ids: tuple[int, ...]
-    """The symbols, without the opening mark and without the ``</s>`` that closes a finished one."""
+    """The tokens, without ``<s>`` and without the ``</s>`` that closes a finished hypothesis."""
     score: float
-    """ln p of all symbols, forced ones and the closing ``</s>`` included, summed in float64."""
+    """ln p of all tokens, forced ones and the closing ``</s>`` included, summed in float64."""
     weights: Tensor | None = field(compare=False)
-    """float32 [T, S]: where the model looked as it predicted each symbol, ``</s>`` last when it is finished; S is the
-    sentence's own length. None for models without attention."""
+    """float32 [T, S], on the CPU: the attention of the prediction of each token, ``</s>`` last when it is finished; S
+    is the length of the sentence's memory. None for models without attention."""
     finished: bool
-    """Whether it was closed by ``</s>``, and not cut at its greatest length."""
+    """Whether it ends in ``</s>``, and was not cut at its maximum length."""

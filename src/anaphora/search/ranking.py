@@ -8,7 +8,7 @@ def top_k(values_NV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The ``k`` greatest values of each row, greatest first, and their ids; of equal values the lower id comes first.
 
     ``torch.topk`` promises nothing about ties, so they are put in order here: those within the k by a stable sort,
-    those across the border (rare) by sorting the row whole. Which of several -inf is taken is left open.
+    those across the border (rare) by sorting the whole row. Which of several -inf is taken is undefined.
     """
     if k >= values_NV.shape[1]:
         return values_NV.sort(dim=1, descending=True, stable=True)

@@ -1,8 +1,8 @@
-"""Drawing outputs from a model's distribution.
+"""Sampling from a model's distribution.
 
-A symbol is drawn by the Gumbel-max trick: the greatest ln p / temperature + noise. The noise is a function of (seed,
-sentence number, step), from a counter-based generator (Philox: Salmon et al. 2011), so a sentence's sample depends
-neither on its neighbours nor on how many of them there are.
+A token is drawn by the Gumbel-max trick: the greatest ln p / temperature + noise. The noise is a function of (seed,
+example id, step), from a counter-based generator (Philox: Salmon et al. 2011), so the sample of a sentence does not
+depend on the other sentences of the batch.
 """
 
 import math
@@ -13,23 +13,24 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Batch, Stepper
+from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.writing import OnSymbol, ignore_symbol, write
+from anaphora.search.writing import OnToken, ignore_token, write
 
 
 def check_sampling(temperature: float, top_k: int, top_p: float, seed: int) -> None:
-    """Raise ConfigError for what ``sample`` cannot draw by."""
+    """Raise ConfigError for values that ``sample`` refuses."""
     if not 0 < temperature < math.inf or not 0 <= seed < 2**64:
         raise ConfigError(
             f"Sampling needs a finite temperature above 0 and a seed from 0 to 2^64 - 1, but they are {temperature} "
-            f"and {seed}: change them, or use a beam of one for the likeliest symbols."
+            f"and {seed}: change them, or use a beam of one for the likeliest tokens."
         )
     if top_k < 0 or not 0 < top_p <= 1:
         raise ConfigError(
             f"Sampling needs a top-k of at least 0 and a top-p above 0 and at most 1, but they are {top_k} and "
-            f"{top_p}: change them, or leave them out to draw from every symbol."
+            f"{top_p}: change them, or leave them out to draw from every token."
         )
 
 
@@ -42,52 +43,52 @@ def sample(
     top_k: int = 0,
     top_p: float = 1.0,
     seed: int = 0,
-    on_symbol: OnSymbol = ignore_symbol,
+    on_token: OnToken = ignore_token,
 ) -> list[Hypothesis]:
-    """One sample a sentence, beginning with the sentence's row of ``batch.targets``, where there is one.
+    """One sample a sentence, beginning with the prefix that ``batch.constraints`` gives it.
 
     Args:
         stepper: the model.
-        batch: what it writes about, or after.
+        batch: the inputs, and the prefixes.
         max_length: as for ``beam``.
-        temperature: what log-probabilities are divided by before anything is drawn.
-        top_k: how many of the likeliest symbols may be drawn (Fan et al. 2018); 0 for all.
-        top_p: the likeliest symbols that make up this share may be drawn (Holtzman et al. 2020), after ``top_k``.
-        seed: another seed, other samples.
-        on_symbol: called for every symbol as it is drawn, with the number of its sentence, but not for forced ones.
+        temperature: divisor of the log-probabilities before sampling.
+        top_k: number of the likeliest tokens to sample from (Fan et al. 2018); 0 for all.
+        top_p: sample from the likeliest tokens with this total probability (Holtzman et al. 2020), after ``top_k``.
+        seed: random seed.
+        on_token: called with (example id, token) for every token as it is drawn, except for forced ones.
 
-    Scores are those of the model itself, at temperature 1 and with every symbol. Raises ConfigError for a temperature
+    Scores are those of the model itself, at temperature 1 and over all tokens. Raises ConfigError for a temperature
     that is not above 0 and finite, a seed below 0 or of more than 64 bits, a negative ``top_k``, a ``top_p`` not within
     0 and 1, or a length below 1.
     """
     check_sampling(temperature, top_k, top_p, seed)
-    numbers = batch.numbers_B.tolist()
+    example_ids = batch.example_ids_B.tolist()
 
     def draw(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
-        rows = [_gumbel(seed, numbers[b], step, log_probs_BV.shape[1]) for b in sentences_B.tolist()]
+        rows = [_gumbel(seed, example_ids[b], step, log_probs_BV.shape[1]) for b in sentences_B.tolist()]
         noise_BV = torch.from_numpy(np.stack(rows)).to(log_probs_BV.device)
         scores_BV = likeliest(log_probs_BV.double() / temperature, top_k, top_p)
         return (scores_BV + noise_BV).argmax(dim=1)
 
-    return write(stepper, batch, draw, max_length, on_symbol)
+    return write(stepper, batch, draw, max_length, on_token)
 
 
 def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:
-    """Scores whose softmax is drawn from, minus infinity for what may not be drawn; of equals the lower id may."""
+    """The scores to sample from, minus infinity for excluded tokens; of equally likely tokens the lower id is kept."""
     if (top_k == 0 or top_k >= scores_BV.shape[1]) and top_p == 1:
         return scores_BV
     sorted_BV, order_BV = scores_BV.sort(dim=1, descending=True, stable=True)
     if top_k:
         sorted_BV[:, top_k:] = -torch.inf
     p_BV = torch.softmax(sorted_BV, 1)
-    # what stands in front of a symbol is not enough yet; so the likeliest is always kept
+    # kept while the tokens before have less than top_p together; so the likeliest always is
     kept_BV = (p_BV.cumsum(1) - p_BV < top_p) & (sorted_BV > -torch.inf)
     return torch.full_like(scores_BV, -torch.inf).scatter(1, order_BV, sorted_BV.where(kept_BV, -torch.inf))
 
 
-def _gumbel(seed: int, number: int, step: int, size: int) -> npt.NDArray[np.float64]:
-    """``size`` draws of -ln(-ln u), the same for ever for the same three numbers."""
-    key = np.array([seed, number], dtype=np.uint64)
+def _gumbel(seed: int, example_id: int, step: int, size: int) -> npt.NDArray[np.float64]:
+    """``size`` draws of -ln(-ln u); they never change for the same three numbers."""
+    key = np.array([seed, example_id], dtype=np.uint64)
     generator = np.random.Generator(np.random.Philox(key=key, counter=np.array([0, 0, 0, step], dtype=np.uint64)))
     exponential = -np.log1p(-generator.random(size))
     return -np.log(np.maximum(exponential, np.finfo(np.float64).tiny))

@@ -1,24 +1,26 @@
-"""Forced decoding: the score and the attention of outputs that are given."""
+"""Forced decoding: the score and the attention of given outputs."""
 
+import torch
 from torch import Tensor
 
-from anaphora.errors import ShapeError
-from anaphora.protocols import Batch, Stepper
+from anaphora.batch import Batch
+from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.walk import walk
+from anaphora.search.unroll import unroll
 
 
+@torch.no_grad()
 def score(stepper: Stepper, batch: Batch) -> list[Hypothesis]:
-    """Every row of ``batch.targets`` as a hypothesis, with the score that a search would give it.
+    """Every row of the targets as a hypothesis, with the score that a search would give it.
 
-    A row that ends in ``</s>`` is a finished hypothesis; without it, the beginning of one is scored. Raises ShapeError
-    when the batch has no targets.
+    A row that ends in ``</s>`` is a finished hypothesis; without it, a prefix is scored. Raises ShapeError when the
+    batch has no targets.
     """
-    if batch.targets is None:
-        raise ShapeError("Scoring needs a batch with targets, but this one has inputs alone: add what is to be scored.")
-    targets = batch.targets
+    targets, start = batch.target_ids, stepper.start(batch)
+    device = start.memory_lengths_B.device
+    ids_BT, lengths_B = targets.ids_BT.to(device), targets.lengths_B.to(device)
 
     def given(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
-        return targets.ids_BT[sentences_B, step], step + 1 >= targets.lengths_B[sentences_B]
+        return ids_BT[sentences_B, step], step + 1 >= lengths_B[sentences_B]
 
-    return walk(stepper, batch, given, int(targets.lengths_B.max()) if len(targets.lengths_B) else 0)
+    return unroll(stepper, start, given, int(targets.lengths_B.max()) if len(targets.lengths_B) else 0)

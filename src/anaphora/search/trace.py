@@ -1,5 +1,6 @@
-"""The memory of a beam: which row each row came from, and the hypotheses that ended on the way."""
+"""The history of a beam: which row each row came from, and the hypotheses that ended at each step."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +18,12 @@ class Ends(NamedTuple):
 
     sentences_M: Tensor
     rows_M: Tensor
-    """The row that was read last, in the numbering of its step."""
+    """The row that was read last, in the order of its step."""
     ids_M: Tensor
-    """The symbol that ends the hypothesis."""
+    """The last token of the hypothesis."""
     scores_M: Tensor
     ranks_M: Tensor
-    """What hypotheses of one sentence are ordered by, greatest first."""
+    """The sort key of the hypotheses of a sentence, greatest first."""
 
 
 class Trace:
@@ -35,7 +36,7 @@ class Trace:
         self._ends: list[tuple[Array, ...]] = []
 
     def record(self, weights_NS: Tensor | None, ends: Ends, rows_N: Tensor, ids_N: Tensor) -> None:
-        """Add a step: where its rows looked, what ended in it, and what lives on (from which row, by which symbol)."""
+        """Add a step: attention, hypotheses that end, and for each row that stays its previous row and its token."""
         step = len(self._rows)
         self._weights.append(None if weights_NS is None else weights_NS.float().cpu().numpy())
         self._rows.append(rows_N.cpu().numpy())
@@ -44,33 +45,33 @@ class Trace:
             columns = [column.cpu().numpy() for column in ends]
             self._ends.append((*columns, np.full(len(columns[0]), step)))
 
-    def hypotheses(self, lengths_B: Tensor, size: int, eos: int) -> list[list[Hypothesis]]:
-        """The ``size`` best hypotheses of every sentence, best first; of equal ones that which ended first.
+    def hypotheses(self, memory_lengths: Sequence[int], size: int, eos: int) -> list[list[Hypothesis]]:
+        """The ``size`` best hypotheses of every sentence, best first; of equal ones the one that ended first.
 
-        ``lengths_B`` are the sentences' own lengths, to which the attention is cut.
+        ``memory_lengths`` has one for each sentence; the attention of its hypotheses has as many positions.
         """
-        found: list[list[Hypothesis]] = [[] for _ in lengths_B]
+        found: list[list[Hypothesis]] = [[] for _ in memory_lengths]
         if not found:
             return found
         sentences, rows, ids, scores, ranks, steps = map(np.concatenate, zip(*self._ends, strict=True))
         order = np.lexsort((-ranks, sentences))
         places = np.arange(len(order)) - np.searchsorted(sentences[order], sentences[order])
         best = order[places < size]
-        ids_MT, weights_MTS = self._walk_back(steps[best], rows[best], ids[best])
+        ids_MT, weights_MTS = self._follow(steps[best], rows[best], ids[best])
         for m, end in enumerate(best):
             sentence, length = int(sentences[end]), int(steps[end]) + 1
-            symbols = tuple(ids_MT[m, :length].tolist())
-            finished = symbols[-1] == eos
+            tokens = tuple(ids_MT[m, :length].tolist())
+            finished = tokens[-1] == eos
             weights = None
             if weights_MTS is not None:
-                weights = torch.from_numpy(weights_MTS[m, :length, : int(lengths_B[sentence])].copy())
+                weights = torch.from_numpy(weights_MTS[m, :length, : memory_lengths[sentence]].copy())
             found[sentence].append(
-                Hypothesis(symbols[:-1] if finished else symbols, float(scores[end]), weights, finished)
+                Hypothesis(tokens[:-1] if finished else tokens, float(scores[end]), weights, finished)
             )
         return found
 
-    def _walk_back(self, steps_M: Array, rows_M: Array, ids_M: Array) -> tuple[Array, npt.NDArray[np.float32] | None]:
-        """Symbols [M, T] and attention [M, T, S] of hypotheses that ended at the given steps, all at once."""
+    def _follow(self, steps_M: Array, rows_M: Array, ids_M: Array) -> tuple[Array, npt.NDArray[np.float32] | None]:
+        """Tokens [M, T] and attention [M, T, S] of hypotheses that ended at the given steps, all at once."""
         longest = int(steps_M.max()) + 1
         ids_MT = np.zeros((len(steps_M), longest), dtype=np.int64)
         ids_MT[np.arange(len(steps_M)), steps_M] = ids_M

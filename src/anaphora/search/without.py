@@ -1,4 +1,4 @@
-"""A model that may not write some symbols: the marks that no text has, or ``<unk>`` (Bahdanau et al. 2015)."""
+"""A model without some tokens: special tokens that no text has, or ``<unk>`` (Bahdanau et al. 2015)."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -6,11 +6,12 @@ from typing import Any, Self
 import torch
 from torch import Tensor, inf
 
-from anaphora.protocols import Batch, Step, Stepper, Symbols
+from anaphora.batch import Batch
+from anaphora.protocols import SearchStart, Step, Stepper, VocabularyInfo
 
 
 class Without:
-    """score = ln p for every symbol but some, whose score is minus infinity."""
+    """score = ln p for all tokens but some, whose score is minus infinity."""
 
     def __init__(self, model: Stepper, ids: Sequence[int]) -> None:
         """Memory and state are those of ``model``."""
@@ -18,16 +19,16 @@ class Without:
         self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
 
     @classmethod
-    def marks(cls, model: Stepper, symbols: Symbols) -> Self:
-        """The same without ``<pad>`` and ``<s>`` of the vocabulary that it writes."""
-        return cls(model, (symbols.pad, symbols.bos))
+    def special_tokens(cls, model: Stepper, vocabulary: VocabularyInfo) -> Self:
+        """A model without ``<pad>`` and ``<s>`` of its target vocabulary."""
+        return cls(model, (vocabulary.pad, vocabulary.bos))
 
-    def start(self, batch: Batch) -> tuple[Any, Any]:
-        """What the model remembers and starts from."""
+    def start(self, batch: Batch) -> SearchStart:
+        """The start of the model."""
         return self._model.start(batch)
 
     def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
-        """One symbol of every row."""
+        """One token of every row."""
         step = self._model.advance(memory, state, ids_N)
         with torch.inference_mode():
             step.log_probs_NV.index_fill_(1, self._ids_X.to(ids_N.device), -inf)

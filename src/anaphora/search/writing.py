@@ -1,4 +1,4 @@
-"""One output a sentence, reported symbol by symbol as it is written: what sampling and greedy search share."""
+"""One output a sentence, reported token by token as it is written: what sampling and greedy search share."""
 
 from collections import abc
 from collections.abc import Callable
@@ -7,43 +7,50 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from anaphora.protocols import Batch, Stepper
+from anaphora.batch import Batch
+from anaphora.protocols import Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.walk import walk
+from anaphora.search.unroll import unroll
 
-OnSymbol = Callable[[int, int], None]
-"""Called for every symbol as it is written, with the number of its sentence first, but not for forced ones."""
+OnToken = Callable[[int, int], None]
+"""Called with (example id, token) for every token as it is written, except for forced ones."""
 
 
 class Pick(Protocol):
-    """Which symbol each of the live sentences goes on with, if nothing is forced on it."""
+    """The next token of each live sentence, where it is not forced."""
 
     def __call__(self, step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
-        """The symbols."""
+        """The tokens."""
 
 
+@torch.no_grad()
 def write(
-    stepper: Stepper, batch: Batch, pick: Pick, max_length: int | abc.Sequence[int], on_symbol: OnSymbol
+    stepper: Stepper, batch: Batch, pick: Pick, max_length: int | abc.Sequence[int], on_token: OnToken
 ) -> list[Hypothesis]:
-    """What ``pick`` writes after the sentence's row of ``batch.targets``, where there is one, to its ``</s>``.
+    """The tokens of ``pick`` after the prefix of each sentence, up to its ``</s>``.
 
-    ``max_length`` is that of ``beam``. Raises ConfigError for a length below 1.
+    Prefixes are those of ``batch.constraints``. ``max_length`` is that of ``beam``. Raises ConfigError for a length
+    below 1.
     """
-    bounds = Bounds.of(batch, max_length)
-    numbers = batch.numbers_B.tolist()
+    start = stepper.start(batch)
+    sentences, device = len(start.memory_lengths_B), start.memory_lengths_B.device
+    bounds = Bounds.of(batch.constraints.prefixes, max_length, sentences)
+    longest = int(bounds.max_lengths_B.max()) if sentences else 0
+    bounds = bounds.to(device)
+    example_ids = batch.example_ids_B.tolist()
 
     def choose(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
         forced_B, forced_ids_B = bounds.forced(step, sentences_B)
         picked_B = pick(step, sentences_B, log_probs_BV)
         ended_B = (picked_B == stepper.eos) & ~forced_B
-        for sentence, symbol, forced in zip(sentences_B.tolist(), picked_B.tolist(), forced_B.tolist(), strict=True):
+        for sentence, token, forced in zip(sentences_B.tolist(), picked_B.tolist(), forced_B.tolist(), strict=True):
             if not forced:
-                on_symbol(numbers[sentence], symbol)
+                on_token(example_ids[sentence], token)
         return torch.where(forced_B, forced_ids_B, picked_B), ended_B | bounds.at_end(step, sentences_B)
 
-    return walk(stepper, batch, choose, int(bounds.longest_B.max()) if numbers else 0)
+    return unroll(stepper, start, choose, longest)
 
 
-def ignore_symbol(number: int, symbol: int) -> None:
-    """The ``OnSymbol`` that does nothing."""
+def ignore_token(example_id: int, token: int) -> None:
+    """The ``OnToken`` that does nothing."""

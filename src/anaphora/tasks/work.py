@@ -6,13 +6,14 @@ from pathlib import Path
 
 import torch
 
+from anaphora.batch import Batch
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import Integers
 from anaphora.events import Event, Report, Skipped
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs import Output
-from anaphora.protocols import Batch, Batches, Carry
+from anaphora.protocols import Batches, Carry
 from anaphora.run import Run
 from anaphora.text.coder import TextCoder
 from anaphora.training import loop

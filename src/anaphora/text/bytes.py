@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from anaphora.errors import RunError
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.normalise import normalise
@@ -34,7 +34,7 @@ class ByteCoder:
         return (json.dumps({"bytes": 256}) + "\n").encode()
 
     @property
-    def symbols(self) -> Symbols:
+    def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its marks."""
         return symbols_of(_FIRST + 256)
 

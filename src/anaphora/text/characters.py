@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 from anaphora.errors import DataError, RunError
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, shown, symbols_of
 from anaphora.text.normalise import normalise
@@ -56,7 +56,7 @@ class CharacterCoder:
         return (json.dumps({"characters": self._alphabet}, ensure_ascii=False) + "\n").encode()
 
     @property
-    def symbols(self) -> Symbols:
+    def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its marks."""
         return symbols_of(len(self._shown))
 

@@ -6,7 +6,7 @@ A coder works on single lines. It never adds marks; where ``<s>`` and ``</s>`` b
 from collections.abc import Sequence
 from typing import Protocol
 
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 PAD, UNK, BOS, EOS = range(4)
 """The ids of the marks, the same in every vocabulary."""
@@ -34,9 +34,9 @@ def is_unknown(piece: str) -> bool:
 _BREAKS = str.maketrans("\n\0", "  ")
 
 
-def symbols_of(size: int) -> Symbols:
+def symbols_of(size: int) -> VocabularyInfo:
     """What a model is told of a vocabulary of ``size`` symbols, marks included."""
-    return Symbols(size=size, pad=PAD, unk=UNK, bos=BOS, eos=EOS)
+    return VocabularyInfo(size=size, pad=PAD, unk=UNK, bos=BOS, eos=EOS)
 
 
 def one_line(text: str) -> str:
@@ -48,7 +48,7 @@ class TextCoder(Protocol):
     """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the units."""
 
     @property
-    def symbols(self) -> Symbols:
+    def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its marks."""
 
     @property

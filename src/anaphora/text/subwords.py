@@ -14,7 +14,7 @@ from typing import Literal, Self
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from anaphora.errors import ConfigError, DataError, RunError
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.cuts import Cut, LatticeSampling, MergeDropout
@@ -106,7 +106,7 @@ class SubwordCoder:
         return self._model
 
     @property
-    def symbols(self) -> Symbols:
+    def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its marks."""
         return symbols_of(self._processor.get_piece_size())
 

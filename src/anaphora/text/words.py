@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal, Protocol, Self
 
 from anaphora.errors import DataError, RunError
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder, one_line, shown, symbols_of
 from anaphora.text.normalise import normalise
@@ -123,7 +123,7 @@ class WordCoder:
         return self._words
 
     @property
-    def symbols(self) -> Symbols:
+    def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its marks."""
         return symbols_of(len(self._written))
 

@@ -1,12 +1,10 @@
-"""Where a network is trained: on the processor, or on a GPU."""
+"""The device that a network is trained on: the CPU, or a GPU."""
 
-from dataclasses import replace
 from typing import Literal
 
 import torch
 
 from anaphora.errors import ConfigError
-from anaphora.protocols import Batch, Sequence
 
 Device = Literal["cpu", "cuda"]
 
@@ -24,28 +22,3 @@ def device_for(name: Device) -> torch.device:
             )
         torch.backends.cudnn.allow_tf32 = False
     return torch.device(name)
-
-
-def placed(batch: Batch, device: torch.device) -> Batch:
-    """The batch with all that a network computes with on a device.
-
-    Lengths and numbers stay on the processor: they decide what is done.
-    """
-    if device.type == "cpu":
-        return batch
-    return replace(
-        batch,
-        inputs=_placed(batch.inputs, device),
-        targets=None if batch.targets is None else _placed(batch.targets, device),
-        continues_B=batch.continues_B.to(device),
-        links_BTS=None if batch.links_BTS is None else batch.links_BTS.to(device),
-    )
-
-
-def _placed(sequence: Sequence, device: torch.device) -> Sequence:
-    return replace(
-        sequence,
-        ids_BT=sequence.ids_BT.to(device),
-        weights_B=None if sequence.weights_B is None else sequence.weights_B.to(device),
-        words_C=None if sequence.words_C is None else sequence.words_C.to(device),
-    )

@@ -14,11 +14,12 @@ from typing import Literal
 
 import torch
 
+from anaphora.batch import Batch
 from anaphora.errors import DataError, DivergedError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.arithmetic import arithmetic_for, products_in
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Batches, Loss
+from anaphora.protocols import Batches, Loss
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import first_not_finite, tensors_of
@@ -26,7 +27,7 @@ from anaphora.training import log
 from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, global_norm
 from anaphora.training.config import TrainingConfig
-from anaphora.training.device import device_for, placed
+from anaphora.training.device import device_for
 from anaphora.training.reduction import per_prediction, reduced, weighted
 from anaphora.training.state import TrainingState
 
@@ -173,12 +174,12 @@ class _Training:
         batch, total = self._batch()
         state, config, cursor = self._state, self._config, self._state.cursor
         cursor.begin()
-        rate = state.rate(total) * batch.rate
+        rate = state.rate(total) * batch.supervision.learning_rate_factor
         state.optimizer.clear()
         with draws(config.seed, cursor.update), products_in(self._arithmetic):
-            loss, carry = self._model(placed(weighted(batch, config.reduction), self._device), state.carry or None)
-            value = per_prediction(loss, len(batch.numbers_B), config.reduction)
-            norm, fault = self._gradient(loss, len(batch.numbers_B), value)
+            loss, carry = self._model(weighted(batch, config.reduction).to(self._device), state.carry or None)
+            value = per_prediction(loss, batch.size, config.reduction)
+            norm, fault = self._gradient(loss, batch.size, value)
         if fault:
             self._skip(fault)
         else:

@@ -1,6 +1,6 @@
-"""What an update minimises: how the losses of a batch become one number.
+"""The objective of an update: how the losses of a batch are reduced to one number.
 
-For B rows (sentences, or windows of running text) with T_b predictions each, of which prediction t costs L_bt nats:
+For B rows (sentences, or windows of running text) with T_b predictions each, and the loss L_bt of prediction t in nats:
 
     sum                  sum_b sum_t L_bt
     sum_per_sentence     sum_b sum_t L_bt / B           summed over the steps, averaged over the rows
@@ -8,7 +8,7 @@ For B rows (sentences, or windows of running text) with T_b predictions each, of
     mean_per_token       sum_b sum_t L_bt / sum_b T_b
 
 Gradients are those of this number, and are clipped after it. With ``sum_per_sentence`` and ``sum`` they grow with the
-length of the rows: a rate or a bound on the norm that suits one reduction does not suit another.
+length of the rows: a learning rate or a maximum norm that suits one reduction does not suit another.
 """
 
 from dataclasses import replace
@@ -16,23 +16,25 @@ from typing import Literal
 
 from torch import Tensor
 
-from anaphora.protocols import Batch, Loss
+from anaphora.batch import Batch
+from anaphora.protocols import Loss
 
 Reduction = Literal["sum", "sum_per_sentence", "mean_per_sequence", "mean_per_token"]
 
 
 def weighted(batch: Batch, reduction: Reduction) -> Batch:
-    """``batch``, its rows weighted by 1 / T_b where the reduction asks for it."""
-    if reduction != "mean_per_sequence" or batch.targets is None:
+    """``batch`` with its rows weighted by 1 / T_b where the reduction needs it."""
+    if reduction != "mean_per_sequence":
         return batch
-    return replace(batch, targets=replace(batch.targets, weights_B=1 / batch.targets.lengths_B.double()))
+    weights_B = 1 / batch.target_ids.lengths_B.double()
+    return replace(batch, supervision=replace(batch.supervision, weights_B=weights_B))
 
 
 def reduced(loss: Loss, rows: int, reduction: Reduction) -> Tensor:
-    """The number to minimise, from the loss of a ``weighted`` batch of this many rows."""
+    """The number to minimise, from the loss of a ``weighted`` batch with this many rows."""
     return loss.minimised / {"sum": 1, "mean_per_token": loss.count}.get(reduction, rows)
 
 
 def per_prediction(loss: Loss, rows: int, reduction: Reduction) -> float:
-    """What to tell people: nats a prediction, where ``mean_per_sequence`` lets every row count the same."""
+    """The loss to report: nats a prediction; with ``mean_per_sequence`` every row has the same weight."""
     return float(loss.sum.detach()) / (rows if reduction == "mean_per_sequence" else loss.count)

@@ -16,12 +16,12 @@ from anaphora.evaluation.alignment import Agreement, agreement
 from anaphora.events import Event, Note, Progress, Skipped
 from anaphora.models.alignment.aligner import Aligner, AlignerConfig, AlignerModelConfig, Direction
 from anaphora.models.alignment.groups import LONGEST
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.run.weights import fill, tensors_of
 from anaphora.samples.english_french import Pair, corpus
 
 SIZE = 12
-SYMBOLS = Symbols(SIZE, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(SIZE, 0, 1, 2, 3)
 words = st.lists(st.integers(4, SIZE - 1), max_size=5)
 
 
@@ -166,7 +166,7 @@ def measured(learning: Sequence[Pair], test: Sequence[Pair], **options: object) 
     for pair in (*learning, *test):
         for side, known, text in zip(rows, ids, (pair.source_words, pair.target_words), strict=True):
             side.append([known.setdefault(word.lower(), 4 + len(known)) for word in text])
-    sizes = [Symbols(4 + len(known), 0, 1, 2, 3) for known in ids]
+    sizes = [VocabularyInfo(4 + len(known), 0, 1, 2, 3) for known in ids]
     learnt = Aligner(AlignerModelConfig.parse({"aligner": options}, "test"), *sizes)
     learnt.fit(Ragged.of(rows[0][: len(learning)]), Ragged.of(rows[1][: len(learning)]))
     given = (Ragged.of(side[len(learning) :]) for side in rows)

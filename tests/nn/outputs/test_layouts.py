@@ -13,7 +13,7 @@ from anaphora.nn.outputs import Adaptive, ClassFactored, Hierarchical, NoiseCont
 from anaphora.nn.outputs.class_factored import binned
 from anaphora.nn.outputs.sampled import LogUniform, Unigram
 from anaphora.nn.weights import Xavier
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 COUNTS = torch.tensor([0, 2, 0, 500, 40, 300, 40, 1, 1, 90, 7, 25])
 EMBEDDING = nn.Embedding(12, 8)
@@ -52,17 +52,17 @@ def test_the_classes_of_given_counts_are_the_same_for_ever() -> None:
 
 
 def test_the_number_of_classes_is_the_root_of_the_vocabulary_unless_it_is_given() -> None:
-    assert len(ClassFactored().build(EMBEDDING, 8, Symbols(12, 0, 1, 2, 3)).class_weight) == 4
-    assert len(ClassFactored(classes=7).build(EMBEDDING, 8, Symbols(12, 0, 1, 2, 3)).class_weight) == 7
+    assert len(ClassFactored().build(EMBEDDING, 8, VocabularyInfo(12, 0, 1, 2, 3)).class_weight) == 4
+    assert len(ClassFactored(classes=7).build(EMBEDDING, 8, VocabularyInfo(12, 0, 1, 2, 3)).class_weight) == 7
     for classes in 1, 12:
         with pytest.raises(ConfigError, match=f"0 or from 2 to 11, but is {classes}"):
-            ClassFactored(classes=classes).build(EMBEDDING, 8, Symbols(12, 0, 1, 2, 3))
+            ClassFactored(classes=classes).build(EMBEDDING, 8, VocabularyInfo(12, 0, 1, 2, 3))
 
 
 def test_frequent_words_have_short_ways_and_stand_in_the_head() -> None:
     tree, adaptive = (
-        Hierarchical().build(EMBEDDING, 8, Symbols(12, 0, 1, 2, 3)),
-        Adaptive(cutoffs=(2, 6)).build(EMBEDDING, 8, Symbols(12, 0, 1, 2, 3)),
+        Hierarchical().build(EMBEDDING, 8, VocabularyInfo(12, 0, 1, 2, 3)),
+        Adaptive(cutoffs=(2, 6)).build(EMBEDDING, 8, VocabularyInfo(12, 0, 1, 2, 3)),
     )
     for output in tree, adaptive:
         output.counts.observe(COUNTS)
@@ -72,7 +72,7 @@ def test_frequent_words_have_short_ways_and_stand_in_the_head() -> None:
 
 @pytest.mark.parametrize(("width", "factor", "widths"), [(64, 4.0, [16, 4]), (8, 4.0, [2, 1]), (8, 1.0, [8, 8])])
 def test_every_tail_is_narrower_by_the_factor(width: int, factor: float, widths: list[int]) -> None:
-    weights = Adaptive(factor=factor).build(EMBEDDING, width, Symbols(100, 0, 1, 2, 3)).weights.tensors()
+    weights = Adaptive(factor=factor).build(EMBEDDING, width, VocabularyInfo(100, 0, 1, 2, 3)).weights.tensors()
     assert [len(weights[f"tail{n}.project"]) for n in range(2)] == widths
     assert [len(weights[f"{name}.weight"]) for name in ("head", "tail0", "tail1")] == [12, 40, 50]
 
@@ -80,7 +80,7 @@ def test_every_tail_is_narrower_by_the_factor(width: int, factor: float, widths:
 @pytest.mark.parametrize("cutoffs", [(0, 3), (5, 5), (7, 3), (3, 12)])
 def test_cutoffs_have_to_ascend_within_the_vocabulary(cutoffs: tuple[int, ...]) -> None:
     with pytest.raises(ConfigError, match="should ascend between 0 and 12 words"):
-        Adaptive(cutoffs=cutoffs).build(EMBEDDING, 8, Symbols(12, 0, 1, 2, 3))
+        Adaptive(cutoffs=cutoffs).build(EMBEDDING, 8, VocabularyInfo(12, 0, 1, 2, 3))
 
 
 @given(st.integers(2, 50))
@@ -93,7 +93,7 @@ def test_chances_are_those_of_a_distribution(size: int) -> None:
 
 
 def test_noise_starts_against_scores_that_sum_to_about_1() -> None:
-    output = NoiseContrastive().build(EMBEDDING, 8, Symbols(12, 0, 1, 2, 3))
+    output = NoiseContrastive().build(EMBEDDING, 8, VocabularyInfo(12, 0, 1, 2, 3))
     output.initialise(Xavier(), torch.Generator())
     assert output.bias.exp().sum().item() == pytest.approx(1)
     assert output.bias[0].item() == pytest.approx(-math.log(12))

@@ -8,14 +8,15 @@ from pydantic import TypeAdapter, ValidationError
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from anaphora.batch import Ids, Supervision
 from anaphora.kernels.arithmetic import Arithmetic, has_packing, products_in
 from anaphora.nn.outputs import AnyOutput, Full, Output
 from anaphora.nn.randomness import draws, generator
 from anaphora.nn.weights import Uniform
-from anaphora.protocols import Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 
 SIZE, WIDTH = 37, 16
-SYMBOLS = Symbols(SIZE, 0, 1, 2, 3)
+SYMBOLS = VocabularyInfo(SIZE, 0, 1, 2, 3)
 EXACT: list[Any] = [
     "full",
     {"kind": "full", "bias": False},
@@ -66,8 +67,7 @@ def states() -> Tensor:
     return torch.randn(4, 3, WIDTH, generator=torch.Generator().manual_seed(1))
 
 
-def targets(weights_B: Tensor | None = None) -> Sequence:
-    return Sequence(IDS_BT, LENGTHS_B, weights_B, WORDS_C)
+TARGETS, SUPERVISION = Ids(IDS_BT, LENGTHS_B), Supervision(partition_C=WORDS_C)
 
 
 EVERY = pytest.mark.parametrize("table", EXACT + SAMPLED, ids=shown)
@@ -88,14 +88,14 @@ def test_what_training_hardly_looks_at_and_no_text_has_takes_no_probability_from
     never = [SYMBOLS.pad, SYMBOLS.bos]
     assert torch.isneginf(log_probs[:, never]).all()
     assert torch.isfinite(log_probs[:, [word for word in range(SIZE) if word not in never]]).all()
-    listed = Sequence(torch.arange(SIZE).unsqueeze(0), torch.tensor([SIZE]))
+    listed = Ids(torch.arange(SIZE).unsqueeze(0), torch.tensor([SIZE]))
     assert_close(output.shortlist(listed).log_probs(states()[0].double()), log_probs)
 
 
 @pytest.mark.parametrize("table", SAMPLED, ids=shown)
 def test_gradients_in_evaluation_leave_alone_what_is_never_predicted(table: Any) -> None:
     output = make(table).double().eval()
-    output.loss(states().double(), targets()).sum.backward()
+    output.loss(states().double(), TARGETS, SUPERVISION).sum.backward()
     for weight in output.parameters():
         if weight.numel():
             assert weight.grad is not None and torch.isfinite(weight.grad).all()
@@ -113,7 +113,7 @@ def negative_log_likelihood(output: Output) -> float:
 @EVERY
 def test_in_evaluation_the_loss_is_what_the_targets_cost(table: Any) -> None:
     output = make(table).eval()
-    loss = output.loss(states(), targets())
+    loss = output.loss(states(), TARGETS, SUPERVISION)
     assert loss.count == 7
     assert loss.sum.item() == pytest.approx(negative_log_likelihood(output), rel=1e-5)
 
@@ -123,7 +123,7 @@ def test_targets_are_looked_up_in_as_many_rows_as_there_is_memory_for(
     table: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = make(table).eval()
-    whole_BT = output.target_log_probs(states(), targets())
+    whole_BT = output.target_log_probs(states(), TARGETS)
     seen: list[int] = []
     log_probs = output.log_probs
 
@@ -134,22 +134,24 @@ def test_targets_are_looked_up_in_as_many_rows_as_there_is_memory_for(
     monkeypatch.setattr(output, "log_probs", counted)
     monkeypatch.setattr("anaphora.nn.outputs.output._FIRST", 2)
     monkeypatch.setattr("anaphora.nn.outputs.output.CHUNK", 1)
-    assert torch.equal(output.target_log_probs(states(), targets()), whole_BT)
+    assert torch.equal(output.target_log_probs(states(), TARGETS), whole_BT)
     assert seen == [2, 2, 2, 1]
 
 
 @EVERY
 def test_single_targets_cost_what_all_of_them_do_together(table: Any) -> None:
     output = make(table).eval()
-    each_BT = output.target_log_probs(states(), targets())
-    assert -each_BT.sum().item() == pytest.approx(output.loss(states(), targets()).sum.item(), rel=1e-5)
+    each_BT = output.target_log_probs(states(), TARGETS)
+    assert -each_BT.sum().item() == pytest.approx(output.loss(states(), TARGETS, SUPERVISION).sum.item(), rel=1e-5)
     assert not each_BT[torch.arange(4) >= LENGTHS_B.unsqueeze(1)].any()
 
 
 @pytest.mark.parametrize("table", EXACT, ids=shown)
 def test_exact_outputs_minimise_what_the_targets_cost(table: Any) -> None:
     output = make(table)
-    assert output.loss(states(), targets()).sum.item() == pytest.approx(negative_log_likelihood(output), rel=1e-5)
+    assert output.loss(states(), TARGETS, SUPERVISION).sum.item() == pytest.approx(
+        negative_log_likelihood(output), rel=1e-5
+    )
 
 
 @EVERY
@@ -157,7 +159,7 @@ def test_padding_never_changes_the_loss(table: Any) -> None:
     output, behind_TB = make(table), torch.arange(4).unsqueeze(1) >= LENGTHS_B
     spoilt = states().masked_fill(behind_TB.unsqueeze(2), torch.nan)
     with draws(1, 1):
-        clean, poisoned = output.loss(states(), targets()).sum, output.loss(spoilt, targets()).sum
+        clean, poisoned = output.loss(states(), TARGETS, SUPERVISION).sum, output.loss(spoilt, TARGETS, SUPERVISION).sum
     assert torch.equal(clean, poisoned)
 
 
@@ -166,11 +168,11 @@ def test_a_row_counts_as_much_as_its_weight_says(table: Any) -> None:
     output, weights_B = make(table).double(), torch.tensor([0.5, 2.0, 0.0], dtype=torch.float64)
 
     def of_row(b: int) -> Tensor:
-        alone = Sequence(IDS_BT[b : b + 1], LENGTHS_B[b : b + 1], None, WORDS_C)
-        return output.loss(states()[:, b : b + 1].double(), alone).sum
+        alone = Ids(IDS_BT[b : b + 1], LENGTHS_B[b : b + 1])
+        return output.loss(states()[:, b : b + 1].double(), alone, SUPERVISION).sum
 
     with draws(1, 1):
-        together = output.loss(states().double(), targets(weights_B)).sum
+        together = output.loss(states().double(), TARGETS, Supervision(weights_B, partition_C=WORDS_C)).sum
         assert_close(together, 0.5 * of_row(0) + 2 * of_row(1))
 
 
@@ -187,9 +189,9 @@ def test_a_row_has_the_same_bits_alone_and_in_any_batch(table: Any) -> None:
 @EVERY
 def test_every_weight_learns(table: Any) -> None:
     output = make(table)
-    many = Sequence(torch.arange(SIZE).repeat(2, 1), torch.tensor([SIZE, SIZE]), None, torch.arange(SIZE))
+    many = Ids(torch.arange(SIZE).repeat(2, 1), torch.tensor([SIZE, SIZE]))
     with draws(1, 1):
-        output.loss(torch.randn(SIZE, 2, WIDTH), many).sum.backward()
+        output.loss(torch.randn(SIZE, 2, WIDTH), many, Supervision(partition_C=torch.arange(SIZE))).sum.backward()
     assert [name for name, w in output.named_parameters() if w.numel() and (w.grad is None or not w.grad.any())] == []
 
 
@@ -199,13 +201,13 @@ def test_samples_are_those_of_the_update(table: Any) -> None:
 
     def loss(update: int) -> float:
         with draws(1, update):
-            return output.loss(states(), targets()).sum.item()
+            return output.loss(states(), TARGETS, SUPERVISION).sum.item()
 
     assert loss(1) == loss(1)
     if table != "sampled":  # of so few words all are drawn
         assert loss(1) != loss(2)
     with pytest.raises(RuntimeError, match="within"):
-        output.loss(states(), targets())
+        output.loss(states(), TARGETS, SUPERVISION)
 
 
 @EVERY
@@ -218,7 +220,7 @@ def test_every_arithmetic_gives_the_loss_and_the_gradients_up_to_rounding(table:
 
     def of(way: Arithmetic) -> tuple[Tensor, ...]:
         with draws(1, 1), products_in(way):
-            loss = output.loss(h, targets()).sum
+            loss = output.loss(h, TARGETS, SUPERVISION).sum
             return loss.detach(), *torch.autograd.grad(loss, weights)
 
     for rounded, plain in zip(of(arithmetic), of("plain"), strict=True):
@@ -229,7 +231,7 @@ def test_partitions_have_to_come_with_the_batch() -> None:
     output = make({"kind": "sampled", "proposal": "partition"})
     assert output.partition == 5000
     with pytest.raises(ValueError, match="Partitions"):
-        output.loss(states(), Sequence(IDS_BT, LENGTHS_B))
+        output.loss(states(), TARGETS)
 
 
 def test_a_table_that_does_not_say_its_kind_is_of_the_full_softmax() -> None:

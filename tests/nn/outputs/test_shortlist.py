@@ -7,20 +7,18 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError, ShapeError
 from anaphora.nn.outputs import Adaptive, ClassFactored, Full, Hierarchical, NoiseContrastive, Sampled, Shortlist
 from anaphora.nn.weights import Uniform
-from anaphora.protocols import Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 
 SIZE, WIDTH = 300, 48
 
 
-def listed(rows: list[list[int]]) -> Sequence:
+def listed(rows: list[list[int]]) -> Ids:
     """Candidates; after those of a sentence come numbers that are no ids."""
-    ids_BC = torch.full((len(rows), max(map(len, rows))), 10**6)
-    for b, row in enumerate(rows):
-        ids_BC[b, : len(row)] = torch.tensor(row)
-    return Sequence(ids_BC, torch.tensor([len(row) for row in rows]))
+    return pad(rows, value=10**6)
 
 
 def drawn(seed: int, count: int) -> list[int]:
@@ -32,7 +30,7 @@ ROWS = [drawn(1, 40), drawn(2, 7), drawn(3, 211), [5]]
 
 
 def make(config: Any = None) -> Any:
-    output = (config or Full()).build(nn.Embedding(SIZE, WIDTH), WIDTH, Symbols(SIZE, 0, 1, 2, 3))
+    output = (config or Full()).build(nn.Embedding(SIZE, WIDTH), WIDTH, VocabularyInfo(SIZE, 0, 1, 2, 3))
     output.initialise(Uniform(range=0.5), torch.Generator().manual_seed(1))
     return output.eval()
 

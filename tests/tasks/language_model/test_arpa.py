@@ -15,7 +15,7 @@ from anaphora.cli.app import main
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError, RunError
 from anaphora.formats.arpa import ArpaGram, read_arpa, write_arpa
-from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
 from anaphora.tasks.language_model.context import State

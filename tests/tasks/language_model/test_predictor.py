@@ -14,7 +14,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.perplexity import TextSize
 from anaphora.events import Event, Progress
-from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.search.beam import beam
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
@@ -289,7 +289,7 @@ def test_the_likeliest_units_are_heard_as_they_are_taken(coder: Callable[[], Tex
 @EVERY_CODER
 def test_taking_the_likeliest_unit_is_a_search_with_a_beam_of_one(make: Make, coder: Callable[[], TextCoder]) -> None:
     model = make(coder())
-    stepper = Without.marks(model._model.stepper(), model._coder.symbols)
+    stepper = Without.special_tokens(model._model.stepper(), model._coder.symbols)
     for prompt in SENTENCES:
         begin = model._encode(prompt)
         [[expected]] = beam(stepper, one_row([stepper.bos], begin), size=1, max_length=len(begin) + 9)

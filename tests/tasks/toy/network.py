@@ -4,8 +4,9 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from anaphora.batch import Batch
 from anaphora.config import Config
-from anaphora.protocols import Batch, Carry, Loss, Symbols
+from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
 class LettersConfig(Config):
@@ -25,7 +26,7 @@ class LetterConfig(Config):
 class Letters(nn.Module):
     """The softmax of one number a letter."""
 
-    def __init__(self, config: LetterConfig, text: Symbols) -> None:
+    def __init__(self, config: LetterConfig, text: VocabularyInfo) -> None:
         super().__init__()
         self.config = config
         self.scores = nn.Parameter(torch.zeros(text.size))

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.evaluation.perplexity import TextSize, size_of_line
 from anaphora.events import Event, Progress
 from anaphora.prediction.options import SearchOptions
-from anaphora.protocols import Batch, Sequence
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.runs import load
 from anaphora.tasks.translation import Translation, TranslationPredictor
@@ -266,7 +266,7 @@ def test_a_text_is_predicted_in_one_pass_with_the_state_carried(
     assert len(ids) > 1100
     stepper = model.stepper()
     nats, last = 0.0, coder.symbols.eos
-    start = Batch(Sequence(torch.tensor([[last]]), torch.tensor([1])), None, torch.tensor([0]), torch.tensor([False]))
+    start = Batch(Ids(torch.tensor([[last]]), torch.tensor([1])), None, torch.tensor([0]), torch.tensor([False]))
     memory, state = stepper.start(start)
     for unit in ids:
         step = stepper.advance(memory, state, torch.tensor([last]))

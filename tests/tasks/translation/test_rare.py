@@ -57,9 +57,8 @@ def test_outputs_that_ask_for_counts_are_told_those_of_annotated_targets(folder:
     batches = work.batches(coders, tmp_path / "encoded", 400, silent).epoch(1)
     expected = torch.zeros(len(counted), dtype=torch.int64)
     for batch in batches:
-        assert batch.targets is not None
-        inside_BT = torch.arange(batch.targets.ids_BT.shape[1]) < batch.targets.lengths_B.unsqueeze(1)
-        expected += torch.bincount(batch.targets.ids_BT[inside_BT], minlength=len(counted))
+        inside_BT = torch.arange(batch.target_ids.ids_BT.shape[1]) < batch.target_ids.lengths_B.unsqueeze(1)
+        expected += torch.bincount(batch.target_ids.ids_BT[inside_BT], minlength=len(counted))
     assert counted.tolist() == expected.tolist()
 
 
@@ -72,10 +71,9 @@ def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: 
     lines = {target.decode(target.encode(line)) for line in (folder / "train.fr").read_text().splitlines()}
     pointed = unknown = 0
     for batch in work.batches(coders, tmp_path / "encoded", 400, silent).epoch(1):
-        assert batch.targets is not None
-        for row, (ids, length) in enumerate(zip(batch.targets.ids_BT, batch.targets.lengths_B, strict=True)):
+        for row, (ids, length) in enumerate(zip(batch.target_ids.ids_BT, batch.target_ids.lengths_B, strict=True)):
             written = ids[: length - 1].tolist()
-            read = batch.inputs.ids_BT[row, : batch.inputs.lengths_B[row] - 1].tolist()
+            read = batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row] - 1].tolist()
             assert target.decode(written) in lines
             found = target.resolved(written, read)
             pointed += sum(place >= 0 for place in found.sources)

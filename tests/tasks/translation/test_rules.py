@@ -4,7 +4,7 @@ import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.registry import parse
 from tests.networks import build
 
@@ -73,7 +73,9 @@ def test_averaging_starts_by_an_epoch_or_by_validation(task: str) -> None:
 def test_a_run_that_has_one_still_loads(table: str, options: dict[str, object], complaint: str) -> None:
     tables = {"task": "translate", table: options}
     assert parse(tables, "experiment.toml").task == "translate"
-    assert build("translate", tables, dict.fromkeys(("source", "target"), Symbols(9, 0, 1, 2, 3)), "experiment.toml")
+    assert build(
+        "translate", tables, dict.fromkeys(("source", "target"), VocabularyInfo(9, 0, 1, 2, 3)), "experiment.toml"
+    )
 
 
 def test_options_that_have_an_effect_are_taken() -> None:

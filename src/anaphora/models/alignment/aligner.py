@@ -23,7 +23,7 @@ from anaphora.models.alignment.hidden_markov import REACH, Posteriors, hidden_ma
 from anaphora.models.alignment.lexicon import Floats, Lexicon
 from anaphora.models.alignment.sample import even_sample
 from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 BLOCK = 1 << 16
 """Pairs whose links are held at once where there may be any number of them."""
@@ -141,8 +141,8 @@ def model_1(group: Group, probs_RTS: Floats) -> Posteriors:
 class Aligner(nn.Module):
     """Both directions."""
 
-    def __init__(self, config: AlignerModelConfig, source: Symbols, target: Symbols) -> None:
-        """Sizes and marks of both vocabularies; it knows nothing until ``fit`` or ``allocate``."""
+    def __init__(self, config: AlignerModelConfig, source: VocabularyInfo, target: VocabularyInfo) -> None:
+        """An empty model, until ``fit`` or ``allocate``."""
         super().__init__()
         self.config = config.aligner
         self.to_target = Direction(self.config, target.size)

@@ -13,7 +13,7 @@ from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
 from anaphora.nn.counts import Counts, ranks
 from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class Adaptive(OutputConfig):
@@ -28,7 +28,7 @@ class Adaptive(OutputConfig):
     bias: bool = True
     """Whether every word and every cluster has a bias."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "AdaptiveOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "AdaptiveOutput":
         """The layer; its matrices are narrower than an embedding, so there is nothing to tie."""
         size = text.size
         cutoffs = self.cutoffs or (max(1, size // 10), max(2, size // 2))

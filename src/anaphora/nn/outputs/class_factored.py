@@ -13,7 +13,7 @@ from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_
 from anaphora.nn.counts import Counts, by_frequency
 from anaphora.nn.outputs.output import Predictions, WordsConfig, WordsOutput, affine
 from anaphora.nn.weights import Matrix, Start
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class ClassFactored(WordsConfig):
@@ -26,7 +26,7 @@ class ClassFactored(WordsConfig):
     """What every class has the same share of: how often its words are seen, or the square root of that, which lets
     fewer words crowd the class of the rarest."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "ClassFactoredOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "ClassFactoredOutput":
         """The layer; ConfigError where the number of classes leaves nothing to choose, or nothing among a class."""
         if self.classes and not 1 < self.classes < text.size:
             raise ConfigError(f"output.classes should be 0 or from 2 to {text.size - 1}, but is {self.classes}.")

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.outputs.output import Predictions, SoftmaxOutput
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class EstimatedOutput(SoftmaxOutput):
@@ -17,7 +17,9 @@ class EstimatedOutput(SoftmaxOutput):
     so that scores that nobody taught would take their share from the words.
     """
 
-    def __init__(self, tied: bool, bias: bool, embedding: nn.Embedding | None, width: int, text: Symbols) -> None:
+    def __init__(
+        self, tied: bool, bias: bool, embedding: nn.Embedding | None, width: int, text: VocabularyInfo
+    ) -> None:
         """As for ``WordsOutput``."""
         super().__init__(tied, bias, embedding, width, text.size)
         self._never = [text.pad, text.bos]

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from anaphora.kernels.softmax import softmax_loss
 from anaphora.nn.outputs.output import Predictions, SoftmaxOutput, WordsConfig
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class Full(WordsConfig):
@@ -17,7 +17,7 @@ class Full(WordsConfig):
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     """Share of the target distribution spread evenly over all words while training (Szegedy et al. 2016)."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "FullOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "FullOutput":
         """The layer."""
         return FullOutput(self, embedding, width, text.size)
 

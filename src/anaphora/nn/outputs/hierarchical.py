@@ -10,7 +10,7 @@ from anaphora.kernels.outputs.huffman import huffman_tree
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
 from anaphora.nn.weights import Matrix, Start
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class Hierarchical(OutputConfig):
@@ -20,7 +20,7 @@ class Hierarchical(OutputConfig):
     bias: bool = True
     """Whether every inner node has a bias."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "HierarchicalOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "HierarchicalOutput":
         """The layer; its matrix has no row a word, so there is nothing to tie."""
         return HierarchicalOutput(self, width, text.size)
 

@@ -13,7 +13,7 @@ from anaphora.nn.outputs.estimated import EstimatedOutput
 from anaphora.nn.outputs.output import OutputConfig, Predictions
 from anaphora.nn.randomness import uniform_draws
 from anaphora.nn.weights import Start
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class NoiseContrastive(OutputConfig):
@@ -25,7 +25,7 @@ class NoiseContrastive(OutputConfig):
     noise: int = Field(1000, ge=1)
     """k: words drawn by their frequency for every update, from which each of its predictions is told apart."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "NoiseContrastiveOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "NoiseContrastiveOutput":
         """The layer."""
         return NoiseContrastiveOutput(self, embedding, width, text)
 
@@ -33,7 +33,9 @@ class NoiseContrastive(OutputConfig):
 class NoiseContrastiveOutput(EstimatedOutput):
     """Scores that are taken for log-probabilities in training, and normalised otherwise."""
 
-    def __init__(self, config: NoiseContrastive, embedding: nn.Embedding | None, width: int, text: Symbols) -> None:
+    def __init__(
+        self, config: NoiseContrastive, embedding: nn.Embedding | None, width: int, text: VocabularyInfo
+    ) -> None:
         """As for ``WordsOutput``; there is always a bias, which the normaliser starts from."""
         super().__init__(config.tied, True, embedding, width, text)
         self._noise = config.noise

@@ -1,4 +1,4 @@
-"""What an output layer is to a network: from states to the loss of the right words, or to log-probabilities of all.
+"""The interface of output layers: from states to the loss of the targets, or to log-probabilities of all words.
 
 A new output is one file like ``full.py`` and one name in ``__init__.py``.
 """
@@ -9,16 +9,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from anaphora.batch import NO_SUPERVISION, Ids, Supervision
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.linear import linear
 from anaphora.kernels.softmax import CHUNK
 from anaphora.nn.outputs.shortlist import Shortlist
 from anaphora.nn.weights import Matrix, Start
-from anaphora.protocols import Loss, Sequence, Symbols
+from anaphora.protocols import Loss, VocabularyInfo
 
 _FIRST = 8
-"""Predictions of which all words' log-probabilities are made first; then as many as memory is kept for."""
+"""Predictions whose log-probabilities over all words are made first; then as many as memory allows."""
 
 
 class OutputConfig(Config):
@@ -28,7 +29,7 @@ class OutputConfig(Config):
     """The kind's name."""
 
     @abstractmethod
-    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "Output":
+    def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "Output":
         """The layer over states of ``width`` and a vocabulary; a tied one borrows from an ``embedding``.
 
         Raises ConfigError where the options do not go with the sizes.
@@ -36,26 +37,26 @@ class OutputConfig(Config):
 
 
 class Predictions(NamedTuple):
-    """What is to be predicted from where; padding is left out."""
+    """The states and the ids to predict from them, without padding."""
 
     states_NH: Tensor
     ids_N: Tensor
     weights_N: Tensor | None
-    """What the loss of each is multiplied by; None is 1 for every one."""
-    words_C: Tensor | None
-    """The target words of the partition of the corpus, where it was cut into partitions."""
+    """Factor of the loss of each; None for 1."""
+    partition_C: Tensor | None
+    """The target ids of the partition of the corpus; None where it is not partitioned."""
 
 
 class Output(nn.Module, ABC):
     """An output layer."""
 
     partition: int = 0
-    """The most different target words of a partition of the corpus that it wants its batches to know; 0 for none."""
+    """Maximum number of distinct target ids of a partition, for outputs trained by partitions; 0 for others."""
 
-    def loss(self, states_TBH: Tensor, targets: Sequence) -> Loss:
+    def loss(self, states_TBH: Tensor, targets: Ids, supervision: Supervision = NO_SUPERVISION) -> Loss:
         """The summed loss of the targets, weighted by row; padding is left out before anything is computed.
 
-        In evaluation it is -ln p of the targets. Training may minimise something else that is cheaper.
+        In evaluation it is -ln p of the targets. Training may minimise an objective that is cheaper.
         """
         ids_TB = targets.ids_BT.T
         open_TB = torch.arange(ids_TB.shape[0]).unsqueeze(1) < targets.lengths_B
@@ -64,11 +65,11 @@ class Output(nn.Module, ABC):
             rows_NH = rows_NH[open_TB.flatten()]
         ids_N = ids_TB[open_TB]
         weights_N = None
-        if targets.weights_B is not None:
-            weights_N = targets.weights_B.to(rows_NH).expand(ids_TB.shape)[open_TB]
-        return Loss(self.summed(Predictions(rows_NH, ids_N, weights_N, targets.words_C)), len(ids_N))
+        if supervision.weights_B is not None:
+            weights_N = supervision.weights_B.to(rows_NH).expand(ids_TB.shape)[open_TB]
+        return Loss(self.summed(Predictions(rows_NH, ids_N, weights_N, supervision.partition_C)), len(ids_N))
 
-    def target_log_probs(self, states_TBH: Tensor, targets: Sequence) -> Tensor:
+    def target_log_probs(self, states_TBH: Tensor, targets: Ids) -> Tensor:
         """ln p of every target, B x T in float64 without a gradient; 0 in the padding."""
         open_TB = torch.arange(states_TBH.shape[0]).unsqueeze(1) < targets.lengths_B
         rows_NH, ids_N = states_TBH[open_TB], targets.ids_BT.T[open_TB]
@@ -90,7 +91,7 @@ class Output(nn.Module, ABC):
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """Natural log-probabilities of all words, N x V, each row with the same bits in any batch."""
 
-    def shortlist(self, candidates: Sequence) -> Shortlist:
+    def shortlist(self, candidates: Ids) -> Shortlist:
         """A softmax over the candidates of every sentence.
 
         Raises ConfigError where this output is no softmax over words, which alone can leave some of them out.
@@ -148,8 +149,8 @@ class SoftmaxOutput(WordsOutput):
         """log softmax(z)."""
         return torch.log_softmax(self.logits(states_NH), -1)
 
-    def shortlist(self, candidates: Sequence) -> Shortlist:
-        """The rows of the candidates."""
+    def shortlist(self, candidates: Ids) -> Shortlist:
+        """A softmax over the candidates of every sentence."""
         return Shortlist.of(candidates, self.weight, self.used_bias)
 
 

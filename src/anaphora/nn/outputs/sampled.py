@@ -14,7 +14,7 @@ from anaphora.nn.counts import Counts, ranks
 from anaphora.nn.outputs.estimated import EstimatedOutput
 from anaphora.nn.outputs.output import Predictions, WordsConfig
 from anaphora.nn.randomness import uniform_draws
-from anaphora.protocols import Symbols
+from anaphora.protocols import VocabularyInfo
 
 
 class Drawn(Config):
@@ -64,7 +64,7 @@ class Sampled(WordsConfig):
     proposal: Annotated[LogUniform | Unigram | Partition, Field(discriminator="kind"), by_kind] = LogUniform()
     """Where the words come from that targets are told apart from."""
 
-    def build(self, embedding: nn.Embedding | None, width: int, text: Symbols) -> "SampledOutput":
+    def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "SampledOutput":
         """The layer."""
         return SampledOutput(self, embedding, width, text)
 
@@ -72,7 +72,7 @@ class Sampled(WordsConfig):
 class SampledOutput(EstimatedOutput):
     """A softmax over a sample in training, over all words otherwise."""
 
-    def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, text: Symbols) -> None:
+    def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> None:
         """As for ``WordsOutput``."""
         super().__init__(config.tied, config.bias, embedding, width, text)
         self._proposal = config.proposal
@@ -83,18 +83,18 @@ class SampledOutput(EstimatedOutput):
 
     def estimated(self, predictions: Predictions) -> Tensor:
         """The loss over the sample."""
-        states_NH, ids_N, weights_N, words_C = predictions
-        words_C, log_drawn_V = self._sample(words_C)
+        states_NH, ids_N, weights_N, partition_C = predictions
+        words_C, log_drawn_V = self._sample(partition_C)
         return sampled_softmax_loss(
             states_NH, self.weight, self.bias, ids_N, words_C, log_drawn_V.to(states_NH.dtype), weights_N
         )
 
-    def _sample(self, of_partition_C: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The words to tell targets from, and ln of the probability that each is among them."""
+    def _sample(self, partition_C: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The words that targets are compared with, and ln of the probability that each is among them."""
         if isinstance(self._proposal, Partition):
-            if of_partition_C is None:
+            if partition_C is None:
                 raise ValueError("an output trained by partitions needs their words: see data.partitions.Partitions.")
-            return of_partition_C, torch.empty(0)
+            return partition_C, torch.empty(0)
         cumulative_V, log_drawn_V = self.counts.derive(self._chances)
         drawn = uniform_draws("output.sampled", self._proposal.words, cumulative_V.device)
         return torch.unique(torch.searchsorted(cumulative_V, drawn, right=True)), log_drawn_V

@@ -1,8 +1,7 @@
-"""A softmax over the words that each sentence may be written with (Jean et al. 2015, section 3.3).
+"""A softmax over the candidate words of each sentence (Jean et al. 2015, section 3.3).
 
-Search then looks at some thousand words instead of all. The products are made for all words that any sentence of a
-batch may have; the softmax is over those of the row's own sentence alone, in their own order, so that it rounds alike
-in every batch.
+Search then scores some thousand words instead of all. The matrix product covers all candidates of a batch; the softmax
+covers those of the row's own sentence alone, in their own order, so that it rounds alike in every batch.
 """
 
 from typing import NamedTuple, Self
@@ -11,35 +10,35 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from anaphora.batch import Ids
 from anaphora.errors import ShapeError
 from anaphora.kernels.linear import linear
-from anaphora.protocols import Sequence
 
 _WIDTH = 16
-"""The products have a multiple of this many columns, since narrow ones round otherwise than wide ones."""
+"""The product has a multiple of this many columns, since narrow products round differently from wide ones."""
 
 
 class Shortlist(NamedTuple):
-    """The words of the sentences of a batch, U of them in all, and what scores them."""
+    """The candidates of the sentences of a batch, U of them in all, and their rows of the output layer."""
 
     weight_UH: Tensor
     bias_U: Tensor
-    """Of no elements for none."""
+    """Empty where the layer has no bias."""
     places_BC: Tensor
-    """Where each word of a sentence stands among all; -1 past the last of them."""
+    """The index of each word of a sentence among all U; -1 in the padding."""
     ids_BC: Tensor
-    """The words of every sentence; past the last of them the size of the vocabulary."""
+    """The words of every sentence; the size of the vocabulary in the padding."""
     size: int
     """V."""
 
     @classmethod
-    def of(cls, candidates: Sequence, weight_VH: Tensor, bias_V: Tensor) -> Self:
+    def of(cls, candidates: Ids, weight_VH: Tensor, bias_V: Tensor) -> Self:
         """The rows of the matrix and the bias that the candidates of all sentences need.
 
         Raises ShapeError where a sentence has an id twice, or one that is no word's.
         """
         size = len(weight_VH)
-        inside_BC = torch.arange(candidates.ids_BT.shape[1]) < candidates.lengths_B.unsqueeze(1)
+        inside_BC = candidates.mask_BT
         ids_BC = candidates.ids_BT.masked_fill(~inside_BC, size)
         sorted_BC = ids_BC.sort(1).values
         twice = bool(((sorted_BC[:, 1:] == sorted_BC[:, :-1]) & (sorted_BC[:, 1:] < size)).any())
@@ -62,7 +61,7 @@ class Shortlist(NamedTuple):
             z_NU = z_NU + self.bias_U
         z_NC = z_NU.gather(1, places_NC.clamp(min=0)).masked_fill_(places_NC < 0, -torch.inf)
         z_NC = z_NC - z_NC.amax(1, keepdim=True)
-        # one after the other: what stands after a row's own words then changes nothing
+        # summed one after the other, so that padding after a row's own words changes nothing
         sums_N1 = z_NC.exp().cumsum(1, dtype=torch.float64)[:, -1:]
         log_probs_NW = z_NU.new_full((len(z_NU), self.size + 1), -torch.inf)
         return log_probs_NW.scatter_(1, ids_NC, z_NC - sums_N1.log().to(z_NC.dtype))[:, : self.size]

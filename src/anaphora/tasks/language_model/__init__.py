@@ -5,7 +5,7 @@ from typing import cast
 
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
-from anaphora.models.ngram import NgramModel
+from anaphora.models.ngram.model import NgramModel
 from anaphora.models.registry import NETWORKS
 from anaphora.protocols import TextModel
 from anaphora.run import Checkpoint
@@ -52,7 +52,7 @@ def _coders(coders: dict[str, TextCoder], path: Path) -> dict[str, TextCoder]:
 
 
 def _weights_of_runs(experiment: MixtureExperiment, checkpoint: Checkpoint) -> dict[str, float]:
-    return dict(zip(experiment.mixture.sources, checkpoint.model["weights"].tolist(), strict=True))
+    return dict(zip(experiment.mixture.component_names, checkpoint.model["weights"].tolist(), strict=True))
 
 
 def _export_arpa(run: Path, output: Path, report: Report) -> None:

@@ -9,7 +9,7 @@ import torch
 from anaphora.errors import DataError
 from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, ArpaGram, read_arpa, write_arpa
 from anaphora.formats.figures import LN_10
-from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.text.between import words_in
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, TextCoder
 from anaphora.text.normalise import normalise

@@ -2,10 +2,10 @@
 
 from typing import ClassVar, Literal
 
+from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
+from anaphora.models.interpolation.model import InterpolationModelConfig
 from anaphora.models.language_model import LanguageModelConfig
-from anaphora.models.mixture import MixtureModelConfig
-from anaphora.models.ngram import NgramModelConfig
-from anaphora.models.window_model import WindowModelConfig
+from anaphora.models.ngram.model import NgramModelConfig
 from anaphora.tasks.base import ExperimentBase, Rule
 from anaphora.tasks.data_table import CUTS, TextData
 from anaphora.tasks.fitting import RULES_OF_FITTING, segmented_alike
@@ -71,7 +71,7 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
     """The kind of model."""
 
 
-class WindowExperiment(WindowModelConfig, LanguageModelExperiment):
+class WindowExperiment(FeedForwardLanguageModelConfig, LanguageModelExperiment):
     """A language model that sees a fixed number of symbols."""
 
     model: Literal["window"]
@@ -95,7 +95,7 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
     """What a text is cut into."""
 
 
-class MixtureExperiment(MixtureModelConfig, LanguageModelExperiment):
+class MixtureExperiment(InterpolationModelConfig, LanguageModelExperiment):
     """A mixture of runs, its weights fitted to the validation part; it has use for ``[training]`` no more than counts.
 
     What its text is cut into is what its runs were trained with.

@@ -8,11 +8,11 @@ import torch
 
 from anaphora.data.store import text_store
 from anaphora.errors import ConfigError
-from anaphora.evaluation.stream import stream_sources
+from anaphora.evaluation.stream import stream_components
 from anaphora.events import Note, Report
-from anaphora.models.cache import ComponentPredictions
-from anaphora.models.interpolation import fitted, mixed
-from anaphora.models.mixture import MEMBERS, Mixture, MixtureConfig
+from anaphora.models.interpolation.cache import ComponentPredictions
+from anaphora.models.interpolation.model import MEMBERS, Interpolation, InterpolationConfig
+from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.run import Run
 from anaphora.run.loading import load_coders
 from anaphora.tasks.data_table import CUTS
@@ -42,7 +42,7 @@ def with_members(experiment: MixtureExperiment, parent: object) -> MixtureExperi
         raise ConfigError("A mixture cuts its text as its runs were trained to: leave [text] out.")
     begun = [_begun(run) for run in experiment.mixture.runs]
     table = experiment.mixture.model_dump() | {"members": tuple(_member(one) for one in begun)}
-    mixture = MixtureConfig.parse(table, "mixture")
+    mixture = InterpolationConfig.parse(table, "mixture")
     return experiment.model_copy(update={"mixture": mixture, "text": begun[0].text})
 
 
@@ -72,21 +72,21 @@ class MixtureWork(FittingWork, TextWork):
         self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
     ) -> Mapping[str, float]:
         """Take over what the runs have learnt and fit the weights."""
-        mixture, coder = cast(Mixture, model), coders["text"]
+        mixture, coder = cast(Interpolation, model), coders["text"]
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
         valid = text_store(self.parts.valid, coder, run.path / "encoded" / "valid", report=report)
-        found = list(stream_sources(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
+        found = list(stream_components(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
-        mixture.weights.copy_(fitted(*sources))
-        shares = zip(self._config.sources, mixture.weights.tolist(), strict=True)
+        mixture.weights.copy_(fitted_weights(*sources))
+        shares = zip(self._config.component_names, mixture.weights.tolist(), strict=True)
         report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
-        loss = -float(mixed(*sources, mixture.weights).mean())
+        loss = -float(interpolated(*sources, mixture.weights).mean())
         return figures_of(loss, valid)
 
 
 def _begun(run: str) -> LanguageModelExperiment:
-    """The experiment of a run that may be mixed."""
+    """The experiment of a run that may be interpolated."""
     path = Path(run)
     begun = experiment_of(path)
     if not isinstance(begun, LanguageModelExperiment):

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
+from anaphora.batch import Batch, Constraints, pad
 from anaphora.evaluation.perplexity import TextSize, size_of_line
-from anaphora.protocols import Batch, Sequence
 from anaphora.text.coder import TextCoder
 
 
@@ -38,10 +38,7 @@ class Reading:
         return taken
 
 
-def one_row(inputs: list[int], targets: list[int]) -> Batch:
-    """One line, of which ``targets`` are given."""
-
-    def row(ids: list[int]) -> Sequence:
-        return Sequence(torch.tensor([ids], dtype=torch.int64), torch.tensor([len(ids)]))
-
-    return Batch(row(inputs), row(targets) if targets else None, torch.tensor([0]), torch.tensor([False]))
+def one_row(inputs: list[int], prefix: list[int]) -> Batch:
+    """One line, which must begin with ``prefix``."""
+    constraints = Constraints(prefixes=pad([prefix]) if prefix else None)
+    return Batch(pad([inputs]), None, torch.tensor([0]), torch.tensor([False]), constraints=constraints)

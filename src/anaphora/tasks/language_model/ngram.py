@@ -8,7 +8,7 @@ import torch
 from anaphora.data.store import text_store
 from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Note, Report
-from anaphora.models.ngram import NgramModel
+from anaphora.models.ngram.model import NgramModel
 from anaphora.run import Run
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.language_model.running_text import TextWork, figures_of

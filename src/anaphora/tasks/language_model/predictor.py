@@ -68,7 +68,7 @@ class LanguageModelPredictor(WordScores):
             check_size(beam)
         else:
             check_sampling(temperature, top_k, top_p, seed)
-        stepper = Without.marks(self._model.stepper(), self._coder.symbols)
+        stepper = Without.special_tokens(self._model.stepper(), self._coder.symbols)
         begin = self._encode(prompt)
         batch = one_row([stepper.bos], begin)
         streamed = StreamedText(self._decode, begin, on_text)
@@ -79,7 +79,7 @@ class LanguageModelPredictor(WordScores):
                 streamed.add(unit)
 
         if beam == 1:
-            [found] = greedy(stepper, batch, max_length=room, on_symbol=on_unit)
+            [found] = greedy(stepper, batch, max_length=room, on_token=on_unit)
         elif beam:
             [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=room)
         else:
@@ -91,7 +91,7 @@ class LanguageModelPredictor(WordScores):
                 top_k=top_k,
                 top_p=top_p,
                 seed=seed,
-                on_symbol=on_unit,
+                on_token=on_unit,
             )
         text = self._decode(found.ids)
         streamed.close(text)

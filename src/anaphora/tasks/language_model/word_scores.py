@@ -85,7 +85,7 @@ class WordScores:
     def BeginSentenceWrite(self, state: Place) -> None:
         """Let ``state`` be the start of a sentence."""
         stepper = self._stepper()
-        _, before = stepper.start(one_row([stepper.bos], []))
+        before = stepper.start(one_row([stepper.bos], [])).state
         step = stepper.advance(None, before, torch.tensor([stepper.bos]))
         state.become(Context(step.log_probs_NV[0], step.state, 1, False))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from anaphora.models.registry import NETWORKS
-from anaphora.protocols import Model
+from anaphora.protocols import Searchable
 from anaphora.tasks.task import Giver, Kind, Sizing, Table, Task, Trained, both_sides
 from anaphora.tasks.translation import sizing
 from anaphora.tasks.translation.config import TranslationEvaluation, TranslationExperiment
@@ -46,7 +46,7 @@ def _predictor(trained: Trained) -> TranslationPredictor:
     languages = experiment.data.source, experiment.data.target
     splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
     source, target = trained.coders["source"], trained.coders["target"]
-    model = cast(Model, trained.model)
+    model = cast(Searchable, trained.model)
     return TranslationPredictor(model.stepper, source, target, experiment.evaluation, splitter, languages)
 
 

@@ -15,7 +15,7 @@ from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.nn.lengths import Lengths
-from anaphora.protocols import Model
+from anaphora.protocols import Searchable
 from anaphora.run import Run
 from anaphora.tasks.pairs import PairWork
 from anaphora.tasks.translation.config import TranslationExperiment
@@ -84,7 +84,7 @@ class TranslationWork(PairWork, UpdatingWork):
             batch_tokens=batch_tokens,
             seed=self._experiment.training.seed,
             cuts=(units.cut_of(self._experiment.text, source), units.cut_of(self._experiment.text, target)),
-            links=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
+            alignments=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
         )
 
     def _encoded(
@@ -132,7 +132,9 @@ class TranslationWork(PairWork, UpdatingWork):
         """BLEU of greedy search, or as [evaluation] says, over the validation pairs of these numbers."""
         evaluation, pairs = self._experiment.evaluation, list(self.parts.valid)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
-        translator = TranslationPredictor(cast(Model, model).stepper, coders["source"], coders["target"], evaluation)
+        translator = TranslationPredictor(
+            cast(Searchable, model).stepper, coders["source"], coders["target"], evaluation
+        )
         texts = [
             output.text for output in translator.translate(sources, beam=evaluation.validation_beam, attention=False)
         ]

@@ -76,7 +76,7 @@ class ForcedDecoding:
             rows = [Given(*row, place) for place, row in enumerate(zip(sources, source_rows, strict=True))]
             answers: dict[int, Translation] = {}
             for batch in self._batches(rows, sentences_of(self._target, targets, done + 1)):
-                for number, hypothesis in zip(batch.numbers_B.tolist(), score(stepper, batch), strict=True):
+                for number, hypothesis in zip(batch.example_ids_B.tolist(), score(stepper, batch), strict=True):
                     pieces = pieces_of(self._target, targets[number], hypothesis.ids)
                     answers[number] = self._translation(targets[number], rows[number], hypothesis, pieces)
                 report(Progress("score", done + len(answers), total, "pairs"))

@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from anaphora.batch import Constraints
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Progress, Report, silent
 from anaphora.prediction.arguments import demand_texts, sentences_of
@@ -163,7 +164,7 @@ class TranslationPredictor(ForcedDecoding):
         report: Report,
     ) -> list[Translation]:
         """The translations of sentences, searched in batches of like length."""
-        stepper = Without.marks(self._stepper(), self._target.symbols)
+        stepper = Without.special_tokens(self._stepper(), self._target.symbols)
         full = [place for place, row in enumerate(rows) if row.ids]
         answers = [Translation("", 0.0, True, (), (), None)] * len(rows)
         searched = len(rows) - len(full)
@@ -171,16 +172,18 @@ class TranslationPredictor(ForcedDecoding):
         assert options.beam is not None and options.length_penalty is not None
         for batch in self._batches([rows[place] for place in full], beam=options.beam):
             if options.candidates is not None:
-                texts = [rows[full[number]].text for number in batch.numbers_B.tolist()]
-                batch = replace(batch, candidates=options.candidates.of(texts, self._source, self._target))
+                texts = [rows[full[number]].text for number in batch.example_ids_B.tolist()]
+                batch = replace(
+                    batch, constraints=Constraints(candidates=options.candidates.of(texts, self._source, self._target))
+                )
             found = beam_search(
                 stepper,
                 batch,
                 size=options.beam,
-                max_length=[longest(length - 1) for length in batch.inputs.lengths_B.tolist()],
+                max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
                 length_penalty=options.length_penalty,
             )
-            for number, hypotheses in zip(batch.numbers_B.tolist(), found, strict=True):
+            for number, hypotheses in zip(batch.example_ids_B.tolist(), found, strict=True):
                 place = full[number]
                 answers[place] = self._answer(rows[place], hypotheses, options, unknown)
             searched += len(found)

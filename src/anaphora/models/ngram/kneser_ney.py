@@ -4,10 +4,10 @@ Of every order, with the counts a(.) of ``data.ngrams``, t_k of its n-grams coun
 
     1  Y = t_1 / (t_1 + 2 t_2);   D_1 = 1 - 2 Y t_2 / t_1,   D_2 = 2 - 3 Y t_3 / t_2,   D_3+ = 3 - 4 Y t_4 / t_3
     2  gamma(u) = sum_w D_{a(u w)} / sum_w a(u w)
-    3  p(w | u) = (a(u w) - D_{a(u w)}) / sum_w a(u w) + gamma(u) p(w | u without its first unit)
+    3  p(w | u) = (a(u w) - D_{a(u w)}) / sum_w a(u w) + gamma(u) p(w | u without its first token)
 
-Below order 1 stands the uniform distribution over every symbol that can be predicted. gamma(u) is also the weight with
-which a context backs off for a word that was never seen after it, so the result is a back-off model.
+Below order 1 is the uniform distribution over every id that can be predicted. gamma(u) is also the weight with which a
+context backs off for a word that was never seen after it, so the result is a back-off model.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,14 +20,14 @@ from anaphora.data.ngrams import Grams
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 FALLBACK = (0.5, 1.0, 1.5)
-"""The discounts of an order whose counts of counts give none: a text too small, or too regular."""
+"""The discounts of an order whose counts of counts give none, because the text is too small or too regular."""
 
 
 class Smoothed(NamedTuple):
     """The probabilities of the n-grams of one order."""
 
     p: Floats
-    """p(last unit | the units before it), by n-gram."""
+    """p(last token | the tokens before it), by n-gram."""
     gamma: Floats
     """The weight with which each n-gram, as a context, backs off; 1 where nothing was seen after it."""
 
@@ -35,9 +35,9 @@ class Smoothed(NamedTuple):
 def kneser_ney(
     grams: Sequence[Grams], predictable: Floats, fell_back: Callable[[int], None] = lambda order: None
 ) -> list[Smoothed]:
-    """The probabilities of every order; ``predictable`` is the uniform distribution over what may be predicted.
+    """The probabilities of every order; ``predictable`` is the uniform distribution over the ids that can be predicted.
 
-    ``fell_back`` hears of every order that took the ``FALLBACK`` discounts.
+    ``fell_back`` is called with every order that takes the ``FALLBACK`` discounts.
     """
     lower, probabilities, gammas = predictable, [], []
     for order, of_order in enumerate(grams, 1):
@@ -55,7 +55,7 @@ def kneser_ney(
         lower = kept + gamma[of_order.contexts] * below  # 3
         probabilities.append(lower)
         gammas.append(gamma)
-    # what backs off from an n-gram was counted one order higher, and nothing backs off from the highest
+    # the back-off weight of an n-gram is of one order higher; n-grams of the highest order have none
     weights = [*gammas[1:], np.ones(len(grams[-1].counts))]
     return [Smoothed(p, gamma) for p, gamma in zip(probabilities, weights, strict=True)]
 

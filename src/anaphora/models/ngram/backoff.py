@@ -1,11 +1,11 @@
 """A back-off n-gram table: every n-gram with its probability and its back-off weight, looked up many at a time.
 
-An n-gram is named by a place: the row it has among those of its order, sorted by their units. A place one order higher
-is found by one binary search, for (place of the first n - 1 units) * V + last unit; the places of all n-grams that end
-at a unit follow from those that end at the unit before. So a whole batch is looked up in one search an order.
+An n-gram is identified by its place: its row among those of its order, sorted by their tokens. A place one order higher
+is found by one binary search, for (place of the first n - 1 tokens) * V + last token; the places of all n-grams that
+end at a token follow from those that end at the token before. So a whole batch is looked up in one search an order.
 
     ln p(w | u) = ln p(u w)                            where the table has u w
-                = ln gamma(u) + ln p(w | u')           elsewhere, u' being u without its first unit
+                = ln gamma(u) + ln p(w | u')           elsewhere, u' being u without its first token
                                                        and gamma(u) = 1 where the table has no u
 """
 
@@ -17,22 +17,22 @@ from torch import Tensor
 
 
 class Order(NamedTuple):
-    """The n-grams of one order, sorted by their units."""
+    """The n-grams of one order, sorted by their tokens."""
 
     keys_N: Tensor
-    """int64: (place of the first n - 1 units) * V + last unit, ascending. Order 1 has every symbol, so its place is
-    its id."""
+    """int64: (place of the first n - 1 tokens) * V + last token, ascending. Order 1 has every id of the vocabulary, so
+    its places are the ids."""
     log_probs_N: Tensor
-    """ln p(last unit | the units before it)."""
+    """ln p(last token | the tokens before it)."""
     log_gammas_N: Tensor
-    """ln of the weight with which each, as a context, backs off."""
+    """ln of the back-off weight of each as a context."""
 
 
 class BackoffTable:
     """The orders of a model, from 1 up."""
 
     def __init__(self, orders: Sequence[Order], end: int) -> None:
-        """``end`` is the unit after which nothing before it counts: ``</s>``, which stands for ``<s>`` there."""
+        """``end`` is the token that no context reaches across: ``</s>``, which serves as ``<s>`` too."""
         self._orders = orders
         self._end = end
         self.size = len(orders[0].keys_N)
@@ -40,7 +40,7 @@ class BackoffTable:
 
     @property
     def contexts(self) -> int:
-        """How many units of what came before count; 1 for a model of order 1, which looks at none of them."""
+        """Number of tokens of the context; 1 for a model of order 1, which ignores it."""
         return max(1, len(self._orders) - 1)
 
     def empty_context(self, rows: int) -> Tensor:
@@ -48,25 +48,25 @@ class BackoffTable:
         return torch.full((rows, self.contexts), -1, device=self._orders[0].keys_N.device)
 
     def read(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
-        """The context after one more unit; none where nothing of what follows depends on it."""
+        """The context after one more token; -1 where no later prediction depends on it."""
         grams_RC = self._grams(context_RC, ids_R)[:, : self.contexts]
-        # what stands before a line is forgotten
+        # contexts do not reach across lines
         grams_RC[:, 1:] = grams_RC[:, 1:].masked_fill((ids_R == self._end).unsqueeze(1), -1)
         for order in range(1, self.contexts + 1):
             grams_RC[:, order - 1].masked_fill_(~self._matters(order, grams_RC[:, order - 1]), -1)
         return grams_RC
 
     def log_probs_of(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
-        """ln p of one unit in each context, float64."""
+        """ln p of one token in each context, float64."""
         return self._backed_off(context_RC, self._grams(context_RC, ids_R))
 
     def matched(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
-        """How many units the longest n-gram has that ends in ``ids_R`` in its context and is in the table."""
+        """Length of the longest n-gram in the table that ends in ``ids_R``, given its context."""
         there_RN = self._grams(context_RC, ids_R) >= 0
         return (there_RN * torch.arange(1, there_RN.shape[1] + 1, device=there_RN.device)).amax(dim=1)
 
     def contexts_along(self, context_BC: Tensor, ids_BT: Tensor) -> Tensor:
-        """The context after every unit of rows of text, B x T x contexts; ``context_BC`` is that before the first."""
+        """The context after every token of rows of text, B x T x contexts; ``context_BC`` is that before the first."""
         places = [ids_BT]
         for order in range(2, self.contexts + 1):
             before_BT = torch.cat([context_BC[:, order - 2, None], places[-1][:, :-1]], dim=1)
@@ -75,7 +75,7 @@ class BackoffTable:
         return torch.stack(places, dim=2)
 
     def log_probs(self, context_RC: Tensor) -> Tensor:
-        """ln p of every unit in each context, R x V, float64."""
+        """ln p of every token in each context, R x V, float64."""
         log_probs_RV = self._orders[0].log_probs_N.double().expand(len(context_RC), -1).clone()
         for order in range(2, len(self._orders) + 1):
             context_R = context_RC[:, order - 2]
@@ -92,7 +92,7 @@ class BackoffTable:
         return log_probs_RV
 
     def find(self, order: int, context: Tensor, ids: Tensor) -> Tensor:
-        """The places of n-grams of ``order`` by the place of their context and their last unit; -1 for none."""
+        """The places of n-grams of ``order`` by the place of their context and their last token; -1 for none."""
         if order == 1:
             return ids
         keys_N = self._orders[order - 1].keys_N
@@ -103,17 +103,17 @@ class BackoffTable:
         return torch.where((keys_N[place] == key) & (context >= 0), place, -1)
 
     def _matters(self, order: int, place_R: Tensor) -> Tensor:
-        """Whether anything depends on n-grams as contexts: the table goes on from them, or they back off at a cost."""
+        """Whether predictions depend on these contexts: some n-gram extends them, or their back-off weight is not 1."""
         if order == len(self._orders):
             return torch.zeros_like(place_R, dtype=torch.bool)
         gammas_N = self._orders[order - 1].log_gammas_N
         if not len(gammas_N):
-            return place_R >= 0  # of none is any there
+            return place_R >= 0  # this order is empty, so no place is
         begin_R, end_R = self._continuations(order + 1, place_R)
         return (place_R >= 0) & ((end_R > begin_R) | (gammas_N[place_R.clamp(min=0)] != 0))
 
     def _continuations(self, order: int, place_R: Tensor) -> tuple[Tensor, Tensor]:
-        """Where the n-grams of an order that go on from each context begin and end."""
+        """Begin and end of the n-grams of an order that extend each context."""
         keys_N = self._orders[order - 1].keys_N
         begin_R, end_R = (torch.searchsorted(keys_N, at_R * self.size) for at_R in (place_R, place_R + 1))
         return begin_R, end_R
@@ -124,7 +124,7 @@ class BackoffTable:
         return torch.stack([ids_R, *higher], dim=1)
 
     def _backed_off(self, context_RC: Tensor, grams_RN: Tensor) -> Tensor:
-        """ln p of n-grams by their places, backing off where there is none."""
+        """ln p of n-grams by their places, with back-off where the table has none."""
         log_probs_R = self._orders[0].log_probs_N[grams_RN[:, 0]].double()
         for order in range(2, len(self._orders) + 1):
             gram_R, context_R = grams_RN[:, order - 1], context_RC[:, order - 2]

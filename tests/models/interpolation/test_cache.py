@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.models.cache import CountCache, NoCache
+from anaphora.models.interpolation.cache import CountCache, NoCache
 
 SIZE = 9
 UNITS = st.lists(st.integers(3, SIZE - 1), min_size=1, max_size=30)

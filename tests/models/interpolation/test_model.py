@@ -1,4 +1,4 @@
-"""A mixture: sums to one, and says the same in windows, steps and batches of any shape."""
+"""An interpolation: its probabilities sum to one, and are the same in windows, steps and batches of any shape."""
 
 from typing import Any
 
@@ -8,16 +8,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anaphora.batch import Batch, Ids
 from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
-from anaphora.models.mixture import Mixture
-from anaphora.models.ngram import NgramModel
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.models.interpolation.model import Interpolation
+from anaphora.models.ngram.model import NgramModel
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.scoring import score
 from tests.networks import build
 
-SYMBOLS = Symbols(9, 0, 1, 2, 3)
+from ...batches import pair_batch
+
+SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
 TEXT = [int(unit) for unit in np.random.default_rng(5).choice([3, 4, 5, 6, 7, 8], size=300)]
 RECURRENT = {"model": "recurrent", "embedding": {"size": 4}, "recurrence": {"size": 6, "layers": 2}}
@@ -32,10 +35,10 @@ MIXED = {
 }
 
 
-def make(members: list[dict[str, Any]], cache: Any) -> Mixture:
+def make(members: list[dict[str, Any]], cache: Any) -> Interpolation:
     table = {"runs": [str(place) for place in range(len(members))], "members": members, "cache": cache}
     model = build("language-model", {"model": "mixture", "mixture": table}, {"text": SYMBOLS}, "test.toml")
-    assert isinstance(model, Mixture)
+    assert isinstance(model, Interpolation)
     for place, member in enumerate(model.members):
         if isinstance(member, NgramModel):
             member.fit(TextStore(np.array([END, *TEXT]), characters=1), lambda order: None)
@@ -46,7 +49,7 @@ def make(members: list[dict[str, Any]], cache: Any) -> Mixture:
 
 
 @pytest.fixture(scope="module", params=list(MIXED))
-def mixture(request: pytest.FixtureRequest) -> Mixture:
+def interpolation(request: pytest.FixtureRequest) -> Interpolation:
     return make(*MIXED[request.param])
 
 
@@ -54,8 +57,8 @@ def window(ids: list[list[int]], lengths: list[int] | None = None, continues: bo
     block = torch.tensor(ids)
     lengths_B = torch.tensor(lengths or [block.shape[1] - 1] * len(block))
     return Batch(
-        Sequence(block[:, :-1], lengths_B),
-        Sequence(block[:, 1:], lengths_B),
+        Ids(block[:, :-1], lengths_B),
+        Ids(block[:, 1:], lengths_B),
         torch.arange(len(block)),
         torch.full((len(block),), continues),
     )
@@ -63,9 +66,9 @@ def window(ids: list[list[int]], lengths: list[int] | None = None, continues: bo
 
 @settings(max_examples=10)
 @given(read=UNITS)
-def test_probabilities_sum_to_one_behind_every_text(mixture: Mixture, read: list[int]) -> None:
-    stepper = mixture.stepper()
-    _, state = stepper.start(window([[END, END]]))
+def test_probabilities_sum_to_one_behind_every_text(interpolation: Interpolation, read: list[int]) -> None:
+    stepper = interpolation.stepper()
+    _, state, _ = stepper.start(window([[END, END]]))
     for unit in [END, *read]:
         step = stepper.advance(None, state, torch.tensor([unit]))
         state = step.state
@@ -75,77 +78,63 @@ def test_probabilities_sum_to_one_behind_every_text(mixture: Mixture, read: list
 
 @settings(max_examples=10)
 @given(ids=UNITS, cut=st.integers(1, 24))
-def test_carried_windows_equal_one_long_pass(mixture: Mixture, ids: list[int], cut: int) -> None:
+def test_carried_windows_equal_one_long_pass(interpolation: Interpolation, ids: list[int], cut: int) -> None:
     ids = [END, *ids, 5]
     cut = min(cut, len(ids) - 2)
     with torch.no_grad():
-        whole, _ = mixture.target_log_probs(window([ids]))
-        first, carry = mixture.target_log_probs(window([ids[: cut + 1]]))
-        second, _ = mixture.target_log_probs(window([ids[cut:]], continues=True), carry)
+        whole, _ = interpolation.target_log_probs(window([ids]))
+        first, carry = interpolation.target_log_probs(window([ids[: cut + 1]]))
+        second, _ = interpolation.target_log_probs(window([ids[cut:]], continues=True), carry)
         torch.testing.assert_close(torch.cat([first, second], dim=1), whole, rtol=1e-5, atol=1e-6)
-        afresh, _ = mixture.target_log_probs(window([ids[cut:]]), carry)
-        torch.testing.assert_close(afresh, mixture.target_log_probs(window([ids[cut:]]))[0], rtol=0, atol=0)
-        loss, _ = mixture(window([ids]))
+        afresh, _ = interpolation.target_log_probs(window([ids[cut:]]), carry)
+        torch.testing.assert_close(afresh, interpolation.target_log_probs(window([ids[cut:]]))[0], rtol=0, atol=0)
+        loss, _ = interpolation(window([ids]))
     assert loss.count == len(ids) - 1 and float(loss.sum) == pytest.approx(-float(whole.sum()), rel=1e-6)
 
 
 @settings(max_examples=10)
 @given(ids=UNITS, continues=st.booleans())
 def test_every_kind_of_model_carries_the_same_on_where_it_predicts_nothing(
-    mixture: Mixture, ids: list[int], continues: bool
+    interpolation: Interpolation, ids: list[int], continues: bool
 ) -> None:
     read = window([[END, *ids]], continues=continues)
     with torch.no_grad():
-        before = mixture.carry_after(window([[END, *reversed(ids)]]))
-        _, expected = mixture.target_log_probs(read, before)
-        found = mixture.carry_after(read, before)
+        before = interpolation.carry_after(window([[END, *reversed(ids)]]))
+        _, expected = interpolation.target_log_probs(read, before)
+        found = interpolation.carry_after(read, before)
     assert found.keys() == expected.keys()
     for name, rows in expected.items():
         torch.testing.assert_close(found[name], rows, rtol=0, atol=0)
 
 
-def test_padding_and_neighbours_change_nothing(mixture: Mixture) -> None:
+def test_padding_and_neighbours_change_nothing(interpolation: Interpolation) -> None:
     rows = [[3, 4, 5, 6, 7, 3], [3, 8, 3, -7, 99, -1]]
     with torch.no_grad():
-        together, carry = mixture.target_log_probs(window(_safe(mixture, rows), lengths=[5, 2]))
+        together, carry = interpolation.target_log_probs(window(_safe(interpolation, rows), lengths=[5, 2]))
         for row, length in enumerate([5, 2]):
-            alone, its_carry = mixture.target_log_probs(window([rows[row][: length + 1]]))
+            alone, its_carry = interpolation.target_log_probs(window([rows[row][: length + 1]]))
             torch.testing.assert_close(together[row, :length], alone[0], rtol=1e-5, atol=1e-6)
             assert not together[row, length:].any()
             for name, rows_after in carry.items():
                 torch.testing.assert_close(rows_after[row], its_carry[name][0])
 
 
-def _safe(mixture: Mixture, rows: list[list[int]]) -> list[list[int]]:
+def _safe(interpolation: Interpolation, rows: list[list[int]]) -> list[list[int]]:
     """Rows whose padding is some symbol: embeddings look it up before it is thrown away."""
     return [[unit if 0 <= unit < SYMBOLS.size else 0 for unit in row] for row in rows]
 
 
-def test_steps_say_what_windows_say_alone_and_in_any_batch(mixture: Mixture) -> None:
+def test_steps_say_what_windows_say_alone_and_in_any_batch(interpolation: Interpolation) -> None:
     rows = [[4, 5, 4, 4, 3], [6, 3], [8, 8, 8, 3]]
-    targets = torch.zeros(3, 5, dtype=torch.int64)
-    for place, row in enumerate(rows):
-        targets[place, : len(row)] = torch.tensor(row)
-    lengths = torch.tensor([len(row) for row in rows])
-    none = torch.zeros(3, dtype=torch.bool)
-    inputs = Sequence(torch.full((3, 1), END), torch.ones(3, dtype=torch.int64))
-    batch = Batch(inputs, Sequence(targets, lengths), torch.arange(3), none)
-    together = [found.score for found in score(mixture.stepper(), batch)]
+    batch = pair_batch([[END]] * 3, rows, multiple=1)
+    together = [found.score for found in score(interpolation.stepper(), batch)]
     for place, row in enumerate(rows):
         with torch.no_grad():
-            loss, _ = mixture(window([[END, *row]]))
+            loss, _ = interpolation(window([[END, *row]]))
         assert together[place] == pytest.approx(-float(loss.sum), rel=1e-5)
-        single = slice(place, place + 1)
-        one = Batch(
-            Sequence(inputs.ids_BT[single], inputs.lengths_B[single]),
-            Sequence(targets[single], lengths[single]),
-            torch.tensor([place]),
-            none[single],
-        )
-        [alone] = score(mixture.stepper(), one)
+        [alone] = score(interpolation.stepper(), pair_batch([[END]], [row], multiple=1))
         assert alone.score == together[place]
-    free = Batch(inputs, None, batch.numbers_B, none)
-    assert len(beam(mixture.stepper(), free, size=3, max_length=6)) == 3
+    assert len(beam(interpolation.stepper(), batch, size=3, max_length=6)) == 3
 
 
 def test_a_model_mixed_with_itself_is_itself() -> None:

@@ -1,4 +1,4 @@
-"""The count model: its probabilities are the equations', sum to one, and do not depend on how a text is read."""
+"""N-gram models: their probabilities are the equations', sum to one, and do not depend on how a text is read."""
 
 from collections import defaultdict
 from math import log
@@ -9,16 +9,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.batch import Batch, Ids
 from anaphora.data.ngrams import count
 from anaphora.data.store import TextStore
-from anaphora.models.kneser_ney import FALLBACK
-from anaphora.models.ngram import NgramConfig, NgramModel, NgramModelConfig
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.models.ngram.kneser_ney import FALLBACK
+from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
 
-SYMBOLS = Symbols(9, 0, 1, 2, 3)
+from ...batches import pair_batch
+
+SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
 RANDOM = np.random.default_rng(7)
 TEXT = [int(unit) for unit in RANDOM.choice([3, 4, 5, 6, 7, 8], size=400, p=[0.15, 0.35, 0.2, 0.15, 0.1, 0.05])]
@@ -36,8 +39,8 @@ def window(ids: list[int], continues: bool = False, rows: int = 1) -> Batch:
     block = torch.tensor([ids] * rows)
     lengths = torch.full((rows,), len(ids) - 1)
     return Batch(
-        Sequence(block[:, :-1], lengths),
-        Sequence(block[:, 1:], lengths),
+        Ids(block[:, :-1], lengths),
+        Ids(block[:, 1:], lengths),
         torch.arange(rows),
         torch.full((rows,), continues),
     )
@@ -124,7 +127,7 @@ def test_what_stands_behind_a_row_s_length_is_never_looked_at() -> None:
     ids = torch.tensor([[3, 4, 5, 6], [3, 7, 0, 0]])
     targets = torch.tensor([[4, 5, 6, 3], [7, 3, 0, 0]])
     lengths = torch.tensor([4, 2])
-    batch = Batch(Sequence(ids, lengths), Sequence(targets, lengths), torch.arange(2), torch.zeros(2, dtype=torch.bool))
+    batch = Batch(Ids(ids, lengths), Ids(targets, lengths), torch.arange(2), torch.zeros(2, dtype=torch.bool))
     loss, carry = model(batch)
     alone, its_carry = model(window([3, 7, 3]))
     other, _ = model(window([3, 4, 5, 6, 3]))
@@ -135,17 +138,10 @@ def test_what_stands_behind_a_row_s_length_is_never_looked_at() -> None:
 def test_search_steps_through_what_a_window_computes() -> None:
     model = fitted(TEXT, 4)
     stepper, loss = model.stepper(), float(model(window([3, 4, 5, 4, 4, 3]))[0].sum)
-    targets = Sequence(torch.tensor([[4, 5, 4, 4, 3], [6, 3, 0, 0, 0]]), torch.tensor([5, 2]))
-    batch = Batch(
-        Sequence(torch.tensor([[3], [3]]), torch.ones(2, dtype=torch.long)),
-        targets,
-        torch.arange(2),
-        torch.zeros(2, dtype=torch.bool),
-    )
+    batch = pair_batch([[3], [3]], [[4, 5, 4, 4, 3], [6, 3]], multiple=1)
     assert score(stepper, batch)[0].score == pytest.approx(-loss, rel=1e-12)
-    free = Batch(batch.inputs, None, batch.numbers_B, batch.continues_B)
-    assert len(beam(stepper, free, size=3, max_length=6)) == 2
-    drawn = sample(stepper, free, max_length=40, seed=1)
+    assert len(beam(stepper, batch, size=3, max_length=6)) == 2
+    drawn = sample(stepper, batch, max_length=40, seed=1)
     assert all(SYMBOLS.pad not in found.ids and SYMBOLS.bos not in found.ids for found in drawn)
 
 

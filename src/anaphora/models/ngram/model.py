@@ -1,8 +1,8 @@
-"""The count model of running text: how often was each word seen after the few before it.
+"""N-gram language models of running text.
 
-It meets the same contracts as the recurrent models, so it is scored, searched and mixed as they are; its state are the
-places of its contexts. It is not trained but counted (``fit``), and what it learnt has as many numbers as the text has
-different n-grams: ``allocate`` gives a new one the shape of one that was saved.
+They implement the contracts of the recurrent models, so they are scored, searched and interpolated as these are; their
+state is the table rows of the context. They are not trained but counted (``fit``), and have as many numbers as the text
+has distinct n-grams: ``allocate`` gives a new model the shape of a saved one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,37 +12,38 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from anaphora.batch import Batch
 from anaphora.config import Config
 from anaphora.data.ngrams import count
 from anaphora.data.store import TextStore
 from anaphora.events import Report, silent
-from anaphora.models.backoff import BackoffTable, Order
-from anaphora.models.kneser_ney import kneser_ney
-from anaphora.protocols import Batch, Carry, Loss, Step, Symbols
+from anaphora.models.ngram.backoff import BackoffTable, Order
+from anaphora.models.ngram.kneser_ney import kneser_ney
+from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
 NEVER = 1e-99
-"""The probability of marks that no text has, as ARPA files write it: 0 has no logarithm."""
+"""Probability of special tokens that no text has, as ARPA files write it: 0 has no logarithm."""
 
 
 class NgramConfig(Config):
-    """What is counted; what was never seen gets its share by ``kneser_ney``."""
+    """Which n-grams are counted; ``kneser_ney`` smooths the counts."""
 
     order: int = Field(5, ge=1, le=100)
-    """Units of the longest n-grams: order - 1 units before a word count."""
+    """Length of the longest n-grams: a prediction depends on the order - 1 tokens before it."""
 
 
 class NgramModelConfig(Config):
-    """The table of a count model."""
+    """The table of an n-gram language model."""
 
     ngram: NgramConfig = NgramConfig()
-    """What is counted."""
+    """N-grams."""
 
 
 class NgramModel(nn.Module):
-    """A back-off model over the n-grams of a text."""
+    """A back-off model of the n-grams of a text."""
 
-    def __init__(self, config: NgramModelConfig, text: Symbols) -> None:
-        """Size and marks of the vocabulary; it knows nothing until ``fit`` or ``allocate``."""
+    def __init__(self, config: NgramModelConfig, text: VocabularyInfo) -> None:
+        """An empty model, until ``fit``, ``put`` or ``allocate``."""
         super().__init__()
         self.config, self.symbols = config.ngram, text
         for order in range(1, self.config.order + 1):
@@ -50,10 +51,10 @@ class NgramModel(nn.Module):
                 self.register_buffer(f"{name}{order}", torch.zeros(text.size if order == 1 else 0, dtype=kind))
 
     def initialise(self, seed: int) -> None:
-        """There is nothing to draw: a count model starts from nothing."""
+        """There is nothing to draw: counting starts from nothing."""
 
     def fit(self, store: TextStore, fell_back: Callable[[int], None], report: Report = silent) -> None:
-        """Count a text; ``fell_back`` hears of every order whose counts are too few to give discounts."""
+        """Count a text; ``fell_back`` is called with every order that has too few counts for discounts."""
         grams = count(store, order=self.config.order, size=self.symbols.size, end=self.symbols.eos, report=report)
         predictable = np.ones(self.symbols.size)
         predictable[[self.symbols.pad, self.symbols.bos]] = 0
@@ -64,9 +65,9 @@ class NgramModel(nn.Module):
             self._set(order, *(torch.from_numpy(values) for values in (keys, log_probs, log_gammas)))
 
     def put(self, order: int, units_NK: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> bool:
-        """Take n-grams of one order from elsewhere, lower orders first; of order 1 every symbol by its id.
+        """Set the n-grams of one order, lower orders first; order 1 needs every id of the vocabulary, in order.
 
-        Returns whether the context of each is among those of the order below; if not, nothing is taken.
+        Returns whether the context of each is an n-gram of the order below; if not, nothing is set.
         """
         place_N = torch.zeros_like(units_NK[:, 0])
         for lower in range(1, order):
@@ -78,7 +79,7 @@ class NgramModel(nn.Module):
         return True
 
     def ngrams(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """The units (N x n), ln p and ln gamma of the n-grams of every order, sorted by their units."""
+        """The ids (N x n), ln p and ln gamma of the n-grams of every order, sorted by their ids."""
         units_NK = torch.empty(1, 0, dtype=torch.int64)
         for keys_N, log_probs_N, log_gammas_N in self.orders:
             place_N = keys_N // self.symbols.size
@@ -86,7 +87,7 @@ class NgramModel(nn.Module):
             yield units_NK, log_probs_N, log_gammas_N
 
     def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
-        """Take the shape of a saved model, for its numbers to be filled in."""
+        """Take the shapes of a saved model, so that its numbers can be filled in."""
         for name, buffer in self.named_buffers():
             if name in shapes:
                 setattr(self, name, buffer.new_zeros(shapes[name]))
@@ -101,24 +102,21 @@ class NgramModel(nn.Module):
 
     @property
     def table(self) -> BackoffTable:
-        """What it knows."""
+        """The back-off table of all orders."""
         return BackoffTable(self.orders, self.symbols.eos)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the contexts for the next; rows that are not continued start afresh."""
+        """The loss of a window, and the contexts for the next; rows that are not carried on start anew."""
         log_probs_BT, after = self.target_log_probs(batch, carry)
-        assert batch.targets is not None
-        return Loss(-log_probs_BT.sum(), int(batch.targets.lengths_B.sum())), after
+        return Loss(-log_probs_BT.sum(), int(batch.target_ids.lengths_B.sum())), after
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
-        """What each target of a window costs: see ``protocols.TextModel``."""
-        if batch.targets is None:
-            raise ValueError("a batch without targets has no loss: search it through stepper() instead.")
-        table, ids_BT = self.table, batch.inputs.ids_BT
+        """ln p of each target of a window: see ``protocols.TextModel``."""
+        table, targets = self.table, batch.target_ids
         contexts_BTC, after = self._contexts(table, batch, carry)
-        open_BT = torch.arange(ids_BT.shape[1], device=ids_BT.device) < batch.targets.lengths_B.unsqueeze(1)
-        log_probs_N = table.log_probs_of(contexts_BTC[open_BT], batch.targets.ids_BT[open_BT])
-        return log_probs_N.new_zeros(ids_BT.shape).masked_scatter(open_BT, log_probs_N), after
+        mask_BT = targets.mask_BT
+        log_probs_N = table.log_probs_of(contexts_BTC[mask_BT], targets.ids_BT[mask_BT])
+        return log_probs_N.new_zeros(mask_BT.shape).masked_scatter(mask_BT, log_probs_N), after
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
         """The contexts at the end of a window: see ``protocols.TextModel``."""
@@ -126,16 +124,16 @@ class NgramModel(nn.Module):
 
     def _contexts(self, table: BackoffTable, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
         """The context of every target of a window, B x T x C, and those for the next window."""
-        ids_BT = batch.inputs.ids_BT
+        ids_BT = batch.input_ids.ids_BT
         context_BC = table.empty_context(len(ids_BT))
         if carry:
-            context_BC = torch.where(batch.continues_B.unsqueeze(1), carry["contexts"], context_BC)
+            context_BC = torch.where(batch.carry_mask_B.unsqueeze(1), carry["contexts"], context_BC)
         contexts_BTC = table.contexts_along(context_BC, ids_BT)
-        ends_B = batch.inputs.lengths_B - 1
+        ends_B = batch.input_ids.lengths_B - 1
         return contexts_BTC, {"contexts": contexts_BTC[torch.arange(len(ids_BT)), ends_B]}
 
     def stepper(self) -> "NgramStepper":
-        """The model one symbol at a time."""
+        """The model one token at a time."""
         return NgramStepper(self)
 
     def _set(self, order: int, keys_N: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> None:
@@ -145,7 +143,7 @@ class NgramModel(nn.Module):
 
 
 class NgramStepper:
-    """A count model for search: see ``protocols.Stepper``. It needs no memory."""
+    """An n-gram language model for search: see ``protocols.TextStepper``. It needs no memory."""
 
     def __init__(self, model: NgramModel) -> None:
         """The model is read, never changed."""
@@ -153,12 +151,13 @@ class NgramStepper:
         self.size, _, self.unk, _, self.eos = model.symbols
         self.bos = self.eos
 
-    def start(self, batch: Batch) -> tuple[None, Tensor]:
-        """The context before anything was read, for each row of the batch."""
-        return None, self._table.empty_context(len(batch.numbers_B))
+    def start(self, batch: Batch) -> SearchStart:
+        """The empty context for each row of the batch."""
+        context_BC = self._table.empty_context(batch.size)
+        return SearchStart(None, context_BC, context_BC.new_zeros(batch.size))
 
     def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
-        """One symbol of every row."""
+        """One token of every row."""
         context_NC = self._table.read(state, ids_N)
         return Step(self._table.log_probs(context_NC), None, context_NC)
 
@@ -167,13 +166,13 @@ class NgramStepper:
         return state[rows_N]
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
-        """There is nothing to keep."""
+        """There is no memory."""
 
     def unconditional(self) -> Step:
-        """The distribution of single units."""
+        """The unigram distribution."""
         context_NC = self._table.empty_context(1)
         return Step(self._table.log_probs(context_NC), None, context_NC)
 
     def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:
-        """Units of the longest n-gram in the table."""
+        """Length of the longest n-gram in the table."""
         return int(self._table.matched(state, ids_N)[0])

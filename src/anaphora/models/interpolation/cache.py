@@ -1,15 +1,15 @@
-"""What was said lately is likely to be said again: n-grams counted in the last few hundred units of the text itself.
+"""A cache language model: n-grams counted in the last few hundred tokens of the text itself.
 
-With h_1 .. h_L the units before a place, h_L the last of them, and the weights of order k
+With h_1 .. h_L the tokens before a position, h_L the last of them, and the weights of order k
 
     d_i   = 2^(-(L - i) / half_life)                                     (1 where half_life is 0)
     m^1_i = d_i
-    m^k_i = m^(k-1)_i  where  h_(i-k+1) = h_(L-k+2),  0 elsewhere        (the k - 1 units before both agree)
+    m^k_i = m^(k-1)_i  where  h_(i-k+1) = h_(L-k+2),  0 elsewhere        (the k - 1 tokens before both agree)
 
     p_k(w) = sum_i m^k_i [h_i = w] / sum_i m^k_i
 
-(Kuhn and De Mori 1990; decaying counts: Clarkson and Robinson 1997). An order whose context is not among them knows
-nothing. What is carried through a text are the units themselves, so nothing is ever counted down again.
+(Kuhn and De Mori 1990; decaying counts: Clarkson and Robinson 1997). An order whose context is not among them makes
+no prediction. The state is the tokens themselves, so no count is ever decremented.
 """
 
 from typing import Annotated, ClassVar, Literal, NamedTuple
@@ -21,47 +21,47 @@ from torch import Tensor
 from anaphora.config import Config, by_kind
 
 _CELLS = 1 << 21
-"""Counts that are looked up at once, one for every order and unit that a place remembers, which bounds memory."""
+"""Counts that are looked up at once, one for every order and remembered token of a position, which bounds memory."""
 
 
 class ComponentPredictions(NamedTuple):
-    """What components of a mixture predict at places of a text: the orders of a cache, or these beside the members."""
+    """Predictions of the components of an interpolation at positions of a text."""
 
     log_probs: Tensor
-    """ln p by component (K x ..); -inf for what an order did not see, and everywhere if it knows nothing."""
+    """ln p by component (K x ..); -inf for tokens that an order of the cache did not see."""
     known: Tensor
-    """bool, K x places: whether a component knows something."""
+    """bool, K x positions: whether a component makes a prediction."""
 
 
 class CountCache(Config):
-    """N-grams of what was read last."""
+    """N-grams of the most recent tokens."""
 
     kind: Literal["counts"] = "counts"
     """The kind's name."""
     order: int = Field(3, ge=1)
-    """Units of the longest n-grams; each order has a weight of its own in the mixture."""
+    """Length of the longest n-grams; each order has a weight of its own."""
     units: int = Field(500, ge=1)
-    """How many units before a place are remembered."""
+    """Number of tokens remembered."""
     half_life: float = Field(100.0, ge=0)
-    """Units after which what was read counts half; 0 lets all of them count alike."""
+    """Tokens after which a count is halved; 0 for no decay."""
 
     def empty_context(self, rows: int) -> Tensor:
-        """The history of ``rows`` rows before anything was read: rows x units, -1 for none."""
+        """The history of ``rows`` rows before anything was read: rows x units, -1 for no token."""
         return torch.full((rows, self.units), -1)
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
-        """The history after one more unit."""
+        """The history after one more token."""
         return torch.cat([history_RL[:, 1:], ids_R.unsqueeze(1)], dim=1)
 
     def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
-        """ln p of every unit of a vocabulary of ``size``, K x R x V in float64."""
+        """ln p of every token of a vocabulary of ``size``, K x R x V in float64."""
         counts_KRL = self._counts(history_RL)
         units_KRL = history_RL.clamp(min=0).expand_as(counts_KRL)
         of_units_KRV = counts_KRL.new_zeros(*counts_KRL.shape[:2], size).scatter_add_(2, units_KRL, counts_KRL)
         return _divided(of_units_KRV, counts_KRL.sum(2))
 
     def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
-        """ln p of each target after each unit of rows of text, K x B x T; ``history_BL`` is that before the first."""
+        """ln p of each target after each token of rows of text, K x B x T; ``history_BL`` is that before the first."""
         windows_BTL = torch.cat([history_BL, ids_BT], dim=1).unfold(1, self.units, 1)[:, 1:]
         places, found = max(1, _CELLS // (len(ids_BT) * self.order * self.units)), []
         for start in range(0, ids_BT.shape[1], places):
@@ -79,7 +79,7 @@ class CountCache(Config):
         return torch.cat([history_BL, ids_BT], dim=1).gather(1, places_BL)
 
     def _counts(self, history_RL: Tensor) -> Tensor:
-        """What each unit of a history counts as a continuation of its last units, K x R x L: m^k of every order."""
+        """The weight of each token of a history as a continuation of its last tokens, K x R x L: m^k of every order."""
         age_L = torch.arange(self.units - 1, -1, -1, dtype=torch.float64)
         decay_L = 0.5 ** (age_L / self.half_life) if self.half_life else torch.ones_like(age_L)
         counts = [decay_L * (history_RL >= 0)]
@@ -92,7 +92,7 @@ class CountCache(Config):
 
 
 class NoCache(Config):
-    """Nothing is remembered."""
+    """No cache."""
 
     kind: Literal["none"] = "none"
     """The kind's name."""
@@ -100,25 +100,25 @@ class NoCache(Config):
     order: ClassVar[int] = 0
 
     def empty_context(self, rows: int) -> Tensor:
-        """A history of no width."""
+        """A history of width 0."""
         return torch.empty(rows, 0, dtype=torch.int64)
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
-        """The same."""
+        """The same history."""
         return history_RL
 
     def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
-        """What no order says."""
+        """The predictions of no component."""
         return ComponentPredictions(
             torch.empty(0, len(history_RL), size), torch.empty(0, len(history_RL), dtype=torch.bool)
         )
 
     def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
-        """What no order says."""
+        """The predictions of no component."""
         return ComponentPredictions(torch.empty(0, *ids_BT.shape), torch.empty(0, *ids_BT.shape, dtype=torch.bool))
 
     def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        """The same."""
+        """The same history."""
         return history_BL
 
 

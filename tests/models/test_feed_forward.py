@@ -1,4 +1,4 @@
-"""Language models with a fixed window: their papers' equations by hand, and what holds for every model of text."""
+"""Feed-forward language models: their papers' equations by hand, and the rules of every language model."""
 
 from typing import Any
 
@@ -6,14 +6,17 @@ import pytest
 import torch
 from torch import Tensor
 
+from anaphora.batch import Batch, Ids
 from anaphora.kernels.naive.normalised import normalised
-from anaphora.models.window_model import WindowModel
+from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.nn.randomness import draws
-from anaphora.protocols import Batch, Sequence, Symbols
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.scoring import score
 from tests.networks import build
 
-SYMBOLS = Symbols(11, 0, 1, 2, 3)
+from ..batches import pair_batch
+
+SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 END = SYMBOLS.eos
 KINDS: list[dict[str, Any]] = [
     {"kind": "feedforward", "words": 3, "size": 16},
@@ -33,10 +36,10 @@ EVERY_KIND = pytest.mark.parametrize("window", KINDS, ids=lambda window: "-".joi
 TEXT = [END, 5, 6, 7, END, 8, 9, 5, 5, END, 10, 6]
 
 
-def make(window: dict[str, Any], embedding: int = 8) -> WindowModel:
+def make(window: dict[str, Any], embedding: int = 8) -> FeedForwardLanguageModel:
     tables = {"model": "window", "embedding": {"size": embedding}, "window": window}
     model = build("language-model", tables, {"text": SYMBOLS}, "test.toml")
-    assert isinstance(model, WindowModel)
+    assert isinstance(model, FeedForwardLanguageModel)
     model.initialise(seed=4)
     with torch.no_grad():
         for weight in model.parameters():
@@ -48,9 +51,7 @@ def window_of(ids: list[list[int]], lengths: list[int] | None = None, continues:
     block = torch.tensor(ids)
     lengths_B = torch.tensor(lengths or [block.shape[1] - 1] * len(ids))
     going_on = torch.full((len(ids),), continues)
-    return Batch(
-        Sequence(block[:, :-1], lengths_B), Sequence(block[:, 1:], lengths_B), torch.arange(len(ids)), going_on
-    )
+    return Batch(Ids(block[:, :-1], lengths_B), Ids(block[:, 1:], lengths_B), torch.arange(len(ids)), going_on)
 
 
 def hidden(weights: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
@@ -61,7 +62,7 @@ def hidden(weights: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
     return torch.tanh(a + weights.get(f"{name}.bias", 0))
 
 
-def by_hand(model: WindowModel, before: list[int]) -> Tensor:
+def by_hand(model: FeedForwardLanguageModel, before: list[int]) -> Tensor:
     """The log-probabilities after ``before``, which holds as many ids as the model sees."""
     weights, config = model.window.weights.tensors(), model.config.window
     x = [model.embedding.weight[unit] for unit in before]
@@ -122,21 +123,10 @@ def test_what_stands_behind_a_row_is_never_looked_at(window: dict[str, Any]) -> 
 def test_search_steps_through_what_a_window_computes_in_any_batch(window: dict[str, Any]) -> None:
     model = make(window)
     rows = [TEXT[1:], [8, 9, END], [5, END]]
-    targets = torch.zeros(3, len(TEXT) - 1, dtype=torch.long)
-    for target, row in zip(targets, rows, strict=True):
-        target[: len(row)] = torch.tensor(row)
-    inputs = Sequence(torch.full((3, 1), END), torch.ones(3, dtype=torch.long))
-    batch = Batch(inputs, Sequence(targets, torch.tensor(list(map(len, rows)))), torch.arange(3), torch.zeros(3) > 0)
-    found = [hypothesis.score for hypothesis in score(model.stepper(), batch)]
+    found = [hypothesis.score for hypothesis in score(model.stepper(), pair_batch([[END]] * 3, rows, multiple=1))]
     for number, row in enumerate(rows):
         assert found[number] == pytest.approx(-float(model(window_of([[END, *row]]))[0].sum), rel=1e-5)
-        alone = Batch(
-            Sequence(inputs.ids_BT[:1], inputs.lengths_B[:1]),
-            Sequence(targets[number : number + 1, : len(row)], torch.tensor([len(row)])),
-            torch.arange(1),
-            torch.zeros(1) > 0,
-        )
-        assert score(model.stepper(), alone)[0].score == found[number]
+        assert score(model.stepper(), pair_batch([[END]], [row], multiple=1))[0].score == found[number]
 
 
 @EVERY_KIND

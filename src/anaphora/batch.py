@@ -1,0 +1,212 @@
+"""The values that data hands to models and searches: one batch, and what it is made of.
+
+Rows come first in every tensor. Everything is frozen: ``to(device)`` and ``dataclasses.replace`` give new values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anaphora.errors import ShapeError
+
+Row = Sequence[int] | np.ndarray[Any, np.dtype[Any]]
+"""The ids of one row, before padding."""
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Right-padded rows of token ids."""
+
+    ids_BT: Tensor
+    """int64; the padding may hold any id."""
+    lengths_B: Tensor
+    """int64, at least 1; always on the CPU, where it decides what is computed."""
+
+    def to(self, device: torch.device) -> Ids:
+        """The same rows with the ids on ``device``."""
+        return replace(self, ids_BT=self.ids_BT.to(device))
+
+    @property
+    def mask_BT(self) -> Tensor:
+        """bool, on the device of the ids: true within a row, false in its padding."""
+        steps_T = torch.arange(self.ids_BT.shape[1], device=self.ids_BT.device)
+        return steps_T < self.lengths_B.to(self.ids_BT.device).unsqueeze(1)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Right-padded rows of vectors, such as the frames of a signal."""
+
+    values_BTD: Tensor
+    """Floating point; the padding may hold any value."""
+    lengths_B: Tensor
+    """int64, at least 1; always on the CPU."""
+
+    def to(self, device: torch.device) -> Values:
+        """The same rows with the vectors on ``device``."""
+        return replace(self, values_BTD=self.values_BTD.to(device))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The same number of vectors in every row, such as the regions of an image."""
+
+    values_BSD: Tensor
+    """Floating point."""
+
+    def to(self, device: torch.device) -> Grid:
+        """The same rows on ``device``."""
+        return Grid(self.values_BSD.to(device))
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Classes of whole rows: one class a row, or any number of them."""
+
+    classes: Tensor
+    """B, int64: the class of each row. Or B x C, floating point: the probability of each class, independent of the
+    others (1 or 0 where the labels are known)."""
+
+    def to(self, device: torch.device) -> Labels:
+        """The same rows on ``device``."""
+        return Labels(self.classes.to(device))
+
+
+Items = Ids | Values | Grid | Labels
+"""What a model reads or predicts, one item a row."""
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """What training uses beside the targets; the default adds nothing."""
+
+    weights_B: Tensor | None = None
+    """Factor of the loss of each row; None for 1."""
+    alignments_BTS: Tensor | None = None
+    """float32: for each target position a distribution over the input positions, which attention learns to match; a
+    row sums to 1, or to 0 where the target position is not aligned. None where attention is not supervised."""
+    learning_rate_factor: float = 1.0
+    """Factor of the learning rate of this update."""
+    partition_C: Tensor | None = None
+    """int64, ascending: the distinct target ids of the part of the corpus that the batch is from, its own targets
+    among them; for outputs that are trained by partitions. None where the corpus is not partitioned."""
+
+    def to(self, device: torch.device) -> Supervision:
+        """The same with every tensor on ``device``."""
+        return replace(
+            self,
+            weights_B=_to(self.weights_B, device),
+            alignments_BTS=_to(self.alignments_BTS, device),
+            partition_C=_to(self.partition_C, device),
+        )
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What restricts a search; the default restricts nothing."""
+
+    candidates: Ids | None = None
+    """The ids that each output may use, each once, ``</s>`` and the prefix among them; None for the whole
+    vocabulary."""
+    prefixes: Ids | None = None
+    """What each output must begin with; None for nothing."""
+
+    def to(self, device: torch.device) -> Constraints:
+        """The same with all ids on ``device``."""
+        return Constraints(_to(self.candidates, device), _to(self.prefixes, device))
+
+
+NO_SUPERVISION, UNCONSTRAINED = Supervision(), Constraints()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch of examples; a row is one sentence, or one window of running text.
+
+    Translation: ``inputs`` are source ids with ``</s>``; ``targets`` are y_1 .. y_m ``</s>`` (the model shifts them
+    right after ``<s>`` itself). Language models: ``targets`` are ``inputs`` one position later. A search needs no
+    targets; training and scoring do.
+    """
+
+    inputs: Items
+    targets: Items | None
+    example_ids_B: Tensor
+    """int64, always on the CPU: the position of each row in its corpus."""
+    carry_mask_B: Tensor
+    """bool: whether this row continues the same row of the previous batch, and so starts from the carried state."""
+    supervision: Supervision = NO_SUPERVISION
+    constraints: Constraints = UNCONSTRAINED
+
+    @property
+    def size(self) -> int:
+        """B."""
+        return len(self.example_ids_B)
+
+    @property
+    def input_ids(self) -> Ids:
+        """The inputs of a model that reads ids; ShapeError where they are something else."""
+        return _ids(self.inputs, "inputs")
+
+    @property
+    def target_ids(self) -> Ids:
+        """The targets of a model that predicts ids; ShapeError where there are none or they are something else."""
+        if self.targets is None:
+            raise ShapeError("A loss or a score needs targets, but this batch has inputs alone: give it targets.")
+        return _ids(self.targets, "targets")
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch with everything that a network computes with on ``device``.
+
+        Lengths and example ids stay on the CPU: reading them must not wait for the device.
+        """
+        return replace(
+            self,
+            inputs=self.inputs.to(device),
+            targets=None if self.targets is None else self.targets.to(device),
+            carry_mask_B=self.carry_mask_B.to(device),
+            supervision=self.supervision.to(device),
+            constraints=self.constraints.to(device),
+        )
+
+
+def pad(rows: Sequence[Row], *, value: int = 0, end: int | None = None, multiple: int = 1) -> Ids:
+    """Rows of ids as one rectangle.
+
+    Args:
+        rows: the rows; each may be empty where ``end`` is given.
+        value: the id that fills the padding.
+        end: an id to append to every row, such as ``</s>``.
+        multiple: the width becomes a multiple of this.
+
+    >>> pad([[5, 6], [7]], end=3).ids_BT.tolist()
+    [[5, 6, 3], [7, 3, 0]]
+    """
+    closing = [] if end is None else [end]
+    lengths = [len(row) + len(closing) for row in rows]
+    width = -(-max(lengths, default=0) // multiple) * multiple
+    block = np.full((len(rows), width), value, dtype=np.int64)
+    for line, row, length in zip(block, rows, lengths, strict=True):
+        line[: len(row)] = row
+        line[len(row) : length] = closing
+    return Ids(torch.from_numpy(block), torch.tensor(lengths, dtype=torch.int64))
+
+
+Movable = TypeVar("Movable", Tensor, Ids)
+
+
+def _to(value: Movable | None, device: torch.device) -> Movable | None:
+    return None if value is None else value.to(device)
+
+
+def _ids(items: Items, what: str) -> Ids:
+    if not isinstance(items, Ids):
+        raise ShapeError(
+            f"This model needs a batch whose {what} are Ids, but they are {type(items).__name__}: use a model for them."
+        )
+    return items

@@ -1,0 +1,141 @@
+"""Feed-forward language models: a prediction depends on the last few tokens alone (a fixed context).
+
+They read running text as the recurrent models do, with ``</s>`` between lines. Their state is the ids of the context,
+which is ``</s>`` throughout before a text.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from anaphora.batch import Batch
+from anaphora.config import Config
+from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.outputs import AnyOutput, Full
+from anaphora.nn.randomness import generator
+from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
+from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
+
+
+class FeedForwardLanguageModelConfig(Config):
+    """The tables of a feed-forward language model."""
+
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    """Word vectors."""
+    window: AnyWindow = Feedforward()
+    """Network over the fixed context."""
+    output: AnyOutput = Full()
+    """Output layer."""
+    initialise: AnyStart = Orthogonal()
+    """Initial weights."""
+
+
+class FeedForwardLanguageModel(nn.Module):
+    """An embedding, a body that reads a few tokens at a time, and an output layer."""
+
+    def __init__(self, config: FeedForwardLanguageModelConfig, text: VocabularyInfo) -> None:
+        """The network with all weights 0.
+
+        Raises:
+            ConfigError: the options do not go together.
+        """
+        super().__init__()
+        self.config, self.symbols = config, text
+        self.embedding = Embedding(config.embedding, text.size, "text")
+        self.window = WindowBody(config.window, config.embedding.size)
+        self.output = config.output.build(self.embedding, self.window.width, text)
+
+    def initialise(self, seed: int) -> None:
+        """Fill every weight with its initial value under this seed."""
+        source = generator(seed, "initialise")
+        for layer in self.embedding, self.window, self.output:
+            layer.initialise(self.config.initialise, source)
+
+    @property
+    def earlier(self) -> int:
+        """Number of tokens of the context before the last one."""
+        return self.config.window.steps - 1
+
+    def empty_context(self, rows: int) -> Tensor:
+        """The ids of the context before anything was read, rows x earlier."""
+        return torch.full((rows, self.earlier), self.symbols.eos, device=self.embedding.weight.device)
+
+    def states(self, ids_BL: Tensor) -> Tensor:
+        """The states of all positions but the first ``earlier``, B x T x width."""
+        states_BTH: Tensor = self.window(self.embedding.vectors(ids_BL.T).transpose(0, 1))
+        return states_BTH
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a window of text, and the context at its end; rows that are not carried on start anew."""
+        states_TBH, after = self._read(batch, carry)
+        return self.output.loss(states_TBH, batch.target_ids, batch.supervision), after
+
+    def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
+        """ln p of each target of a window of text: see ``protocols.TextModel``."""
+        return self.states_and_target_log_probs(batch, carry)[1:]
+
+    def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
+        """The same, with the states: see ``protocols.StateModel``."""
+        states_TBH, after = self._read(batch, carry)
+        return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, batch.target_ids), after
+
+    def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
+        """The context at the end of a window of text: see ``protocols.TextModel``."""
+        return self._contexts(batch, carry)[1]
+
+    def _read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
+        """The states to predict from, T x B x width, and the context at the end."""
+        ids_BL, after = self._contexts(batch, carry)
+        return self.states(ids_BL).transpose(0, 1), after
+
+    def _contexts(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
+        """The ids that predictions are made from, B x (earlier + T), and the context at the end."""
+        ids_BT, lengths_B = batch.input_ids.ids_BT, batch.input_ids.lengths_B
+        before_BE = self.empty_context(len(ids_BT))
+        if carry:
+            before_BE = torch.where(batch.carry_mask_B.unsqueeze(1), carry["ids"], before_BE)
+        ids_BL = torch.cat([before_BE, ids_BT], dim=1)
+        ends_BE = lengths_B.to(ids_BL.device).unsqueeze(1) + torch.arange(self.earlier, device=ids_BL.device)
+        return ids_BL, {"ids": ids_BL.gather(1, ends_BE)}
+
+    def stepper(self) -> "FeedForwardStepper":
+        """The model one token at a time; puts it into evaluation mode."""
+        self.eval()
+        return FeedForwardStepper(self)
+
+
+class FeedForwardStepper:
+    """A feed-forward language model for search: see ``protocols.TextStepper``. It needs no memory."""
+
+    def __init__(self, model: FeedForwardLanguageModel) -> None:
+        """The model is read, never changed."""
+        self._model, self.order = model, model.config.window.steps + 1
+        self.size, _, self.unk, _, self.eos = model.symbols
+        self.bos = self.eos
+
+    def start(self, batch: Batch) -> SearchStart:
+        """The empty context for each row of the batch."""
+        context_BE = self._model.empty_context(batch.size)
+        return SearchStart(None, context_BE, context_BE.new_zeros(batch.size))
+
+    @torch.inference_mode()
+    def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
+        """One token of every row."""
+        ids_NL = torch.cat([state, ids_N.unsqueeze(1)], dim=1)
+        log_probs_NV = self._model.output.log_probs(self._model.states(ids_NL)[:, 0])
+        return Step(log_probs_NV, None, ids_NL[:, 1:])
+
+    def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
+        """The contexts of the given rows."""
+        return state[rows_N]
+
+    def keep(self, memory: None, sentences_B: Tensor) -> None:
+        """There is no memory."""
+
+    def unconditional(self) -> Step:
+        """The prediction after the end of a line: the network has learnt no other one without context."""
+        return self.advance(None, self._model.empty_context(1), torch.tensor([self.bos]))
+
+    def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:
+        """As many tokens as the context holds."""
+        return min(read + 1, self.order)

@@ -1,0 +1,77 @@
+"""Linear interpolation of probabilities, and the weights under which a text is likeliest.
+
+Component k has the weight lambda_k. Where some components make no prediction, the others share their weight:
+
+    p(w) = sum_k lambda_k p_k(w) / S,      S = sum_k lambda_k,      k over the components that predict there
+
+The weights are fitted by expectation-maximisation (Jelinek and Mercer 1980). With r_tk the responsibility of component
+k for p(w_t),
+
+    lambda_k  <-  sum_t r_tk / sum_t 1 / S_t       both sums over the positions t where k predicts
+
+and then all are divided by their sum. Where every component always predicts, S_t is 1 and this is the mean of r_tk. No
+step makes the text less likely: -ln S_t is bounded from below by its tangent in S_t (Hunter and Lange 2004), and the
+right-hand side maximises the bound.
+"""
+
+import torch
+from torch import Tensor
+
+STEPS = 200
+"""Maximum number of steps of the fit."""
+
+ENOUGH = 1e-7
+"""The fit stops after a step that gains less than this many nats a prediction."""
+
+
+def interpolated(log_probs_KX: Tensor, known_KX: Tensor, weights_K: Tensor) -> Tensor:
+    """ln p of the interpolation, float64.
+
+    ``known_KX`` says which components predict; it may lack trailing dimensions of ``log_probs_KX``.
+    """
+    shares_KX = _shares(known_KX, weights_K)
+    shares_KX = shares_KX.view(*shares_KX.shape, *[1] * (log_probs_KX.dim() - shares_KX.dim()))
+    return _log_of_sum(shares_KX + log_probs_KX.double())
+
+
+def fitted_weights(log_probs_KN: Tensor, known_KN: Tensor) -> Tensor:
+    """The weights under which N predictions are likeliest, starting from equal weights; float64, sum 1."""
+    components = len(log_probs_KN)
+    weights_K = torch.full((components,), 1 / components, dtype=torch.float64)
+    before = -torch.inf
+    for _ in range(STEPS):
+        weights_K, found = step(log_probs_KN, known_KN, weights_K)
+        if found - before < ENOUGH * log_probs_KN.shape[1]:
+            break
+        before = found
+    return weights_K
+
+
+def step(log_probs_KN: Tensor, known_KN: Tensor, weights_K: Tensor) -> tuple[Tensor, float]:
+    """The weights after one step of the fit, and ln p of the predictions before it."""
+    joint_KN = _shares(known_KN, weights_K) + log_probs_KN.double()
+    log_probs_N = _log_of_sum(joint_KN)
+    responsible_K = (joint_KN - log_probs_N).exp().sum(dim=1)
+    inverse_N = 1 / (weights_K.unsqueeze(1) * known_KN).sum(dim=0)
+    weights_K = responsible_K / (inverse_N * known_KN).sum(dim=1).clamp(min=torch.finfo(torch.float64).tiny)
+    return weights_K / weights_K.sum(), float(log_probs_N.sum())
+
+
+def _shares(known_KX: Tensor, weights_K: Tensor) -> Tensor:
+    """ln of the weight of each component among those that predict."""
+    weights_KX = weights_K.double().view(-1, *[1] * (known_KX.dim() - 1)) * known_KX
+    return (weights_KX / _in_order(weights_KX)).log()
+
+
+def _log_of_sum(logs_KX: Tensor) -> Tensor:
+    """ln of the sum of exponentials over the components."""
+    top_X = logs_KX.amax(dim=0).clamp(min=torch.finfo(logs_KX.dtype).min)  # where all are -inf, so is the sum
+    return _in_order((logs_KX - top_X).exp_()).log_().add_(top_X)
+
+
+def _in_order(values_KX: Tensor) -> Tensor:
+    """The sum over the components, one after the other, so that no position depends on how many others there are."""
+    total_X = values_KX[0].clone()
+    for value_X in values_KX[1:]:
+        total_X += value_X
+    return total_X

@@ -1,0 +1,71 @@
+"""One hypothesis a sentence, read to its end: the loop that sampling, greedy search and forced decoding share."""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from anaphora.protocols import SearchStart, Stepper
+from anaphora.search.hypothesis import Hypothesis
+
+
+class Choose(Protocol):
+    """The next token of each live sentence."""
+
+    def __call__(self, step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
+        """The tokens, and a mask of those that are the last of their sentence."""
+
+
+@torch.no_grad()
+def unroll(stepper: Stepper, start: SearchStart, choose: Choose, longest: int) -> list[Hypothesis]:
+    """Read the tokens of ``choose`` until every sentence has ended, at most ``longest`` tokens each.
+
+    Scores are the Stepper's own log-probabilities of these tokens, whatever they were chosen by.
+    """
+    memory, state, memory_lengths_B = start
+    sentences, device = len(memory_lengths_B), memory_lengths_B.device
+    ids_BT = memory_lengths_B.new_zeros(sentences, longest)
+    steps_B = torch.zeros_like(memory_lengths_B)
+    scores_B = torch.zeros(sentences, dtype=torch.float64, device=device)
+    weights: list[tuple[Tensor, Tensor | None]] = []
+    live_B = torch.arange(sentences, device=device)
+    chosen_B = torch.full_like(memory_lengths_B, stepper.bos)
+    for step in range(longest):
+        read = stepper.advance(memory, state, chosen_B)
+        chosen_B, last_B = choose(step, live_B, read.log_probs_NV)
+        scores_B[live_B] += read.log_probs_NV.gather(1, chosen_B[:, None]).squeeze(1).double()
+        ids_BT[live_B, step] = chosen_B
+        steps_B[live_B] += 1
+        weights.append((live_B, read.weights_NS))
+        state = read.state
+        if last_B.any():
+            kept_B = (~last_B).nonzero().squeeze(1)
+            if not len(kept_B):
+                break
+            live_B, chosen_B = live_B[kept_B], chosen_B[kept_B]
+            memory, state = stepper.keep(memory, kept_B), stepper.select(state, kept_B)
+    return _hypotheses(ids_BT, steps_B, scores_B, _gather(weights, sentences), memory_lengths_B, stepper.eos)
+
+
+def _gather(weights: list[tuple[Tensor, Tensor | None]], sentences: int) -> Tensor | None:
+    """The attention of all steps as [B, T, S] on the CPU, zero where a sentence had ended."""
+    if not weights or weights[0][1] is None:
+        return None
+    weights_BTS = torch.zeros(sentences, len(weights), weights[0][1].shape[1])
+    for step, (live_B, weights_NS) in enumerate(weights):
+        if weights_NS is not None:
+            weights_BTS[live_B.cpu(), step] = weights_NS.float().cpu()
+    return weights_BTS
+
+
+def _hypotheses(
+    ids_BT: Tensor, steps_B: Tensor, scores_B: Tensor, weights_BTS: Tensor | None, memory_lengths_B: Tensor, eos: int
+) -> list[Hypothesis]:
+    found = []
+    columns = (ids_BT.tolist(), steps_B.tolist(), scores_B.tolist(), memory_lengths_B.tolist())
+    for b, (ids, steps, score, positions) in enumerate(zip(*columns, strict=True)):
+        tokens = tuple(ids[:steps])
+        finished = tokens[-1:] == (eos,)
+        weights = None if weights_BTS is None else weights_BTS[b, :steps, :positions].clone()
+        found.append(Hypothesis(tokens[:-1] if finished else tokens, score, weights, finished))
+    return found

@@ -1,0 +1,123 @@
+"""Batches: padding, and what moves to a device."""
+
+from dataclasses import fields, replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from anaphora.batch import Batch, Constraints, Grid, Ids, Items, Labels, Supervision, Values, pad
+from anaphora.errors import ShapeError
+
+META = torch.device("meta")
+CPU = torch.device("cpu")
+LENGTHS = torch.tensor([3, 1])
+IDS = Ids(torch.arange(6).view(2, 3), LENGTHS)
+ITEMS = [
+    IDS,
+    Values(torch.zeros(2, 3, 4), LENGTHS),
+    Grid(torch.zeros(2, 5, 4)),
+    Labels(torch.tensor([1, 0])),
+    Labels(torch.tensor([[0.0, 1.0], [1.0, 1.0]])),
+]
+EVERY_ITEM = pytest.mark.parametrize("items", ITEMS, ids=lambda items: type(items).__name__)
+SUPERVISION = Supervision(torch.ones(2), torch.zeros(2, 3, 3), 0.5, torch.arange(9))
+ON_THE_CPU = {"inputs.lengths_B", "targets.lengths_B", "example_ids_B"} | {
+    f"constraints.{name}.lengths_B" for name in ("candidates", "prefixes")
+}
+
+
+def batch(inputs: Items = IDS, targets: Items | None = IDS) -> Batch:
+    example_ids_B, carry_mask_B = torch.tensor([7, 4]), torch.tensor([True, False])
+    return Batch(inputs, targets, example_ids_B, carry_mask_B, SUPERVISION, Constraints(IDS, IDS))
+
+
+def tensors(value: object, prefix: str = "") -> dict[str, Tensor]:
+    """Every tensor of a value and of the values in it, by its dotted name."""
+    found: dict[str, Tensor] = {}
+    for field in fields(value):  # type: ignore[arg-type]
+        held, name = getattr(value, field.name), f"{prefix}{field.name}"
+        if isinstance(held, Tensor):
+            found[name] = held
+        elif hasattr(held, "__dataclass_fields__"):
+            found |= tensors(held, f"{name}.")
+    return found
+
+
+def test_all_that_is_computed_with_moves_and_lengths_and_example_ids_stay() -> None:
+    moved = tensors(batch().to(META))
+    assert moved.keys() == tensors(batch()).keys()
+    assert {name for name, tensor in moved.items() if tensor.device == CPU} == ON_THE_CPU
+    assert {tensor.device for tensor in moved.values()} == {META, CPU}
+    assert batch().to(META).supervision.learning_rate_factor == 0.5
+
+
+@EVERY_ITEM
+def test_items_of_every_kind_move_with_their_batch(items: Items) -> None:
+    moved = batch(items, items).to(META)
+    for ours in (moved.inputs, moved.targets):
+        assert type(ours) is type(items)
+        assert {name for name, tensor in tensors(ours).items() if tensor.device == CPU} <= {"lengths_B"}
+        assert [tensor.shape for tensor in tensors(ours).values()] == [t.shape for t in tensors(items).values()]
+
+
+def test_a_batch_without_targets_moves_too() -> None:
+    bare = Batch(IDS, None, torch.arange(2), torch.zeros(2, dtype=torch.bool)).to(META)
+    assert bare.targets is None and bare.supervision == Supervision() and bare.constraints == Constraints()
+
+
+def test_moving_to_where_it_is_copies_nothing() -> None:
+    one = batch()
+    again = tensors(one.to(CPU))
+    assert all(again[name] is tensor for name, tensor in tensors(one).items())
+
+
+def test_the_size_is_the_number_of_rows() -> None:
+    assert batch().size == 2
+
+
+@EVERY_ITEM
+def test_a_model_of_ids_refuses_anything_else(items: Items) -> None:
+    other = batch(items, items)
+    if isinstance(items, Ids):
+        assert other.input_ids is other.target_ids is items
+        return
+    for side in ("input_ids", "target_ids"):
+        with pytest.raises(ShapeError, match=f"are {type(items).__name__}: use"):
+            getattr(other, side)
+
+
+def test_a_loss_without_targets_is_refused() -> None:
+    with pytest.raises(ShapeError, match="inputs alone"):
+        _ = replace(batch(), targets=None).target_ids
+
+
+def test_the_mask_is_true_within_a_row() -> None:
+    assert IDS.mask_BT.tolist() == [[True, True, True], [True, False, False]]
+    assert IDS.to(META).mask_BT.device == META
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(4, 99), min_size=1, max_size=20), max_size=12),
+    value=st.integers(0, 3),
+    end=st.none() | st.just(3),
+    multiple=st.sampled_from([1, 8, 16]),
+)
+def test_a_padded_row_is_the_row_its_end_and_padding(
+    rows: list[list[int]], value: int, end: int | None, multiple: int
+) -> None:
+    padded = pad(rows, value=value, end=end, multiple=multiple)
+    whole = [row if end is None else [*row, end] for row in rows]
+    longest, width = max(map(len, whole), default=0), padded.ids_BT.shape[1]
+    assert padded.ids_BT.dtype == padded.lengths_B.dtype == torch.int64
+    assert padded.lengths_B.tolist() == [len(row) for row in whole]
+    assert longest <= width < longest + multiple and width % multiple == 0
+    assert padded.ids_BT.tolist() == [[*row, *[value] * (width - len(row))] for row in whole]
+
+
+def test_rows_of_any_integers_are_padded_alike() -> None:
+    arrays = [torch.tensor([5, 6]).numpy().astype("uint16"), torch.tensor([7]).numpy().astype("int32")]
+    assert pad(arrays, end=3).ids_BT.tolist() == [[5, 6, 3], [7, 3, 0]]
+    assert pad([[], [7]], end=3).ids_BT.tolist() == [[3, 0], [7, 3]]

@@ -1,0 +1,25 @@
+"""What a model can do is asked of the model itself."""
+
+from typing import Any
+
+import pytest
+
+from anaphora.models.registry import build
+from anaphora.protocols import Growing, Predicts, Searchable, VocabularyInfo
+
+VOCABULARY = VocabularyInfo(11, 0, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("task", "tables", "capabilities"),
+    [
+        ("translate", {}, {Searchable}),
+        ("language-model", {}, {Searchable}),
+        ("language-model", {"model": "window"}, {Searchable}),
+        ("language-model", {"model": "ngram"}, {Searchable, Growing}),
+        ("align", {}, {Growing}),
+    ],
+)
+def test_every_model_shows_its_capabilities(task: str, tables: dict[str, Any], capabilities: set[type]) -> None:
+    model = build(task, tables, dict.fromkeys(("source", "target", "text"), VOCABULARY), "test.toml")
+    assert {each for each in (Searchable, Predicts, Growing) if isinstance(model, each)} == capabilities
