@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from anaphora.models.registry import build
 from anaphora.protocols import Growing, Predicts, Searchable, VocabularyInfo
+from tests.networks import build
 
 VOCABULARY = VocabularyInfo(11, 0, 1, 2, 3)
 

@@ -267,7 +267,7 @@ def test_a_text_is_predicted_in_one_pass_with_the_state_carried(
     stepper = model.stepper()
     nats, last = 0.0, coder.symbols.eos
     start = Batch(Ids(torch.tensor([[last]]), torch.tensor([1])), None, torch.tensor([0]), torch.tensor([False]))
-    memory, state = stepper.start(start)
+    memory, state, _ = stepper.start(start)
     for unit in ids:
         step = stepper.advance(memory, state, torch.tensor([last]))
         nats -= float(step.log_probs_NV[0, unit])
