@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.kernels.arithmetic import arithmetic_for, products_in
+from anaphora.kernels.backends import backend_for
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.translator import Translator
-from anaphora.nn.randomness import draws
 from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, global_norm
 from benchmarks import ours
@@ -30,7 +30,7 @@ def breakdown(setting: Setting) -> dict[str, float]:
     assert isinstance(model, Translator)
     model.train()
     keep_freed_memory()
-    arithmetic = arithmetic_for(experiment.training.precision)
+    backend = backend_for(experiment.training.precision)
     training, weights = experiment.training, list(model.parameters())
     optimizer = training.optimizer.build(weights)
     updates = setting.repetitions(LSTM_512.updates)
@@ -42,7 +42,7 @@ def breakdown(setting: Setting) -> dict[str, float]:
         with clock.part("batch"):
             batch = batches[number]
         optimizer.zero_grad()
-        with draws(setting.seed, number), products_in(arithmetic):
+        with running(Runtime(backend=backend, training=True, seed=setting.seed, update=number)):
             _forward_and_back(model, batch, clock)
         with clock.part("clipping"):
             gradients = [weight.grad for weight in weights if weight.grad is not None]

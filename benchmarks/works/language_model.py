@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from anaphora.batch import Batch
 from anaphora.data.windows import TextWindows
-from anaphora.kernels.arithmetic import arithmetic_for, products_in
-from anaphora.nn.randomness import draws
+from anaphora.kernels.backends import backend_for
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Carry
 from anaphora.training.allocator import keep_freed_memory
 from benchmarks import ours
@@ -72,17 +72,17 @@ def train(setting: Setting) -> Sample:
     keep_freed_memory()
     windows, symbols = treebank_windows(STREAMS, STEPS)
     model, _ = ours.build(EXPERIMENT, {"text": symbols}, setting)
+    backend = backend_for("fp32")
     carry: Carry | None = None
 
     def cost(number: int, batch: Batch) -> Tensor:
         nonlocal carry
-        with draws(setting.seed, number):
+        with running(Runtime(backend=backend, training=True, seed=setting.seed, update=number)):
             loss, carry = model(batch, carry)
         mean: Tensor = loss.sum / loss.count
         return mean
 
-    with products_in(arithmetic_for("fp32")):
-        return _timed(model, cost, windows, symbols.size, setting)
+    return _timed(model, cost, windows, symbols.size, setting)
 
 
 def train_peer(setting: Setting) -> Sample:

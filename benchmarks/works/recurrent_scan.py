@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from anaphora.kernels.arithmetic import arithmetic_for, products_in
+from anaphora.kernels.backends import backend_for
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import Xavier
@@ -27,7 +28,7 @@ def scan(setting: Setting) -> Sample:
     stack = Stack(RecurrentConfig(size=SIZE), SIZE, "scan")
     stack.initialise(Xavier(), generator(setting.seed, "initialise"))
     keep_freed_memory()
-    with products_in(arithmetic_for("fp32")):
+    with running(Runtime(backend=backend_for("fp32"), training=True)):
         return _timed(stack, lambda x_TBD, lengths_B: stack(x_TBD, lengths_B).outputs["h"], setting)
 
 

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from anaphora.kernels import compiled
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.compiled.library import run
-from anaphora.kernels.products import Products
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.scores import Concat
 from anaphora.kernels.softmax import softmax_loss
 
@@ -33,12 +33,12 @@ def drawn(*shape: int, seed: int = 0) -> Tensor:
 def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Tensor, ...]) -> list[Tensor]:
     """What a step gives, forward and back."""
     size = state[0].shape[-1]
-    weights = {f"unit.{name}": 0.3 * drawn(blocks * size, size) for name, blocks in cell.products}
+    weights = {f"unit.{name}": 0.3 * drawn(blocks * size, size) for name, blocks in cell.matmuls}
     weights |= {f"unit.{name}": drawn(size, seed=5) for name in cell.vectors}
-    products = Products(weights, {}, recording=True)
-    after, saved = cell.forward(x_1BG, state, products.of("unit"))
-    dx, dbefore = cell.backward(saved, dstate, products.of("unit"))
-    return [*after, dx, *dbefore, *products.gradients().values()]
+    matmuls = Matmuls(weights, {}, recording=True)
+    after, saved = cell.forward(x_1BG, state, matmuls.of("unit"))
+    dx, dbefore = cell.backward(saved, dstate, matmuls.of("unit"))
+    return [*after, dx, *dbefore, *matmuls.gradients().values()]
 
 
 @built
@@ -60,10 +60,10 @@ def attended(query_XBQ: Tensor, keys_BSA: Tensor, de_XBS: Tensor) -> list[Tensor
     """What the score gives, forward and back."""
     size = keys_BSA.shape[-1]
     weights = {"score.query": drawn(size, query_XBQ.shape[-1]), "score.v": drawn(1, size, seed=3)}
-    products = Products(weights, {"score.keys": keys_BSA}, recording=True)
-    e, saved = Concat().forward(query_XBQ, (), products.of("score"))
-    (dquery,) = Concat().backward(saved, de_XBS, products.of("score"))
-    gradients = products.gradients()
+    matmuls = Matmuls(weights, {"score.keys": keys_BSA}, recording=True)
+    e, saved = Concat().forward(query_XBQ, (), matmuls.of("score"))
+    (dquery,) = Concat().backward(saved, de_XBS, matmuls.of("score"))
+    gradients = matmuls.gradients()
     return [e, dquery, *(gradients[name] for name in ("score.query", "score.v", "score.keys"))]
 
 
@@ -116,8 +116,8 @@ def test_a_row_has_the_same_bits_alone_and_among_others(cell: Cell, size: int) -
     rows = 9 * 1024 // size
     state = tuple(drawn(1, rows, size, seed=n) for n in range(len(cell.state)))
     x = drawn(1, rows, cell.gates * size)
-    none = Products(
-        {f"unit.{n}": torch.zeros(b * size, size) for n, b in cell.products}
+    none = Matmuls(
+        {f"unit.{n}": torch.zeros(b * size, size) for n, b in cell.matmuls}
         | {f"unit.{n}": drawn(size) for n in cell.vectors},
         {},
         recording=True,
@@ -153,9 +153,9 @@ def test_what_is_not_a_number_stays_none_and_infinity_saturates(bad: float) -> N
     for cell in CELLS:
         x = torch.full((1, 1, cell.gates * 9), bad)
         state = tuple(torch.zeros(1, 1, 9) for _ in cell.state)
-        weights = {f"unit.{n}": torch.zeros(b * 9, 9) for n, b in cell.products}
+        weights = {f"unit.{n}": torch.zeros(b * 9, 9) for n, b in cell.matmuls}
         weights |= {f"unit.{n}": torch.zeros(9) for n in cell.vectors}
-        after, _ = cell.forward(x, state, Products(weights, {}, recording=True).of("unit"))
+        after, _ = cell.forward(x, state, Matmuls(weights, {}, recording=True).of("unit"))
         assert bool(after[0].isnan().all()) if bad != bad else bool(after[0].isfinite().all())
 
 
@@ -176,10 +176,10 @@ def test_without_the_library_or_in_double_precision_nothing_is_compiled() -> Non
 def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:
     # where nothing is recorded, products this narrow are made wider and cut
     size, rows = 2, 3
-    weights = {f"unit.{name}": drawn(blocks * size, size) for name, blocks in cell.products}
+    weights = {f"unit.{name}": drawn(blocks * size, size) for name, blocks in cell.matmuls}
     weights |= {f"unit.{name}": drawn(size) for name in cell.vectors}
     x, state = drawn(1, rows, cell.gates * size), tuple(drawn(1, rows, size, seed=n) for n in range(len(cell.state)))
     stepped, trained = (
-        cell.forward(x, state, Products(weights, {}, recording=recording).of("unit"))[0] for recording in (False, True)
+        cell.forward(x, state, Matmuls(weights, {}, recording=recording).of("unit"))[0] for recording in (False, True)
     )
     assert_close(tuple(stepped), tuple(trained))

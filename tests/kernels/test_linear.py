@@ -1,4 +1,4 @@
-"""One product: rows of eight where nothing is recorded, and a gradient in the arithmetic of training where it is."""
+"""One product: rows of eight where nothing is recorded, and a gradient in the backend of training where it is."""
 
 import pytest
 import torch
@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels.arithmetic import arithmetic_for, products_in
+from anaphora.kernels.backends import backend_for
 from anaphora.kernels.linear import linear
+from tests.runtimes import updating
 
 WIDTHS = st.sampled_from([16, 20, 33, 64])
 OUTER = st.sampled_from([1, 2, 3, 9, 16, 33, 64])
@@ -26,7 +27,7 @@ def test_a_row_has_the_same_bits_wherever_it_stands(rows: int, start: int, count
     assert torch.equal(linear(block[start : start + count], weight), linear(block, weight)[start : start + count])
 
 
-NEEDS_AVX512 = pytest.mark.skipif(arithmetic_for("fp32") != "packed", reason="torch's own products lack this")
+NEEDS_AVX512 = pytest.mark.skipif(backend_for("fp32") != "onednn", reason="torch's own products lack this")
 
 
 @NEEDS_AVX512
@@ -47,7 +48,7 @@ def test_it_keeps_the_shape_around_it() -> None:
 @pytest.mark.parametrize("size", [1, 7])
 def test_its_gradients_are_those_of_finite_differences(size: int) -> None:
     a, weight = normal(2, size, size + 1, dtype=torch.float64), normal(size + 2, size + 1, seed=1, dtype=torch.float64)
-    with products_in("plain"):
+    with updating(backend="torch"):
         assert torch.autograd.gradcheck(linear, (a.requires_grad_(), weight.requires_grad_()))
 
 
@@ -56,14 +57,14 @@ def test_only_what_is_wanted_has_a_gradient(wanted: tuple[bool, bool]) -> None:
     leaves = [normal(3, 5), normal(4, 5, seed=1)]
     for leaf, wants in zip(leaves, wanted, strict=True):
         leaf.requires_grad_(wants)
-    with products_in("plain"):
+    with updating(backend="torch"):
         linear(*leaves).sum().backward()  # type: ignore[no-untyped-call]
     assert [leaf.grad is not None for leaf in leaves] == list(wanted)
 
 
 def test_training_rounds_it_as_it_rounds_the_products_of_the_loop() -> None:
     a, weight = normal(3, 5).requires_grad_(), normal(4, 5, seed=1)
-    with products_in("bf16"):
+    with updating(backend="bf16"):
         y = linear(a, weight)
     assert torch.equal(y, y.to(torch.bfloat16).to(torch.float32))
     assert not torch.equal(y, linear(a, weight))

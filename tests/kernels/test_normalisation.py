@@ -53,7 +53,7 @@ def test_normalised_units_do_not_see_the_size_of_their_matrices(cell: Cell, laye
     larger = {
         name: 1000 * leaf.detach()
         for name, leaf in network.leaves.items()
-        if name in ("input0.weight", "input1.weight", *(f"layer1.{matrix}" for matrix, _ in cell.products))
+        if name in ("input0.weight", "input1.weight", *(f"layer1.{matrix}" for matrix, _ in cell.matmuls))
     }
     assert_close(network.fast(**larger), network.fast(), rtol=0, atol=1e-3)
     assert_close(network.fast(**larger), network.fast(**{n: 7 * m for n, m in larger.items()}), rtol=0, atol=1e-9)

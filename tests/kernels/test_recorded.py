@@ -23,15 +23,15 @@ class SketchedPeephole(Recorded):
 
     gates: ClassVar[int] = 4
     state: ClassVar[tuple[str, ...]] = ("h", "c")
-    products = property(lambda self: (("h", 4),))
+    matmuls = property(lambda self: (("h", 4),))
     vectors = property(lambda self: ("c_i", "c_f", "c_o"))
 
-    def step(self, x_BG: Tensor, state: State, product: Any) -> State:
+    def step(self, x_BG: Tensor, state: State, matmul: Any) -> State:
         h, c = state
-        i, f, g, o = (x_BG + product("h", h)).chunk(4, -1)
-        i, f = sigmoid(i + product.vector("c_i") * c), sigmoid(f + product.vector("c_f") * c)
+        i, f, g, o = (x_BG + matmul("h", h)).chunk(4, -1)
+        i, f = sigmoid(i + matmul.vector("c_i") * c), sigmoid(f + matmul.vector("c_f") * c)
         c = f * c + i * torch.tanh(g)
-        return sigmoid(o + product.vector("c_o") * c) * torch.tanh(c), c
+        return sigmoid(o + matmul.vector("c_o") * c) * torch.tanh(c), c
 
 
 class SketchedTwice(Recorded):
@@ -41,11 +41,11 @@ class SketchedTwice(Recorded):
 
     gates: ClassVar[int] = 1
     state: ClassVar[tuple[str, ...]] = ("h",)
-    products = property(lambda self: (("h", 1),))
+    matmuls = property(lambda self: (("h", 1),))
 
-    def step(self, x_BG: Tensor, state: State, product: Any) -> State:
+    def step(self, x_BG: Tensor, state: State, matmul: Any) -> State:
         (h,) = state
-        return (torch.tanh(x_BG + product("h", torch.tanh(product("h", h)))),)
+        return (torch.tanh(x_BG + matmul("h", torch.tanh(matmul("h", h)))),)
 
 
 SKETCHES = pytest.mark.parametrize("unit", [SketchedPeephole(), SketchedTwice()], ids=lambda unit: unit.kind)

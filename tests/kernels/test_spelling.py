@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.arithmetic import products_in
 from anaphora.kernels.naive import spelling as naive_spelling
 from anaphora.kernels.spelling import Shape, spelt
+from tests.runtimes import updating
 
 SHAPES = pytest.mark.parametrize(
     "shape", [Shape(1, 0), Shape(3, 0), Shape(3, 1), Shape(2, 2)], ids=lambda shape: f"{shape.widths}-{shape.highways}"
@@ -107,16 +107,16 @@ def test_a_word_has_the_same_bits_alone_and_among_others_of_any_length(shape: Sh
         assert torch.equal(alone[0], together[word])
 
 
-@pytest.mark.parametrize("arithmetic", ["mixed", "bf16"])
-def test_every_arithmetic_gives_about_the_same(arithmetic: str) -> None:
+@pytest.mark.parametrize("backend", ["mixed", "bf16"])
+def test_every_backend_gives_about_the_same(backend: str) -> None:
     shape = Shape(3, 1)
     weights = {name: weight.detach().float().requires_grad_() for name, weight in weights_of(shape, 8).items()}
     characters, lengths = words(30, 6)
     expected = spelt(characters, lengths, weights, shape)
-    with products_in(arithmetic):  # type: ignore[arg-type]
+    with updating(backend=backend):  # type: ignore[arg-type]
         vectors = spelt(characters, lengths, weights, shape)
         found = gradients(vectors, weights)
-    tolerance = 0.05 if arithmetic == "bf16" else 1e-5
+    tolerance = 0.05 if backend == "bf16" else 1e-5
     assert_close(vectors, expected, rtol=0, atol=tolerance)
     for ours, theirs in zip(found, gradients(expected, weights), strict=True):
         assert (ours - theirs).norm() < 2 * tolerance * (1 + theirs.norm())

@@ -15,8 +15,8 @@ from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
-from anaphora.nn.randomness import draws
 from tests.networks import build
+from tests.runtimes import updating
 
 from .covering import covering, strangers
 from .four_pairs import (
@@ -153,7 +153,7 @@ def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(row: dict[
     seen: set[str] = set()
     for update in range(1, 11):
         model.train()
-        with draws(1, update):
+        with updating(1, update):
             gradients = torch.autograd.grad(model(ALL)[0].sum, list(weights.values()))
         for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
             seen |= {name} if gradient.any() else set()
@@ -185,7 +185,7 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
     config, attention = decoder.config, decoder.attention.config
     options = Scored(attention.score, attention.span, attention.weights) if attention.kind == "soft" else None
     memory = decoder.attention.prepare(leaves["memory"], positions_B, weights)
-    with draws(1, 1):
+    with updating(1, 1):
         o_TBR, weights_TBS = decoder(leaves["x"], lengths_B, first, memory)
         dropped = decoder.weights.dropped("decoder", config.weight_dropout)
         masks = naive_masks(decoder, leaves["x"])

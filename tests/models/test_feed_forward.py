@@ -9,10 +9,10 @@ from torch import Tensor
 from anaphora.batch import Batch, Ids
 from anaphora.kernels.naive.normalised import normalised
 from anaphora.models.feed_forward import FeedForwardLanguageModel
-from anaphora.nn.randomness import draws
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.scoring import score
 from tests.networks import build
+from tests.runtimes import updating
 
 from ..batches import pair_batch
 
@@ -143,7 +143,7 @@ def test_a_row_has_the_same_bits_whatever_stands_beside_it(window: dict[str, Any
 @EVERY_KIND
 def test_every_weight_learns(window: dict[str, Any]) -> None:
     model = make(window | {"dropout": 0.1}).train()
-    with draws(1, 1):
+    with updating(1, 1):
         loss, _ = model(window_of([TEXT]))
     loss.sum.backward()
     assert [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()] == []

@@ -14,8 +14,8 @@ from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.kernels.naive.attention import Scored
 from anaphora.models.translator import Translator
-from anaphora.nn.randomness import draws
 from tests.networks import build
+from tests.runtimes import updating
 
 from .four_pairs import (
     ALL,
@@ -67,7 +67,7 @@ def test_readout_gate_and_output_learn_and_nothing_else_moves(tables: dict[str, 
     optimizer, losses = torch.optim.Adam(model.parameters(), lr=0.01), []
     for update in range(4):
         optimizer.zero_grad()
-        with draws(1, update):
+        with updating(1, update):
             model(ALL)[0].sum.backward()
         optimizer.step()
         losses.append(model.eval()(ALL)[0].sum.item())
@@ -92,7 +92,7 @@ def test_what_search_steps_through_is_what_training_computes(tables: dict[str, A
 def test_own_words_in_training_are_read_by_the_language_model_too() -> None:
     sampling = {"kind": "linear", "updates": 1, "least": 0.0, "draw": "likeliest"}
     model = make({"decoder": {"scheduled_sampling": sampling}})
-    with draws(1, 1):
+    with updating(1, 1):
         loss = model(ALL)[0].sum.item()
     assert loss == pytest.approx(cost_after_its_own_likeliest_words(model), rel=1e-5)
 

@@ -9,10 +9,10 @@ from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.models.language_model import LanguageModel
-from anaphora.nn.randomness import draws
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.registry import named_in
 from tests.networks import build
+from tests.runtimes import updating
 
 SYMBOLS = VocabularyInfo(17, 0, 1, 2, 3)
 
@@ -78,7 +78,7 @@ def test_stepping_a_text_gives_its_loss_and_starts_from_the_end_of_a_line() -> N
 
 
 def gradients(model: LanguageModel, ids: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    with draws(1, 1):
+    with updating(1, 1):
         loss, _ = model(window(ids, False))
     weights = [weight for weight in model.parameters() if weight.numel()]
     return (loss.sum.detach(), *torch.autograd.grad(loss.sum, weights))
@@ -116,9 +116,9 @@ def test_what_states_cost_is_that_of_the_dropped_ones_size_and_of_the_others_cha
     options = {"size": 8, "layers": 2, "dropout": dropout, "residual": residual, "size_penalty": 0.7}
     model = make(recurrence=options | {"change_penalty": 0.3}).double()
     ids, ones = torch.randint(4, 17, (3, 8), generator=torch.Generator().manual_seed(1)), torch.ones(3)
-    with draws(1, 1):
+    with updating(1, 1):
         loss, _ = model(window(ids, False))
-    with draws(1, 1):
+    with updating(1, 1):
         x_TBD = model.embedding.vectors(ids[:, :-1].T)
         outputs, state = model.recurrence(x_TBD, torch.full((3,), 7))
     torch.testing.assert_close(outputs["undropped"][-1], state["layer1.h"])
@@ -127,7 +127,7 @@ def test_what_states_cost_is_that_of_the_dropped_ones_size_and_of_the_others_cha
     torch.testing.assert_close(loss.penalty, expected)
     torch.testing.assert_close(loss.minimised, loss.sum + expected)
     plain = make(recurrence={"size": 8, "layers": 2, "dropout": dropout, "residual": residual}).double()
-    with draws(1, 1):
+    with updating(1, 1):
         assert torch.equal(plain(window(ids, False))[0].sum, loss.sum)
     assert model.eval()(window(ids, False))[0].penalty is None
 
@@ -139,7 +139,7 @@ def test_what_states_cost_is_differentiated_through_windows_as_through_chunks(dr
     for truncation in "chunk", {"kind": "window", "steps": 6}:
         options = {"size": 8, "layers": 2, "dropout": dropout, "size_penalty": 0.7, "change_penalty": 0.3}
         model = make(recurrence=options | {"truncation": truncation}).double()
-        with draws(1, 1):
+        with updating(1, 1):
             penalty = model(window(ids, False))[0].penalty
         assert penalty is not None
         weights = list(model.recurrence.parameters())
@@ -166,7 +166,7 @@ def test_a_deep_model_with_everything_on_it_learns(cell: str, truncation: Any) -
     before = model(window(ids, False))[0].sum.item()
     model.train()
     for update in range(1, 21):
-        with draws(1, update):
+        with updating(1, update):
             loss, _ = model(window(ids, False))
         weights = [weight for weight in model.parameters() if weight.numel()]
         for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):

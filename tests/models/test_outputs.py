@@ -12,10 +12,10 @@ from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.translator import Translator
 from anaphora.nn.counts import Counts
-from anaphora.nn.randomness import draws
 from anaphora.protocols import VocabularyInfo
 from anaphora.run.weights import fill, tensors_of
 from tests.networks import build
+from tests.runtimes import updating
 
 SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 OUTPUTS: list[Any] = ["full", "class-factored", "hierarchical", "sampled", "nce", "adaptive"]
@@ -79,7 +79,7 @@ def test_a_network_learns_to_predict_through_its_output(network: str, output: An
     model.train()
     weights = [weight for weight in model.parameters() if weight.numel()]
     for update in range(1, 16):
-        with draws(1, update):
+        with updating(1, update):
             loss, _ = model(batch())
         for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):
             weight.data -= 0.01 * gradient.sign()

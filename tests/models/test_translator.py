@@ -9,9 +9,9 @@ import torch
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
-from anaphora.nn.randomness import draws
 from anaphora.protocols import VocabularyInfo
 from tests.networks import build
+from tests.runtimes import updating
 
 from ..batches import pair_batch
 from .four_pairs import SOURCES, SYMBOLS, TARGETS, cost_after_its_own_likeliest_words
@@ -95,7 +95,7 @@ def test_keeping_sentences_is_starting_with_them_alone() -> None:
 @pytest.mark.parametrize("tables", KINDS[:2])
 def test_every_weight_learns(tables: dict[str, Any]) -> None:
     model = make(tables | {"embedding": {"dropout": 0.1}})
-    with draws(1, 1):
+    with updating(1, 1):
         loss, _ = model(batch([0, 1, 2, 3]))
     loss.sum.backward()
     assert [name for name, w in model.named_parameters() if w.numel() and (w.grad is None or not w.grad.any())] == []
@@ -140,7 +140,7 @@ SAMPLING = [
 
 def sampled(sampling: dict[str, Any], update: int = 1, **tables: Any) -> tuple[Translator, torch.Tensor]:
     model = make({"decoder": {"scheduled_sampling": sampling}} | tables)
-    with draws(1, update):
+    with updating(1, update):
         return model, model(batch([0, 1, 2, 3]))[0].sum
 
 

@@ -13,8 +13,8 @@ from anaphora.kernels.cells import AnyCell
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.encoders.encoder import Encoded
-from anaphora.nn.randomness import draws
 from tests.networks import build
+from tests.runtimes import updating
 
 from .covering import Never, covering, product, strangers
 from .four_pairs import (
@@ -159,7 +159,7 @@ def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(tables: di
         before = model.eval()(ALL)[0].sum.item()
     model.train()
     for update in range(4):
-        with draws(1, update):
+        with updating(1, update):
             gradients = torch.autograd.grad(model(ALL)[0].sum, list(weights.values()), allow_unused=True)
         for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
             if gradient is not None:
@@ -236,7 +236,7 @@ def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
     model = make(tables).double()
     decoder, lengths_B = model.decoder, torch.tensor([4, 2, 3])
     config, x_TBD, encoded = decoder.config, drawn(4, 3, 12), summaries(model)
-    with draws(1, 1):
+    with updating(1, 1):
         first, memory = (
             decoder.first(encoded, torch.tensor([5, 1, 2])),
             decoder.prepare(encoded, torch.tensor([5, 1, 2])),

@@ -9,9 +9,9 @@ from torch import Tensor
 from anaphora.errors import ConfigError
 from anaphora.nn.dropout import IndependentDropout, VariationalDropout
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.randomness import draws
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.nn.weights import Matrix, Weights
+from tests.runtimes import updating
 
 
 def test_a_number_is_short_for_a_mask_of_its_own_at_every_step() -> None:
@@ -58,14 +58,14 @@ def test_a_variational_mask_is_one_for_each_sentence() -> None:
 
 
 def draw(dropout: IndependentDropout | VariationalDropout) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    with draws(1, 1):
+    with updating(1, 1):
         return dropout.draw("test", {"dropout0": 40, "dropout1": 40}, {"layer0": 40}, torch.zeros(20, 30, 5))
 
 
 def vectors(dropout: Any, ids_TB: Tensor) -> Tensor:
     embedding = Embedding(EmbeddingConfig.parse({"size": 40, "dropout": dropout}, "test"), 50, "words")
     torch.nn.init.ones_(embedding.weight)
-    with draws(1, 1):
+    with updating(1, 1):
         return embedding.vectors(ids_TB)
 
 
@@ -93,7 +93,7 @@ def test_weight_dropout_drops_numbers_of_recurrent_matrices_alone() -> None:
     weights = Weights({"layer0.h": Matrix(40, 40, 1, True), "input0.weight": Matrix(40, 40), "layer0.bias": Matrix(40)})
     for weight in weights.parameters():
         torch.nn.init.ones_(weight)
-    with draws(1, 1):
+    with updating(1, 1):
         dropped = weights.dropped("test", 0.5)
     assert set(dropped["layer0.h"].unique().tolist()) == {0.0, 2.0}
     assert all(torch.equal(dropped[name], weights.tensors()[name]) for name in ("input0.weight", "layer0.bias"))

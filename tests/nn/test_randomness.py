@@ -3,13 +3,14 @@
 import pytest
 import torch
 
-from anaphora.nn.randomness import draws, dropout_mask, generator
+from anaphora.nn.randomness import dropout_mask, generator
+from tests.runtimes import updating
 
 LIKE = torch.zeros(1)
 
 
 def mask(seed: int = 1, update: int = 1, rank: int = 0, purpose: str = "x") -> torch.Tensor:
-    with draws(seed, update, rank):
+    with updating(seed, update, rank):
         return dropout_mask(purpose, (50, 40), 0.3, LIKE)
 
 
@@ -37,7 +38,7 @@ def test_masks_outside_draws_are_refused() -> None:
 
 
 def test_draws_end_with_their_block() -> None:
-    with draws(1, 1), draws(1, 2):
+    with updating(1, 1), updating(1, 2):
         inner = dropout_mask("x", (50, 40), 0.3, LIKE)
     assert torch.equal(inner, mask(update=2))
     with pytest.raises(RuntimeError):

@@ -8,11 +8,12 @@ import torch
 from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
-from anaphora.nn.randomness import draws, generator
+from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import CharactersConfig, Spelling
 from anaphora.nn.weights import Orthogonal
 from anaphora.protocols import VocabularyInfo
 from tests.networks import build
+from tests.runtimes import updating
 
 WORDS = ["the", "cat", "cats", "catalogue", "t", "act"]
 SYMBOLS = VocabularyInfo(4 + len(WORDS), 0, 1, 2, 3)
@@ -65,7 +66,7 @@ def test_one_endless_word_takes_no_more_memory_than_a_long_one() -> None:
     assert isinstance(network, LanguageModel) and isinstance(network.embedding, Spelling)
     network.initialise(3)
     assert network.embedding.characters_VL.shape == (SYMBOLS.size, 66)
-    with draws(1, 1):
+    with updating(1, 1):
         loss, _ = network(batch())
     weights = [weight for weight in network.parameters() if weight.numel()]
     assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(loss.sum, weights))
@@ -107,7 +108,7 @@ def test_a_language_model_learns_from_characters() -> None:
     before = network(batch())[0].sum.item()
     network.train()
     for update in range(1, 21):
-        with draws(1, update):
+        with updating(1, update):
             loss, _ = network(batch())
         weights = [weight for weight in network.parameters() if weight.numel()]
         for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):

@@ -7,9 +7,10 @@ from torch import nn
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Gru, Lstm
 from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
-from anaphora.nn.randomness import draws, generator
+from anaphora.nn.randomness import generator
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import Uniform, Xavier
+from tests.runtimes import updating
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
 
@@ -73,9 +74,9 @@ def test_steps_one_by_one_have_the_bits_of_the_whole(cell: str) -> None:
 def test_dropout_acts_in_training_alone() -> None:
     body = stack(dropout=0.5)
     x_TBD, lengths = torch.randn(4, 3, 5), torch.full((3,), 4)
-    with draws(1, 1):
+    with updating(1, 1):
         first = body(x_TBD, lengths).outputs["h"]
-    with draws(1, 2):
+    with updating(1, 2):
         second = body(x_TBD, lengths).outputs["h"]
     assert 0.2 < (first == 0).float().mean() < 0.8
     assert not torch.equal(first, second)

@@ -36,7 +36,7 @@ def test_the_same_generator_gives_the_same_weights(start: Start) -> None:
 @pytest.mark.parametrize("cell", [Gru(), Gru(reset="before"), Peephole(peephole="full")], ids=lambda cell: cell.kind)
 def test_every_recurrent_block_of_an_orthogonal_start_is_orthogonal(cell: Gru | Peephole) -> None:
     weights = filled(Orthogonal(), RecurrentConfig(cell=cell, size=40))
-    for name, blocks in cell.products:
+    for name, blocks in cell.matmuls:
         for block in weights[f"layer0.{name}"].chunk(blocks):
             assert_close(block @ block.T, torch.eye(40), rtol=0, atol=1e-5)
 

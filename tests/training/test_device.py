@@ -10,14 +10,14 @@ import torch
 from anaphora.batch import Batch, Ids, Supervision
 from anaphora.errors import ConfigError
 from anaphora.kernels import scan
-from anaphora.kernels.arithmetic import arithmetic_for, products_in
-from anaphora.nn.randomness import draws
+from anaphora.kernels.backends import backend_for
+from anaphora.kernels.device import device_for
 from anaphora.protocols import VocabularyInfo
 from anaphora.recipes import catalogue
 from anaphora.training.config import TrainingConfig
-from anaphora.training.device import device_for
 from anaphora.training.reduction import reduced, weighted
 from tests.networks import build
+from tests.runtimes import updating
 
 SYMBOLS = VocabularyInfo(1000, 0, 1, 2, 3)
 META = torch.device("meta")
@@ -53,7 +53,7 @@ def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: p
     given = weighted(batch(), "mean_per_sequence").to(META)
     carry = None
     for update in (1, 2):
-        with draws(1, update), products_in(arithmetic_for("bf16", META.type)):
+        with updating(1, update, backend=backend_for("bf16", META.type)):
             loss, carry = model(given, carry)
             assert loss.sum.device == META
             reduced(loss, 4, "mean_per_sequence").backward()
@@ -63,7 +63,7 @@ def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: p
 @pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without a GPU")
 def test_a_gpu_that_is_not_there_is_named_with_what_to_do() -> None:
     with pytest.raises(ConfigError, match=r'training\.device = "cuda" needs a GPU.*set training\.device = "cpu"'):
-        device_for("cuda")
+        device_for("cuda", "training.device")
 
 
 def test_an_unknown_device_is_refused() -> None:

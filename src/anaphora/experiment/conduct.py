@@ -13,6 +13,7 @@ from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
 from anaphora.experiment.start.inheritance import Parent
 from anaphora.experiment.start.vectors import word_vectors
 from anaphora.kernels.cells import Recorded
+from anaphora.kernels.device import device_for
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.about import damaged_logs
@@ -25,7 +26,6 @@ from anaphora.tasks.registry import kind_of
 from anaphora.tasks.runs import build, experiment_of, open_run
 from anaphora.tasks.work import UpdatingWork, Work
 from anaphora.text.coder import TextCoder
-from anaphora.training.device import device_for
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
 
@@ -39,7 +39,7 @@ def train(
     wrong is found before the folder is made. Raises ConfigError, DataError, RunError (the folder exists; or to resume,
     is none or was begun with something else, which the message lists), and DivergedError.
     """
-    device_for(experiment.training.device)  # refused before the data is read
+    device_for(experiment.training.device, "training.device")  # refused before the data is read
     if experiment.training.threads:
         torch.set_num_threads(experiment.training.threads)
     return _resume(experiment, path, report, stop) if resume else _begin(experiment, path, report, stop)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import torch
 
+from anaphora.kernels.device import Device
 from anaphora.nn.encoders import GatedConvolutionEncoder
 from anaphora.nn.outputs import Output
-from anaphora.training.device import Device
 
 USUAL = 4000
 """Tokens of a batch where memory has room for more: larger ones learn no faster for the work they take."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.products import Products
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Span
 from anaphora.kernels.weighing import Weighing
@@ -56,28 +56,28 @@ class Attend:
         """The query, and what score and span read beside it."""
         return (self.query, *self.score.beside, *self.span.beside)
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Attended]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Attended]:
         """Steps 1 to 4."""
-        product = products.of(self.name)
+        matmul = matmuls.of(self.name)
         query_XBQ, *beside = inputs
         to_score = len(self.score.beside)
-        (closed_XBS, g_XBS), of_span = self.span.forward(query_XBQ, tuple(beside[to_score:]), product)
-        e_XBS, of_score = self.score.forward(query_XBQ, tuple(beside[:to_score]), product)
+        (closed_XBS, g_XBS), of_span = self.span.forward(query_XBQ, tuple(beside[to_score:]), matmul)
+        e_XBS, of_score = self.score.forward(query_XBQ, tuple(beside[:to_score]), matmul)
         e_XBS = (e_XBS * self.scale).masked_fill(closed_XBS, -torch.inf)  # 1
         b_XBS, of_weighing = self.weighing.forward(e_XBS)  # 2
         a_XBS = b_XBS if g_XBS is None else b_XBS * g_XBS  # 3
         saved = Attended(of_score, of_span, of_weighing, b_XBS, g_XBS)
-        return (product.attend("values", a_XBS), a_XBS), saved  # 4
+        return (matmul.attend("values", a_XBS), a_XBS), saved  # 4
 
-    def backward(self, products: Products, saved: Attended, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, matmuls: Matmuls, saved: Attended, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """Steps 4 to 1 undone; the weights may have a gradient of their own."""
-        product = products.of(self.name)
+        matmul = matmuls.of(self.name)
         of_score, of_span, of_weighing, b_XBS, g_XBS = saved
-        da_XBS = product.attend_back("values", doutputs[0]) + doutputs[1]  # 4
+        da_XBS = matmul.attend_back("values", doutputs[0]) + doutputs[1]  # 4
         db_XBS = da_XBS if g_XBS is None else da_XBS * g_XBS  # 3
         de_XBS = self.weighing.backward(of_weighing, b_XBS, db_XBS)  # 2
-        dquery_XBQ, *dbeside = self.score.backward(of_score, de_XBS * self.scale, product)  # 1
+        dquery_XBQ, *dbeside = self.score.backward(of_score, de_XBS * self.scale, matmul)  # 1
         if g_XBS is None:
             return (dquery_XBQ, *dbeside, *(None for _ in self.span.beside))
-        through_span_XBQ, *dspan = self.span.backward(of_span, da_XBS * b_XBS, product)
+        through_span_XBQ, *dspan = self.span.backward(of_span, da_XBS * b_XBS, matmul)
         return (dquery_XBQ + through_span_XBQ, *dbeside, *dspan)

@@ -114,7 +114,7 @@ def _shapes(
                 yield f"{part.name}.bias", (rows,)
         elif isinstance(part, Unit):
             size = sizes[part.writes[0]]
-            for short, blocks in part.cell.products:
+            for short, blocks in part.cell.matmuls:
                 yield f"{part.name}.{short}", (blocks * size, size)
             for short in part.cell.vectors:
                 yield f"{part.name}.{short}", (size,)

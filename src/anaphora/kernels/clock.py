@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import previous
-from anaphora.kernels.products import Products
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Clock:
     reads: ClassVar[tuple[str, ...]] = (previous("clock"),)
     writes: ClassVar[tuple[str, ...]] = ("clock",)
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """t + 1."""
         return (inputs[0] + 1,), None
 
-    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """Nobody derives by the number of a step."""
         return (None,)

@@ -6,8 +6,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import OneToOne
-from anaphora.kernels.products import Products
 
 
 @dataclass(frozen=True)
@@ -16,15 +16,15 @@ class Constant(OneToOne):
 
     by_sentence: ClassVar[bool] = True
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """y = v at every step."""
         steps, sentences = inputs[0].shape[:2]
-        v_BW = products.of(self.name).sentences("vector", sentences)
+        v_BW = matmuls.of(self.name).sentences("vector", sentences)
         return (v_BW.expand(steps, -1, -1),), None
 
-    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """dv = sum of dy over the steps."""
-        products.of(self.name).add_gradient("vector", doutputs[0].sum(0))
+        matmuls.of(self.name).add_gradient("vector", doutputs[0].sum(0))
         return (None,)
 
 
@@ -34,18 +34,18 @@ class Column(OneToOne):
 
     by_sentence: ClassVar[bool] = True
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """y_t = v_t."""
         (clock_XB1,) = inputs
-        columns_BCW = products.of(self.name).sentences("columns", clock_XB1.shape[1])
+        columns_BCW = matmuls.of(self.name).sentences("columns", clock_XB1.shape[1])
         place_XB = (clock_XB1.squeeze(-1).long() - 1).clamp(0, columns_BCW.shape[1] - 1)
         places = torch.arange(len(columns_BCW), device=place_XB.device).expand_as(place_XB), place_XB
         return (columns_BCW[places],), places
 
     def backward(
-        self, products: Products, saved: tuple[Tensor, ...], doutputs: tuple[Tensor, ...]
+        self, matmuls: Matmuls, saved: tuple[Tensor, ...], doutputs: tuple[Tensor, ...]
     ) -> tuple[Tensor | None, ...]:
         """dv_t += dy_t; nobody derives by the number of a step."""
-        gradient_BCW = products.of(self.name).gradient("columns", doutputs[0].shape[1])
+        gradient_BCW = matmuls.of(self.name).gradient("columns", doutputs[0].shape[1])
         gradient_BCW.index_put_(saved, doutputs[0], accumulate=True)
         return (None,)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import OneToOne
 from anaphora.kernels.pointwise import sigmoid_
-from anaphora.kernels.products import Products
 
 
 @dataclass(frozen=True)
@@ -24,16 +24,14 @@ class Gated(OneToOne):
         """a and x."""
         return (self.gate, self.source)
 
-    def forward(
-        self, products: Products, inputs: tuple[Tensor, ...]
-    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, Tensor]]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, Tensor]]:
         """Steps 1 and 2."""
         a, x = inputs
         g = sigmoid_(a.clone())  # 1
         return (g * x,), (g, x)  # 2
 
     def backward(
-        self, products: Products, saved: tuple[Tensor, Tensor], doutputs: tuple[Tensor, ...]
+        self, matmuls: Matmuls, saved: tuple[Tensor, Tensor], doutputs: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
         """Steps 2 and 1 undone: dg = x' dy, dx = g dy; da = dg (g - g^2)."""
         (g, x), (dy,) = saved, doutputs

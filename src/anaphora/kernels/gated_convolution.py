@@ -18,8 +18,8 @@ from torch import Tensor
 
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_lengths
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import tanh_back_
-from anaphora.kernels.products import Products
 
 CHOICES = 3
 """What a parent may take: something new, its left child, its right child."""
@@ -67,7 +67,7 @@ class _Fold(torch.autograd.Function):
         ctx: Any, recording: bool, lengths: list[int], h_SBH: Tensor, weight_NH: Tensor, bias_C: Tensor
     ) -> Tensor:
         recording = recording and any(ctx.needs_input_grad)
-        products, levels = Products({"fold.weight": weight_NH}, {}, recording), list[_Level]()
+        matmuls, levels = Matmuls({"fold.weight": weight_NH}, {}, recording), list[_Level]()
         tops = list[Tensor]()
         h = h_SBH[: lengths[0]]
         for size in range(1, lengths[0] + 1):  # positions of a sentence that is folded up at this level
@@ -76,10 +76,10 @@ class _Fold(torch.autograd.Function):
                 h = h[:, : h.shape[1] - ending]
             if not h.shape[1]:
                 break
-            level, h = _level(products, h, bias_C)
+            level, h = _level(matmuls, h, bias_C)
             if recording:
                 levels.append(level)
-        ctx.lengths, ctx.products, ctx.levels = lengths, products, levels
+        ctx.lengths, ctx.matmuls, ctx.levels = lengths, matmuls, levels
         ctx.save_for_backward(h_SBH, weight_NH, bias_C)
         return torch.cat(tops[::-1])
 
@@ -88,7 +88,7 @@ class _Fold(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, dtop_BH: Tensor) -> tuple[Tensor | None, ...]:
         h_SBH, _, bias_C = ctx.saved_tensors  # refuses weights changed since
-        lengths, products = ctx.lengths, ctx.products
+        lengths, matmuls = ctx.lengths, ctx.matmuls
         dbias_C = torch.zeros_like(bias_C)
         dh = dtop_BH.new_zeros(1, 0, dtop_BH.shape[1])
         for size in range(lengths[0], 0, -1):
@@ -100,16 +100,16 @@ class _Fold(torch.autograd.Function):
                 joined[0, alive:] = dtop_BH[alive : alive + ending]
                 dh = joined
             if size > 1:
-                dh = _level_back(products, ctx.levels[size - 2], dh, dbias_C)
+                dh = _level_back(matmuls, ctx.levels[size - 2], dh, dbias_C)
         dh_SBH = torch.zeros_like(h_SBH)
         dh_SBH[: lengths[0]] = dh
-        return None, None, dh_SBH, products.gradients().get("fold.weight"), dbias_C
+        return None, None, dh_SBH, matmuls.gradients().get("fold.weight"), dbias_C
 
 
-def _level(products: Products, h: Tensor, bias_C: Tensor) -> tuple[_Level, Tensor]:
+def _level(matmuls: Matmuls, h: Tensor, bias_C: Tensor) -> tuple[_Level, Tensor]:
     """Steps 1 to 4: the parents of all neighbours."""
     size = h.shape[-1]
-    p = products.times("fold.weight", h)  # 1
+    p = matmuls.times("fold.weight", h)  # 1
     left, right = p[:-1], p[1:]
     a = left[..., :size] + right[..., size : 2 * size]
     g = left[..., 2 * size : 2 * size + CHOICES] + right[..., 2 * size + CHOICES :]
@@ -122,7 +122,7 @@ def _level(products: Products, h: Tensor, bias_C: Tensor) -> tuple[_Level, Tenso
     return _Level(h, t, w), parents
 
 
-def _level_back(products: Products, level: _Level, dh: Tensor, dbias_C: Tensor) -> Tensor:
+def _level_back(matmuls: Matmuls, level: _Level, dh: Tensor, dbias_C: Tensor) -> Tensor:
     """Steps 4 to 1 undone: from the gradient of the parents to that of the children; ``dbias_C`` is added to."""
     h, t, w = level
     size = h.shape[-1]
@@ -132,7 +132,7 @@ def _level_back(products: Products, level: _Level, dh: Tensor, dbias_C: Tensor) 
     dp = h.new_zeros(*h.shape[:-1], 2 * (size + CHOICES))  # 1
     dp[:-1, :, :size], dp[1:, :, size : 2 * size] = da, da
     dp[:-1, :, 2 * size : 2 * size + CHOICES], dp[1:, :, 2 * size + CHOICES :] = dg, dg
-    dchildren = products.times_back("fold.weight", dp)
+    dchildren = matmuls.times_back("fold.weight", dp)
     dchildren[:-1] += w[..., 1:2] * dh
     dchildren[1:] += w[..., 2:3] * dh
     if dbias_C.numel():

@@ -3,8 +3,8 @@
     1  y  = W a
     1' da = W' dy,   dW = sum dy a'
 
-In training all three are made in its arithmetic (``arithmetic.py``), like those of the loop. Elsewhere a row has the
-same bits whatever stands beside it, and the gradient is left to autograd.
+In training all three are made by its backend (``backends.py``), like those of the loop. Elsewhere a row has the same
+bits whatever stands beside it, and the gradient is left to autograd.
 """
 
 from typing import Any
@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.arithmetic import is_training, prepare, product
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.prepared import prepare, prepared
+from anaphora.kernels.runtime import current
 
 ROWS = 8
 """A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not (with
@@ -28,16 +29,17 @@ does one of a single column (with oneDNN)."""
 def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
     """y = W a, ... x N, for every row of ... x K."""
     wants_gradient = torch.is_grad_enabled() and (a_XK.requires_grad or weight_NK.requires_grad)
-    if wants_gradient and is_training():
+    runtime = current()
+    if wants_gradient and runtime.training:
         y_XN: Tensor = _Linear.apply(a_XK, weight_NK)  # type: ignore[no-untyped-call]
         return y_XN
     shape = a_XK.shape[:-1]
     columns, width = weight_NK.shape
-    if columns == 1 or (columns < _COLUMNS and width % _RUN):
-        weight_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns))
+    narrow = columns == 1 or (columns < _COLUMNS and width % _RUN != 0)
+    wide_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns)) if narrow else weight_NK
     flat = padded(a_XK.reshape(-1, width), 0)
-    y = (functional.linear if wants_gradient else product)(flat, weight_NK)[: shape.numel(), :columns]
-    return y.contiguous().view(*shape, columns)
+    y = functional.linear(flat, wide_NK) if wants_gradient else prepared(wide_NK, runtime).times(flat)
+    return y[: shape.numel(), :columns].contiguous().view(*shape, columns)
 
 
 def padded(block: Tensor, dimension: int) -> Tensor:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from anaphora.kernels.products import Products
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.sums import OfSum
 
 
@@ -17,13 +17,13 @@ from anaphora.kernels.sums import OfSum
 class Maxout(OfSum):
     """The larger of every two neighbours in a sum; of two that are equal, the gradient goes to the first."""
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
         """Steps 1 and 2; keeps which of two was the first to be largest."""
         t = sum(inputs[1:], inputs[0])  # 1
         odd, even = t[..., 0::2], t[..., 1::2]
         return (torch.maximum(odd, even),), odd >= even  # 2
 
-    def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, matmuls: Matmuls, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Step 2 undone; every input has the same gradient."""
         do = doutputs[0]
         dt = do.new_empty(*do.shape[:-1], 2 * do.shape[-1])

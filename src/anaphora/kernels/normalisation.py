@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.products import PartProducts, Products
+from anaphora.kernels.matmul import Matmuls, PartMatmuls
 from anaphora.kernels.sums import OfSum
 
 _EPSILON = 1e-5
@@ -52,24 +52,24 @@ class Normalise(OfSum):
 
     bias: bool
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Normal]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Normal]:
         """Steps 1 to 3."""
-        product = products.of(self.name)
-        bias_W = product.vector("bias") if self.bias else None
-        y_XBW, saved = normal(sum(inputs[1:], inputs[0]), product.vector("gain"), bias_W)
+        matmul = matmuls.of(self.name)
+        bias_W = matmul.vector("bias") if self.bias else None
+        y_XBW, saved = normal(sum(inputs[1:], inputs[0]), matmul.vector("gain"), bias_W)
         return (y_XBW,), saved
 
-    def backward(self, products: Products, saved: Normal, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, matmuls: Matmuls, saved: Normal, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Steps 3 to 1 undone; every input has the same gradient."""
-        product, (dy_XBW,) = products.of(self.name), doutputs
+        matmul, (dy_XBW,) = matmuls.of(self.name), doutputs
         if self.bias:
-            product.add_gradient("bias", dy_XBW.sum((0, 1)))
-        da_XBW, dgain_W = normal_back(saved, dy_XBW, product.vector("gain"))
-        product.add_gradient("gain", dgain_W)
+            matmul.add_gradient("bias", dy_XBW.sum((0, 1)))
+        da_XBW, dgain_W = normal_back(saved, dy_XBW, matmul.vector("gain"))
+        matmul.add_gradient("gain", dgain_W)
         return (da_XBW,) * len(self.inputs)
 
 
-class UnitProducts(PartProducts):
+class UnitMatmuls(PartMatmuls):
     """The recurrent products of a unit, with what may stand between the unit and its matrices.
 
     With ``masked``, what goes into every product is multiplied by the memory tensor ``mask`` (B x H): dropout of the
@@ -81,7 +81,7 @@ class UnitProducts(PartProducts):
 
     def __init__(
         self,
-        products: Products,
+        matmuls: Matmuls,
         part: str,
         masked: bool,
         normalised: bool,
@@ -89,7 +89,7 @@ class UnitProducts(PartProducts):
         kept: tuple[tuple[str, Normal], ...] = (),
     ) -> None:
         """``kept`` is what going back needs: what ``normals`` was after going forward."""
-        super().__init__(products, part)
+        super().__init__(matmuls, part)
         self._masked, self._normalised, self._conditioned = masked, normalised, conditioned
         self._normals = list(kept)
 

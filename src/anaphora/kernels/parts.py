@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Protocol
 from torch import Tensor
 
 from anaphora.kernels.cells import Cell
-from anaphora.kernels.normalisation import Normal, UnitProducts
-from anaphora.kernels.products import Products
+from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.normalisation import Normal, UnitMatmuls
 
 _PREVIOUS = "previous "
 
@@ -58,10 +58,10 @@ class Part(Protocol):
     def writes(self) -> tuple[str, ...]:
         """The signals that ``forward`` returns, in order."""
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
         """What it writes, and what ``backward`` needs."""
 
-    def backward(self, products: Products, saved: Any, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, matmuls: Matmuls, saved: Any, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """The gradient of each signal it read; None for one that has none."""
 
 
@@ -92,20 +92,20 @@ class Project(OneToOne):
 
     bias: bool
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """y = W x (+ b)."""
-        product = products.of(self.name)
-        y = product("weight", inputs[0])
+        matmul = matmuls.of(self.name)
+        y = matmul("weight", inputs[0])
         if self.bias:
-            y = y + product.vector("bias")
+            y = y + matmul.vector("bias")
         return (y,), None
 
-    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """dx = W' dy; db = sum dy."""
-        product = products.of(self.name)
+        matmul = matmuls.of(self.name)
         if self.bias:
-            product.add_gradient("bias", doutputs[0].sum((0, 1)))
-        return (product.back("weight", doutputs[0]),)
+            matmul.add_gradient("bias", doutputs[0].sum((0, 1)))
+        return (matmul.back("weight", doutputs[0]),)
 
 
 @dataclass(frozen=True)
@@ -138,21 +138,21 @@ class Unit:
         """Its state."""
         return tuple(f"{self.name}.{field}" for field in self.cell.state)
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
         """One step of the unit."""
         count = len(self.inputs)
         x_XBG = sum(inputs[1:count], inputs[0])
-        product = UnitProducts(products, self.name, self.masked, self.normalised, self.conditioned)
-        state, saved = self.cell.forward(x_XBG, inputs[count:], product)
-        return state, (saved, product.normals)
+        matmul = UnitMatmuls(matmuls, self.name, self.masked, self.normalised, self.conditioned)
+        state, saved = self.cell.forward(x_XBG, inputs[count:], matmul)
+        return state, (saved, matmul.normals)
 
     def backward(
-        self, products: Products, saved: tuple[Any, tuple[tuple[str, Normal], ...]], doutputs: tuple[Tensor, ...]
+        self, matmuls: Matmuls, saved: tuple[Any, tuple[tuple[str, Normal], ...]], doutputs: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
         """One step of the unit undone; every input has the same gradient."""
         of_cell, normals = saved
-        product = UnitProducts(products, self.name, self.masked, self.normalised, self.conditioned, normals)
-        dx_XBG, dstate = self.cell.backward(of_cell, doutputs, product)
+        matmul = UnitMatmuls(matmuls, self.name, self.masked, self.normalised, self.conditioned, normals)
+        dx_XBG, dstate = self.cell.backward(of_cell, doutputs, matmul)
         return (dx_XBG,) * len(self.inputs) + tuple(dstate)
 
 
@@ -167,12 +167,12 @@ class Mask(OneToOne):
         """The signal and its mask."""
         return (self.source, self.mask)
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
         """y = x * mask."""
         x, mask = inputs
         return (x * mask,), mask
 
-    def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, matmuls: Matmuls, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """dx = dy * mask."""
         return (doutputs[0] * saved, None)
 
@@ -183,10 +183,10 @@ class SentenceMask(OneToOne):
 
     by_sentence: ClassVar[bool] = True
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """y = x * mask."""
-        return (inputs[0] * products.of(self.name).sentences("mask", inputs[0].shape[1]),), None
+        return (inputs[0] * matmuls.of(self.name).sentences("mask", inputs[0].shape[1]),), None
 
-    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """dx = dy * mask."""
-        return (doutputs[0] * products.of(self.name).sentences("mask", doutputs[0].shape[1]),)
+        return (doutputs[0] * matmuls.of(self.name).sentences("mask", doutputs[0].shape[1]),)

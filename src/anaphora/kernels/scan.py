@@ -24,8 +24,8 @@ from anaphora.kernels import cudnn
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.checks import check_scan
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import Part, is_previous, previous
-from anaphora.kernels.products import Products
 from anaphora.kernels.program import Program, Stage, leading_to, stages
 from anaphora.kernels.rows import Rows
 
@@ -85,10 +85,10 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
 
     X hypotheses of each of the B sentences of ``memory`` are stepped side by side, each with the same bits as alone.
     """
-    products = Products(weights, memory, recording=False)
+    matmuls = Matmuls(weights, memory, recording=False)
     signals = dict(inputs) | {previous(name): block for name, block in state.items()}
     for part in program.parts:
-        outputs, _ = part.forward(products, tuple(signals[read] for read in part.reads))
+        outputs, _ = part.forward(matmuls, tuple(signals[read] for read in part.reads))
         signals.update(zip(part.writes, outputs, strict=True))
     return signals
 
@@ -111,7 +111,7 @@ class _Spec:
 class _Walked(NamedTuple):
     """What the walk forward leaves for the walk back."""
 
-    products: Products
+    matmuls: Matmuls
     blocks: Blocks
     saved: list[list[tuple[Any, ...]]]
     """For each stage, for each step (one for all where the stage does not loop), what each part saved."""
@@ -138,7 +138,7 @@ class _Scan(torch.autograd.Function):
         names = (name for group in ctx.spec.names for name in group)
         wanted = [name for name, needed in zip(names, ctx.needs_input_grad[2:], strict=True) if needed]
         dblocks = _walk_back(ctx.spec, ctx.walked, gradients, wanted)
-        dmatrices = ctx.walked.products.gradients()
+        dmatrices = ctx.walked.matmuls.gradients()
         dinputs = (ctx.spec.rows.to_batch(dblocks.all(name)) if name in dblocks else None for name in inputs)
         dfirst = (dblocks.first(name) for name in first)
         return (None, None, *dinputs, *dfirst, *(dmatrices.get(name) for name in (*weights, *memory)))
@@ -146,42 +146,42 @@ class _Scan(torch.autograd.Function):
 
 def _walk(spec: _Spec, recording: bool, inputs: Tensors, first: Tensors, weights: Tensors, memory: Tensors) -> _Walked:
     """Every stage in order: a looping one step by step, any other for all steps at once."""
-    products, blocks = Products(weights, memory, recording), Blocks(spec.rows)
+    matmuls, blocks = Matmuls(weights, memory, recording), Blocks(spec.rows)
     for name, grid_TBW in inputs.items():
         blocks.put(name, spec.rows.of_batch(grid_TBW))
     for name, value_BW in first.items():
         blocks.carry(name, value_BW)
     saved: list[list[tuple[Any, ...]]] = []
     for stage in stages(spec.program):
-        steps = _steps(spec.rows, stage, products, blocks)
+        steps = _steps(spec.rows, stage, matmuls, blocks)
         if recording:
             saved.append(list(steps))
         else:
             deque(steps, maxlen=0)  # nothing is kept of a step that is not gone back through
-    return _Walked(products, blocks, saved)
+    return _Walked(matmuls, blocks, saved)
 
 
-def _steps(rows: Rows, stage: Stage, products: Products, blocks: Blocks) -> Iterator[tuple[Any, ...]]:
+def _steps(rows: Rows, stage: Stage, matmuls: Matmuls, blocks: Blocks) -> Iterator[tuple[Any, ...]]:
     """Take the steps of a stage, and give what its parts saved at each: one for all where it does not loop."""
     if not stage.loops:
-        yield (_all_steps(rows, stage.parts[0], products, blocks),)
+        yield (_all_steps(rows, stage.parts[0], matmuls, blocks),)
         return
     for step in range(len(rows.active)):
-        yield _step(stage, products, blocks, step)
+        yield _step(stage, matmuls, blocks, step)
 
 
-def _step(stage: Stage, products: Products, blocks: Blocks, step: int) -> tuple[Any, ...]:
+def _step(stage: Stage, matmuls: Matmuls, blocks: Blocks, step: int) -> tuple[Any, ...]:
     """One step of a loop, for the sentences that have not ended."""
     saved = []
     for part in stage.parts:
-        outputs, kept = part.forward(products, tuple(blocks.read_step(read, step) for read in part.reads))
+        outputs, kept = part.forward(matmuls, tuple(blocks.read_step(read, step) for read in part.reads))
         for name, value_1BW in zip(part.writes, outputs, strict=True):
             blocks.put_step(name, step, value_1BW)
         saved.append(kept)
     return tuple(saved)
 
 
-def _all_steps(rows: Rows, part: Part, products: Products, blocks: Blocks) -> Any:
+def _all_steps(rows: Rows, part: Part, matmuls: Matmuls, blocks: Blocks) -> Any:
     """All steps of a part that waits for none; returns what it saved.
 
     A part that looks at its sentence is given one column for each sentence, any other nothing but rows.
@@ -189,7 +189,7 @@ def _all_steps(rows: Rows, part: Part, products: Products, blocks: Blocks) -> An
     inputs = tuple(blocks.read(read) for read in part.reads)
     if part.by_sentence:
         inputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in inputs)
-    outputs, kept = part.forward(products, inputs)
+    outputs, kept = part.forward(matmuls, inputs)
     for name, block in zip(part.writes, outputs, strict=True):
         blocks.put(name, rows.of_grid(block) if part.by_sentence else block[0])
     return kept
@@ -214,26 +214,26 @@ def _walk_back(spec: _Spec, walked: _Walked, gradients: tuple[Tensor, ...], want
                     dblocks.begin(name, walked.blocks.all(name))
         if stage.loops:
             for step in reversed(range(len(rows.active))):
-                _step_back(stage, walked.products, dblocks, step, saved[step])
+                _step_back(stage, walked.matmuls, dblocks, step, saved[step])
         else:
-            _all_steps_back(rows, stage.parts[0], walked.products, dblocks, saved[0][0])
+            _all_steps_back(rows, stage.parts[0], walked.matmuls, dblocks, saved[0][0])
     return dblocks
 
 
-def _step_back(stage: Stage, products: Products, dblocks: Blocks, step: int, saved: tuple[Any, ...]) -> None:
+def _step_back(stage: Stage, matmuls: Matmuls, dblocks: Blocks, step: int, saved: tuple[Any, ...]) -> None:
     """One step of a loop undone: the parts in reverse, what flows one step back added to the step before."""
     for part, kept in zip(reversed(stage.parts), reversed(saved), strict=True):
-        dinputs = part.backward(products, kept, tuple(dblocks.read_step(name, step) for name in part.writes))
+        dinputs = part.backward(matmuls, kept, tuple(dblocks.read_step(name, step) for name in part.writes))
         for read, dvalue_1BW in zip(part.reads, dinputs, strict=True):
             if dvalue_1BW is not None:
                 dblocks.read_step(read, step).add_(dvalue_1BW)
 
 
-def _all_steps_back(rows: Rows, part: Part, products: Products, dblocks: Blocks, kept: Any) -> None:
+def _all_steps_back(rows: Rows, part: Part, matmuls: Matmuls, dblocks: Blocks, kept: Any) -> None:
     """All steps of a part undone at once."""
     doutputs = tuple(dblocks.read(name) for name in part.writes)
     if part.by_sentence:
         doutputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in doutputs)
-    for read, dblock in zip(part.reads, part.backward(products, kept, doutputs), strict=True):
+    for read, dblock in zip(part.reads, part.backward(matmuls, kept, doutputs), strict=True):
         if dblock is not None:
             dblocks.add(read, rows.of_grid(dblock) if part.by_sentence else dblock[0])

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import compiled
-from anaphora.kernels.arithmetic import prepare
 from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.prepared import prepare
 from anaphora.shapes import check_shapes
 
 CHUNK = 1 << 23

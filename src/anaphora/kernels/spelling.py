@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
-from anaphora.kernels.products import Products
 from anaphora.shapes import check_shapes
 
 
@@ -83,11 +83,11 @@ class _Spelt(torch.autograd.Function):
         ctx: Any, recording: bool, shape: Shape, characters_NL: Tensor, lengths_N: Tensor, *given: Tensor
     ) -> Tensor:
         weights = dict(zip(shape.names(), given, strict=True))
-        products = Products(weights, {}, recording)
+        matmuls = Matmuls(weights, {}, recording)
         rows = _rows(characters_NL, lengths_N, shape.widths)
         x_RWE = weights["characters.weight"][rows.ids_RW].where(rows.inside_RW.unsqueeze(-1), 0)
 
-        sums = [_affine(products, f"width{w}", x_RWE[:, :w].flatten(1)) for w in range(1, shape.widths + 1)]
+        sums = [_affine(matmuls, f"width{w}", x_RWE[:, :w].flatten(1)) for w in range(1, shape.widths + 1)]
         a_RF = torch.cat(sums, 1)  # 1
         grid_NLF = a_RF.new_full((*characters_NL.shape, a_RF.shape[1]), -torch.inf)
         grid_NLF[rows.word_R, rows.place_R] = a_RF
@@ -95,12 +95,12 @@ class _Spelt(torch.autograd.Function):
         y_NF = top_NF.tanh_()  # 2
         highways = []
         for layer in range(shape.highways):
-            t_NF = sigmoid_(_affine(products, f"transform{layer}", y_NF))  # 3
-            g_NF = _affine(products, f"hidden{layer}", y_NF).relu_()
+            t_NF = sigmoid_(_affine(matmuls, f"transform{layer}", y_NF))  # 3
+            g_NF = _affine(matmuls, f"hidden{layer}", y_NF).relu_()
             highways.append(_Highway(y_NF, t_NF, g_NF))
             y_NF = y_NF + t_NF * (g_NF - y_NF)  # 4
         if recording:
-            ctx.shape, ctx.products, ctx.weights = shape, products, len(given)
+            ctx.shape, ctx.matmuls, ctx.weights = shape, matmuls, len(given)
             first_NF = highways[0].y_NF if highways else y_NF
             saved = [tensor for highway in highways for tensor in highway]
             ctx.save_for_backward(*given, *rows, place_NF, first_NF, *saved)
@@ -110,42 +110,42 @@ class _Spelt(torch.autograd.Function):
     @outside_autocast
     @once_differentiable
     def backward(ctx: Any, dz_NF: Tensor) -> tuple[Tensor | None, ...]:
-        rest, products = ctx.saved_tensors[ctx.weights :], ctx.products  # refuses weights changed since
+        rest, matmuls = ctx.saved_tensors[ctx.weights :], ctx.matmuls  # refuses weights changed since
         rows, (place_NF, y_NF), saved = _Rows(*rest[:5]), rest[5:7], rest[7:]
         for layer in reversed(range(ctx.shape.highways)):
-            dz_NF = _highway_back(layer, _Highway(*saved[3 * layer : 3 * layer + 3]), dz_NF, products)  # 4, 3
+            dz_NF = _highway_back(layer, _Highway(*saved[3 * layer : 3 * layer + 3]), dz_NF, matmuls)  # 4, 3
         dtop_NF = tanh_back_(dz_NF.clone(), y_NF)  # 2
         da_RF = dtop_NF.new_zeros(len(rows.ids_RW), dtop_NF.shape[1])
         da_RF.scatter_(0, rows.begins_N.unsqueeze(1) + place_NF, dtop_NF)
-        table_CE = products.vector("characters.weight")
+        table_CE = matmuls.vector("characters.weight")
         dx_RWE = da_RF.new_zeros(*rows.ids_RW.shape, table_CE.shape[1])
-        sizes = [len(products.vector(f"width{w}.bias")) for w in range(1, ctx.shape.widths + 1)]
+        sizes = [len(matmuls.vector(f"width{w}.bias")) for w in range(1, ctx.shape.widths + 1)]
         for w, da_RN in enumerate(torch.split(da_RF, sizes, 1), 1):  # 1
-            dx_RWE[:, :w] += _affine_back(products, f"width{w}", da_RN.contiguous()).view_as(dx_RWE[:, :w])
-        dtable_CE = products.gradient("characters.weight", len(table_CE))
+            dx_RWE[:, :w] += _affine_back(matmuls, f"width{w}", da_RN.contiguous()).view_as(dx_RWE[:, :w])
+        dtable_CE = matmuls.gradient("characters.weight", len(table_CE))
         dtable_CE.index_add_(0, rows.ids_RW[rows.inside_RW], dx_RWE[rows.inside_RW])
-        gradients = products.gradients()
+        gradients = matmuls.gradients()
         return None, None, None, None, *(gradients[name] for name in ctx.shape.names())
 
 
-def _affine(products: Products, part: str, a_RK: Tensor) -> Tensor:
+def _affine(matmuls: Matmuls, part: str, a_RK: Tensor) -> Tensor:
     """W a + b."""
-    return products.times(f"{part}.weight", a_RK) + products.vector(f"{part}.bias")
+    return matmuls.times(f"{part}.weight", a_RK) + matmuls.vector(f"{part}.bias")
 
 
-def _affine_back(products: Products, part: str, dy_RN: Tensor) -> Tensor:
+def _affine_back(matmuls: Matmuls, part: str, dy_RN: Tensor) -> Tensor:
     """The gradient of a, and the record of those of W and b."""
-    products.add_gradient(f"{part}.bias", dy_RN.sum(0))
-    return products.times_back(f"{part}.weight", dy_RN)
+    matmuls.add_gradient(f"{part}.bias", dy_RN.sum(0))
+    return matmuls.times_back(f"{part}.weight", dy_RN)
 
 
-def _highway_back(layer: int, saved: _Highway, dz_NF: Tensor, products: Products) -> Tensor:
+def _highway_back(layer: int, saved: _Highway, dz_NF: Tensor, matmuls: Matmuls) -> Tensor:
     """Steps 4 and 3 undone; the gradient of y."""
     y_NF, t_NF, g_NF = saved
     dt_NF, dg_NF = dz_NF * (g_NF - y_NF), dz_NF * t_NF * (g_NF > 0)  # 4
     dy_NF = dz_NF - dz_NF * t_NF
-    dy_NF += _affine_back(products, f"transform{layer}", sigmoid_back_(dt_NF, t_NF))  # 3
-    dy_NF += _affine_back(products, f"hidden{layer}", dg_NF)
+    dy_NF += _affine_back(matmuls, f"transform{layer}", sigmoid_back_(dt_NF, t_NF))  # 3
+    dy_NF += _affine_back(matmuls, f"hidden{layer}", dg_NF)
     return dy_NF
 
 

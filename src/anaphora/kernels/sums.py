@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from anaphora.kernels.products import Products
+from anaphora.kernels.matmul import Matmuls
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class OfSum:
 class Activate(OfSum):
     """y = tanh(sum of inputs): the combination of context and state in an attentional decoder."""
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
         """y = tanh(sum)."""
         y = torch.tanh(sum(inputs[1:], inputs[0]))
         return (y,), y
 
-    def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, matmuls: Matmuls, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """d = dy (1 - y^2), the same for every input."""
         return (doutputs[0] * (1 - saved * saved),) * len(self.inputs)
 
@@ -48,10 +48,10 @@ class Activate(OfSum):
 class Add(OfSum):
     """y = sum of inputs: a residual connection around a layer."""
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """y = sum."""
         return (sum(inputs[1:], inputs[0]),), None
 
-    def backward(self, products: Products, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """d = dy for every input."""
         return (doutputs[0],) * len(self.inputs)

@@ -23,8 +23,8 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import previous
-from anaphora.kernels.products import Products
 
 LARGEST = 30.0
 """The largest exponent: e to it, a thousand times over and squared, is still a number in single precision."""
@@ -51,13 +51,13 @@ class Move:
         """The projected query, and where they stood."""
         return (self.source, previous("kappa"))
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
         """Step 1."""
         hat_XBP, before_XBK = inputs
         step_XBK, derivative_XBK = _exp(hat_XBP.chunk(3, -1)[2])
         return (before_XBK + step_XBK,), derivative_XBK
 
-    def backward(self, products: Products, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, matmuls: Matmuls, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Step 1 undone; the first two blocks have no part in it."""
         (dkappa_XBK,) = doutputs
         none_XBK = torch.zeros_like(dkappa_XBK)
@@ -90,11 +90,11 @@ class GaussianWindow:
         """The projected query, and where the Gaussians stand."""
         return (self.source, "kappa")
 
-    def forward(self, products: Products, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Saved]:
+    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Saved]:
         """Steps 2 to 5."""
-        product = products.of(self.name)
+        matmul = matmuls.of(self.name)
         hat_XBP, kappa_XBK = inputs
-        closed_BS = product.sentences("closed", hat_XBP.shape[1])
+        closed_BS = matmul.sentences("closed", hat_XBP.shape[1])
         s_S = torch.arange(1, closed_BS.shape[1] + 1, device=closed_BS.device)
         both_XBL, derivatives_XBL = _exp(hat_XBP[..., : 2 * kappa_XBK.shape[-1]])  # 2
         alpha_XBK1, beta_XBK1 = both_XBL.unsqueeze(-1).chunk(2, -2)
@@ -102,14 +102,14 @@ class GaussianWindow:
         E_XBKS = torch.exp(-beta_XBK1 * (d_XBKS * d_XBKS))
         phi_XBS = (alpha_XBK1 * E_XBKS).sum(-2).masked_fill(closed_BS, 0)  # 4
         saved = Saved(alpha_XBK1, beta_XBK1, derivatives_XBL, d_XBKS, E_XBKS)
-        return (product.attend("values", phi_XBS), phi_XBS), saved  # 5
+        return (matmul.attend("values", phi_XBS), phi_XBS), saved  # 5
 
-    def backward(self, products: Products, saved: Saved, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, matmuls: Matmuls, saved: Saved, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Steps 5 to 2 undone; the weights may have a gradient of their own."""
-        product = products.of(self.name)
+        matmul = matmuls.of(self.name)
         alpha_XBK1, beta_XBK1, derivatives_XBL, d_XBKS, E_XBKS = saved
-        closed_BS = product.sentences("closed", d_XBKS.shape[1])
-        dphi_XBS = (product.attend_back("values", doutputs[0]) + doutputs[1]).masked_fill(closed_BS, 0)  # 5
+        closed_BS = matmul.sentences("closed", d_XBKS.shape[1])
+        dphi_XBS = (matmul.attend_back("values", doutputs[0]) + doutputs[1]).masked_fill(closed_BS, 0)  # 5
         dfirst_XBKS = dphi_XBS.unsqueeze(-2) * E_XBKS  # 4
         dalpha_XBK = dfirst_XBKS.sum(-1)
         dm_XBKS = dfirst_XBKS * alpha_XBK1  # 3, of m = -beta d^2

@@ -20,7 +20,7 @@ from anaphora.config import Config, Conflict
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Cell, Gru
 from anaphora.kernels.linear import linear
-from anaphora.kernels.products import Products
+from anaphora.kernels.matmul import Matmuls
 from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
 from anaphora.nn.weights import Matrix, projection_matrices
 
@@ -167,5 +167,5 @@ def _mean(annotations_BSM: Tensor, lengths_B: Tensor) -> Tensor:
     """The mean of the annotations of each sentence, as attention that looks everywhere alike."""
     lengths_B1 = lengths_B.to(annotations_BSM.device).unsqueeze(1)
     open_BS = torch.arange(annotations_BSM.shape[1], device=annotations_BSM.device) < lengths_B1
-    products = Products({}, {"mean.values": annotations_BSM}, recording=False)
-    return products.attend("mean.values", (open_BS.to(annotations_BSM) / lengths_B1).unsqueeze(0))[0]
+    matmuls = Matmuls({}, {"mean.values": annotations_BSM}, recording=False)
+    return matmuls.attend("mean.values", (open_BS.to(annotations_BSM) / lengths_B1).unsqueeze(0))[0]

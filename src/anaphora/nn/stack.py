@@ -56,7 +56,7 @@ class RecurrentConfig(Config):
 
 def unit_matrices(name: str, cell: Cell, size: int) -> dict[str, Matrix]:
     """The recurrent matrices and the vectors of a unit."""
-    matrices = {f"{name}.{short}": Matrix(blocks * size, size, blocks, True) for short, blocks in cell.products}
+    matrices = {f"{name}.{short}": Matrix(blocks * size, size, blocks, True) for short, blocks in cell.matmuls}
     return matrices | {f"{name}.{short}": Matrix(size) for short in cell.vectors}
 
 
@@ -115,7 +115,7 @@ class Layers:
             rows = cell.gates * config.size
             matrices[f"{norm}.gain"] = Matrix(rows, gain=True)
             matrices |= {f"{norm}.bias": Matrix(rows)} if config.bias else {}
-            for short, blocks in cell.products:
+            for short, blocks in cell.matmuls:
                 matrices[f"{name}.{short}_gain"] = Matrix(blocks * config.size, gain=True)
         return matrices
 

@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from anaphora.config import SET, Config, Conflict
-from anaphora.kernels.arithmetic import Precision
-from anaphora.training.device import Device
+from anaphora.kernels.backends import Precision
+from anaphora.kernels.device import Device
 from anaphora.training.reduction import Reduction
 from anaphora.training.rules import Adam, AnyRule
 from anaphora.training.schedule import AnySchedule, Plateau

@@ -8,8 +8,7 @@ training that was left alone.
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -17,8 +16,9 @@ import torch
 from anaphora.batch import Batch
 from anaphora.errors import DataError, DivergedError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
-from anaphora.kernels.arithmetic import arithmetic_for, products_in
-from anaphora.nn.randomness import draws
+from anaphora.kernels.backends import backend_for
+from anaphora.kernels.device import device_for
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Batches, Loss
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
@@ -27,12 +27,11 @@ from anaphora.training import log
 from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, global_norm
 from anaphora.training.config import TrainingConfig
-from anaphora.training.device import device_for
 from anaphora.training.reduction import per_prediction, reduced, weighted
 from anaphora.training.state import TrainingState
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
-"""Figures of a model in evaluation mode, by name; called without gradients."""
+"""Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""
 
 Stop = Callable[[], bool]
 """Asked before the first update and after every one whether training should save itself and end."""
@@ -80,12 +79,11 @@ def train(
     DataError for an epoch without batches, and DivergedError when going back did not help; checkpoints are never made
     of weights that are not finite.
     """
-    if config.threads:
-        torch.set_num_threads(config.threads)
     keep_freed_memory()
-    device = device_for(config.device)
+    device = device_for(config.device, "training.device")
     run.kept = config.keep
-    with run.lock():
+    evaluating = replace(Runtime.inference(device), threads=config.threads)
+    with run.lock(), running(evaluating):
         try:
             model.to(device)
             return _Training(model, batches, config, run, validate, report, stop, device).conduct()
@@ -112,7 +110,8 @@ class _Training:
         self._model, self._batches, self._config = model, batches, config
         self._run, self._validate, self._report, self._stop = run, validate, report, stop
         self._state = TrainingState(model, config)
-        self._device, self._arithmetic = device, arithmetic_for(config.precision, device.type)
+        self._device = device
+        self._runtime = Runtime(device, backend_for(config.precision, device.type), training=True, seed=config.seed)
         self._epoch: Sequence[Batch] = ()
         self._epoch_number = 0
         self._fallbacks = 0  # since the last checkpoint: going on from it falls back as often again
@@ -176,7 +175,7 @@ class _Training:
         cursor.begin()
         rate = state.rate(total) * batch.supervision.learning_rate_factor
         state.optimizer.clear()
-        with draws(config.seed, cursor.update), products_in(self._arithmetic):
+        with running(replace(self._runtime, update=cursor.update)):
             loss, carry = self._model(weighted(batch, config.reduction).to(self._device), state.carry or None)
             value = per_prediction(loss, batch.size, config.reduction)
             norm, fault = self._gradient(loss, batch.size, value)
@@ -270,8 +269,7 @@ class _Training:
         self._check_finite()
         self._model.eval()
         with torch.no_grad(), state.optimizer.result():
-            model = self._model if self._device.type == "cpu" else deepcopy(self._model).to("cpu")
-            metrics = self._validate(model)
+            metrics = self._validate(self._model)
         self._model.train()
         improved = state.best.observe(metrics, cursor.update)
         cost = state.best.cost(metrics)

@@ -9,11 +9,12 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from anaphora.batch import Ids, Supervision
-from anaphora.kernels.arithmetic import Arithmetic, has_packing, products_in
+from anaphora.kernels.backends import Backend, has_packing
 from anaphora.nn.outputs import AnyOutput, Full, Output
-from anaphora.nn.randomness import draws, generator
+from anaphora.nn.randomness import generator
 from anaphora.nn.weights import Uniform
 from anaphora.protocols import VocabularyInfo
+from tests.runtimes import updating
 
 SIZE, WIDTH = 37, 16
 SYMBOLS = VocabularyInfo(SIZE, 0, 1, 2, 3)
@@ -158,7 +159,7 @@ def test_exact_outputs_minimise_what_the_targets_cost(table: Any) -> None:
 def test_padding_never_changes_the_loss(table: Any) -> None:
     output, behind_TB = make(table), torch.arange(4).unsqueeze(1) >= LENGTHS_B
     spoilt = states().masked_fill(behind_TB.unsqueeze(2), torch.nan)
-    with draws(1, 1):
+    with updating(1, 1):
         clean, poisoned = output.loss(states(), TARGETS, SUPERVISION).sum, output.loss(spoilt, TARGETS, SUPERVISION).sum
     assert torch.equal(clean, poisoned)
 
@@ -171,7 +172,7 @@ def test_a_row_counts_as_much_as_its_weight_says(table: Any) -> None:
         alone = Ids(IDS_BT[b : b + 1], LENGTHS_B[b : b + 1])
         return output.loss(states()[:, b : b + 1].double(), alone, SUPERVISION).sum
 
-    with draws(1, 1):
+    with updating(1, 1):
         together = output.loss(states().double(), TARGETS, Supervision(weights_B, partition_C=WORDS_C)).sum
         assert_close(together, 0.5 * of_row(0) + 2 * of_row(1))
 
@@ -190,7 +191,7 @@ def test_a_row_has_the_same_bits_alone_and_in_any_batch(table: Any) -> None:
 def test_every_weight_learns(table: Any) -> None:
     output = make(table)
     many = Ids(torch.arange(SIZE).repeat(2, 1), torch.tensor([SIZE, SIZE]))
-    with draws(1, 1):
+    with updating(1, 1):
         output.loss(torch.randn(SIZE, 2, WIDTH), many, Supervision(partition_C=torch.arange(SIZE))).sum.backward()
     assert [name for name, w in output.named_parameters() if w.numel() and (w.grad is None or not w.grad.any())] == []
 
@@ -200,7 +201,7 @@ def test_samples_are_those_of_the_update(table: Any) -> None:
     output = make(table)
 
     def loss(update: int) -> float:
-        with draws(1, update):
+        with updating(1, update):
             return output.loss(states(), TARGETS, SUPERVISION).sum.item()
 
     assert loss(1) == loss(1)
@@ -211,19 +212,19 @@ def test_samples_are_those_of_the_update(table: Any) -> None:
 
 
 @EVERY
-@pytest.mark.parametrize("arithmetic", ["packed", "bf16"])
-def test_every_arithmetic_gives_the_loss_and_the_gradients_up_to_rounding(table: Any, arithmetic: Arithmetic) -> None:
-    if arithmetic == "packed" and not has_packing():
+@pytest.mark.parametrize("backend", ["onednn", "bf16"])
+def test_every_backend_gives_the_loss_and_the_gradients_up_to_rounding(table: Any, backend: Backend) -> None:
+    if backend == "onednn" and not has_packing():
         pytest.skip("this build of torch has no packed products")
     output, h = make(table), states().requires_grad_()
     weights = [h, *(weight for weight in output.parameters() if weight.numel())]
 
-    def of(way: Arithmetic) -> tuple[Tensor, ...]:
-        with draws(1, 1), products_in(way):
+    def of(way: Backend) -> tuple[Tensor, ...]:
+        with updating(backend=way):
             loss = output.loss(h, TARGETS, SUPERVISION).sum
             return loss.detach(), *torch.autograd.grad(loss, weights)
 
-    for rounded, plain in zip(of(arithmetic), of("plain"), strict=True):
+    for rounded, plain in zip(of(backend), of("torch"), strict=True):
         assert_close(rounded, plain, rtol=0.05, atol=0.05)
 
 

@@ -1,7 +1,7 @@
 """What a recurrent unit is to the time loop: the pointwise part of one step, forward and backward.
 
 A cell never multiplies by a matrix. Its input arrives already projected (x_BG, all gates side by side), and for the
-recurrent products it asks ``product``, which keeps the operands and makes the gradient of each matrix after the loop.
+recurrent products it asks ``matmul``, which keeps the operands and makes the gradient of each matrix after the loop.
 A new unit is one file like ``gru.py`` and one line in ``__init__.py``.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.kernels.products import PartProducts
+from anaphora.kernels.matmul import PartMatmuls
 
 State = tuple[Tensor, ...]
 """``... x H`` tensors in the order of ``Cell.state``; the first, ``h``, is what the unit puts out."""
@@ -20,7 +20,7 @@ State = tuple[Tensor, ...]
 class Cell(Config):
     """One kind of recurrent unit: its options, and the mathematics of one step.
 
-    What ``product`` returns is a tensor of the cell's own, which it may overwrite; what it is given (the input, the
+    What ``matmul`` returns is a tensor of the cell's own, which it may overwrite; what it is given (the input, the
     states, their gradients) it must leave as it is.
     """
 
@@ -33,7 +33,7 @@ class Cell(Config):
     """The names of what the unit carries from step to step; the first is its output."""
 
     @property
-    def products(self) -> tuple[tuple[str, int], ...]:
+    def matmuls(self) -> tuple[tuple[str, int], ...]:
         """The recurrent products of a step in order: the name of the matrix and its height in blocks of H.
 
         Where a unit does not say otherwise, one, of the previous output.
@@ -46,11 +46,11 @@ class Cell(Config):
         return ()
 
     @abstractmethod
-    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, Any]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, Any]:
         """One step: the projected input and the previous state give the new state and what ``backward`` needs."""
 
     @abstractmethod
-    def backward(self, saved: Any, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
+    def backward(self, saved: Any, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """The gradient of the new state gives those of the projected input and of the previous state."""
 
     def start_bias(self, bias_G: Tensor) -> None:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells.cell import Cell, State
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_
-from anaphora.kernels.products import PartProducts
 
 
 class Elman(Cell):
@@ -23,10 +23,10 @@ class Elman(Cell):
 
     gates: ClassVar[int] = 1
 
-    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, Tensor]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, Tensor]:
         """Steps 1 and 2."""
         (h_before,) = state
-        a = product("h", h_before).add_(x_BG)  # 1
+        a = matmul("h", h_before).add_(x_BG)  # 1
         match self.activation:  # 2
             case "tanh":
                 h = a.tanh_()
@@ -36,7 +36,7 @@ class Elman(Cell):
                 h = a.relu_()
         return (h,), h
 
-    def backward(self, saved: Tensor, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
+    def backward(self, saved: Tensor, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 2 and 1 undone; section 1 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate
         h = saved
@@ -47,4 +47,4 @@ class Elman(Cell):
                 da = torch.addcmul(h, h, h, value=-1).mul_(dh)
             case "relu":
                 da = dh * (h > 0)
-        return da, (product.back("h", da),)  # 1
+        return da, (matmul.back("h", da),)  # 1

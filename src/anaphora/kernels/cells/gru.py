@@ -18,8 +18,8 @@ from torch import Tensor
 from anaphora.config import Conflict
 from anaphora.kernels import compiled
 from anaphora.kernels.cells.cell import Cell, State
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_
-from anaphora.kernels.products import PartProducts
 
 
 class _Saved(NamedTuple):
@@ -47,7 +47,7 @@ class Gru(Cell):
     )
 
     @property
-    def products(self) -> tuple[tuple[str, int], ...]:
+    def matmuls(self) -> tuple[tuple[str, int], ...]:
         """One product when the reset gate comes after it, two when it comes before."""
         return (("h", 3),) if self.reset == "after" else (("h", 2), ("rh", 1))
 
@@ -56,13 +56,13 @@ class Gru(Cell):
         """b', where there is one."""
         return ("bias",) if self.reset == "after" and self.recurrent_bias else ()
 
-    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
         """Steps 1 to 4."""
         (h_before,) = state
         size = h_before.shape[-1]
-        gates = product("h", h_before)
+        gates = matmul("h", h_before)
         if self.vectors:
-            gates[..., 2 * size :] += product.vector("bias")
+            gates[..., 2 * size :] += matmul.vector("bias")
         if self.reset == "after" and compiled.suits(gates):
             g, h = compiled.gru_forward(gates, x_BG, h_before, self.update == "keep")  # 1 to 4
             return (h,), _Saved(gates, g, h_before)
@@ -70,17 +70,17 @@ class Gru(Cell):
         if self.reset == "after":
             g = torch.addcmul(x_BG[..., 2 * size :], r, gates[..., 2 * size :]).tanh_()  # 2, 3
         else:
-            g = torch.add(product("rh", r * h_before), x_BG[..., 2 * size :]).tanh_()
+            g = torch.add(matmul("rh", r * h_before), x_BG[..., 2 * size :]).tanh_()
         old, new = (h_before, g) if self.update == "new" else (g, h_before)
         return (torch.addcmul(old, z, new - old),), _Saved(gates, g, h_before)  # 4
 
-    def backward(self, saved: _Saved, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
+    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate
         gates, g, h_before = saved
         if self.reset == "after" and compiled.suits(gates):
             dx, da, dh_before = compiled.gru_backward(gates, g, h_before, dh, self.update == "keep")  # 4 to 1
-            return dx, (dh_before.add_(self._through_matrix(da, product)),)
+            return dx, (dh_before.add_(self._through_matrix(da, matmul)),)
         size = g.shape[-1]
         r, z = gates[..., : 2 * size].chunk(2, -1)
         dnew = dh * z  # 4
@@ -92,17 +92,17 @@ class Gru(Cell):
         if self.reset == "after":
             dr = dx_g * gates[..., 2 * size :]  # 2
         else:
-            drh = product.back("rh", dx_g)
+            drh = matmul.back("rh", dx_g)
             dr = drh * h_before
             dh_before = torch.addcmul(dh_before, drh, r)
         torch.mul(dr, r - r * r, out=dx[..., :size])  # 1
         torch.mul(dz, z - z * z, out=dx[..., size : 2 * size])
         da = torch.cat([dx[..., : 2 * size], dx_g * r], -1) if self.reset == "after" else dx[..., : 2 * size]
-        return dx, (dh_before + self._through_matrix(da, product),)
+        return dx, (dh_before + self._through_matrix(da, matmul),)
 
-    def _through_matrix(self, da_BG: Tensor, product: PartProducts) -> Tensor:
+    def _through_matrix(self, da_BG: Tensor, matmul: PartMatmuls) -> Tensor:
         """U' da, and db' where there is one."""
         if self.vectors:
             du = da_BG[..., -da_BG.shape[-1] // 3 :]
-            product.add_gradient("bias", du.sum(tuple(range(du.dim() - 1))))
-        return product.back("h", da_BG)
+            matmul.add_gradient("bias", du.sum(tuple(range(du.dim() - 1))))
+        return matmul.back("h", da_BG)

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from anaphora.kernels import compiled
 from anaphora.kernels.cells.cell import Forgetting, State
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
-from anaphora.kernels.products import PartProducts
 
 
 class _Saved(NamedTuple):
@@ -33,10 +33,10 @@ class Lstm(Forgetting):
     gates: ClassVar[int] = 4
     state: ClassVar[tuple[str, ...]] = ("h", "c")
 
-    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
         """Steps 1 to 5."""
         h_before, c_before = state
-        gates = product("h", h_before)
+        gates = matmul("h", h_before)
         if compiled.suits(gates):
             c, m, h = compiled.lstm_forward(gates, x_BG, c_before)  # 1 to 5
             return (h, c), _Saved(gates, c_before, m)
@@ -50,13 +50,13 @@ class Lstm(Forgetting):
         m = torch.tanh(c)  # 4
         return (o * m, c), _Saved(gates, c_before, m)  # 5
 
-    def backward(self, saved: _Saved, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
+    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 5 to 1 undone; equations of section 2 of the derivation in ``kernels/README.md``."""
         dh, dc = dstate
         gates, c_before, m = saved
         if compiled.suits(gates):
             da, dc_before = compiled.lstm_backward(gates, c_before, m, dh, dc)  # 5 to 2
-            return da, (product.back("h", da), dc_before)  # 1
+            return da, (matmul.back("h", da), dc_before)  # 1
         i, f, g, o = gates.chunk(4, -1)
         da = torch.empty_like(gates)
         di, df, dg, do = da.chunk(4, -1)
@@ -70,4 +70,4 @@ class Lstm(Forgetting):
         size = g.shape[-1]
         sigmoid_back_(da[..., : 2 * size], gates[..., : 2 * size])
         sigmoid_back_(do, o)
-        return da, (product.back("h", da), dc_before)  # 1
+        return da, (matmul.back("h", da), dc_before)  # 1

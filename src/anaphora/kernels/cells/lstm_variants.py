@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells.cell import Cell, Forgetting, State
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
-from anaphora.kernels.products import PartProducts
 
 
 class _Saved(NamedTuple):
@@ -34,10 +34,10 @@ class _Variant(Cell):
     def _by_name(self, blocks_BG: Tensor) -> dict[str, Tensor]:
         return dict(zip(self.blocks, blocks_BG.chunk(self.gates, -1), strict=True))
 
-    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
         """Steps 1 to 5."""
         h_before, c_before = state[0], state[-1]
-        gates = product("h", h_before).add_(x_BG)  # 1
+        gates = matmul("h", h_before).add_(x_BG)  # 1
         has = self._by_name(gates)
         for name, a in has.items():  # 2
             a.tanh_() if name == "g" else sigmoid_(a)
@@ -48,7 +48,7 @@ class _Variant(Cell):
         m = torch.tanh(c) if self.output_tanh else c  # 4
         return (has["o"] * m, c), _Saved(gates, c_before, m)  # 5
 
-    def backward(self, saved: _Saved, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
+    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 5 to 1 undone; section 2 of the derivation in ``kernels/README.md``."""
         gates, c_before, m = saved
         dh, dc = dstate[0], dstate[-1]
@@ -66,7 +66,7 @@ class _Variant(Cell):
             torch.mul(dc, c_before, out=d["f"])
         for name, gate in has.items():  # 2
             (tanh_back_ if name == "g" else sigmoid_back_)(d[name], gate)
-        dh_before = product.back("h", da)  # 1
+        dh_before = matmul.back("h", da)  # 1
         if "o" in has:
             return da, (dh_before, dc * has["f"] if "f" in has else dc)
         return da, (dh_before.addcmul_(dc, has["f"]) if "f" in has else dh_before.add_(dc),)  # 3

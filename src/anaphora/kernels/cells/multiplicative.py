@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells.cell import Cell, State
-from anaphora.kernels.products import PartProducts
+from anaphora.kernels.matmul import PartMatmuls
 
 
 class _Saved(NamedTuple):
@@ -31,7 +31,7 @@ class Multiplicative(Cell):
     gates: ClassVar[int] = 2
 
     @property
-    def products(self) -> tuple[tuple[str, int], ...]:
+    def matmuls(self) -> tuple[tuple[str, int], ...]:
         """W_mh sees the previous output, W_hm the factors."""
         return (("h", 1), ("m", 1))
 
@@ -39,21 +39,21 @@ class Multiplicative(Cell):
         """The factors start as the paper has them, without a bias."""
         bias_G.chunk(2)[0].zero_()
 
-    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
         """Steps 1 to 4."""
         (h_before,) = state
         x_m, x_h = x_BG.chunk(2, -1)
-        p = product("h", h_before)  # 1
-        h = product("m", x_m * p).add_(x_h).tanh_()  # 2, 3, 4
+        p = matmul("h", h_before)  # 1
+        h = matmul("m", x_m * p).add_(x_h).tanh_()  # 2, 3, 4
         return (h,), _Saved(x_m, p, h)
 
-    def backward(self, saved: _Saved, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
+    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate
         x_m, p, h = saved
         dx = h.new_empty(*h.shape[:-1], 2 * h.shape[-1])
         dx_m, dx_h = dx.chunk(2, -1)
         torch.addcmul(dh, dh * h, h, value=-1, out=dx_h)  # 4
-        dm = product.back("m", dx_h)  # 3
+        dm = matmul.back("m", dx_h)  # 3
         torch.mul(dm, p, out=dx_m)  # 2
-        return dx, (product.back("h", dm * x_m),)  # 1
+        return dx, (matmul.back("h", dm * x_m),)  # 1

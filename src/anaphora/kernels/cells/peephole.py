@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells.cell import Forgetting, State
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
-from anaphora.kernels.products import PartProducts
 
 
 class _Saved(NamedTuple):
@@ -41,7 +41,7 @@ class Peephole(Forgetting):
     state: ClassVar[tuple[str, ...]] = ("h", "c")
 
     @property
-    def products(self) -> tuple[tuple[str, int], ...]:
+    def matmuls(self) -> tuple[tuple[str, int], ...]:
         """All gates see the previous output; with full peepholes, two the memory before and one the memory after."""
         return (("h", 4), ("c", 2), ("c_new", 1)) if self.peephole == "full" else (("h", 4),)
 
@@ -50,29 +50,29 @@ class Peephole(Forgetting):
         """The diagonals."""
         return ("c_i", "c_f", "c_o") if self.peephole == "diagonal" else ()
 
-    def forward(self, x_BG: Tensor, state: State, product: PartProducts) -> tuple[State, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
         """Steps 1 to 6."""
         h_before, c_before = state
-        gates = product("h", h_before).add_(x_BG)  # 1
+        gates = matmul("h", h_before).add_(x_BG)  # 1
         i, f, g, o = gates.chunk(4, -1)
         i_and_f = gates[..., : 2 * g.shape[-1]]
         if self.peephole == "full":
-            i_and_f += product("c", c_before)
+            i_and_f += matmul("c", c_before)
         else:
-            i.addcmul_(c_before, product.vector("c_i"))
-            f.addcmul_(c_before, product.vector("c_f"))
+            i.addcmul_(c_before, matmul.vector("c_i"))
+            f.addcmul_(c_before, matmul.vector("c_f"))
         sigmoid_(i_and_f)  # 2
         g.tanh_()
         c = torch.addcmul(f * c_before, i, g)  # 3
         if self.peephole == "full":
-            o += product("c_new", c)
+            o += matmul("c_new", c)
         else:
-            o.addcmul_(c, product.vector("c_o"))
+            o.addcmul_(c, matmul.vector("c_o"))
         sigmoid_(o)  # 4
         m = torch.tanh(c)  # 5
         return (o * m, c), _Saved(gates, c_before, c, m)  # 6
 
-    def backward(self, saved: _Saved, dstate: State, product: PartProducts) -> tuple[Tensor, State]:
+    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 6 to 1 undone; section 2 of the derivation in ``kernels/README.md``."""
         dh, dc = dstate
         gates, c_before, c, m = saved
@@ -83,10 +83,10 @@ class Peephole(Forgetting):
         dc = tanh_back_(dh * o, m).add_(dc)  # 6, 5
         sigmoid_back_(do, o)  # 4
         if self.peephole == "full":
-            dc += product.back("c_new", do)
+            dc += matmul.back("c_new", do)
         else:
-            dc.addcmul_(do, product.vector("c_o"))
-            product.add_gradient("c_o", _summed(do, c))
+            dc.addcmul_(do, matmul.vector("c_o"))
+            matmul.add_gradient("c_o", _summed(do, c))
         torch.mul(dc, g, out=di)  # 3
         torch.mul(dc, c_before, out=df)
         torch.mul(dc, i, out=dg)
@@ -95,12 +95,12 @@ class Peephole(Forgetting):
         sigmoid_back_(da[..., : 2 * size], gates[..., : 2 * size])  # 2
         tanh_back_(dg, g)
         if self.peephole == "full":
-            dc_before += product.back("c", da[..., : 2 * size])
+            dc_before += matmul.back("c", da[..., : 2 * size])
         else:
-            dc_before.addcmul_(di, product.vector("c_i")).addcmul_(df, product.vector("c_f"))
-            product.add_gradient("c_i", _summed(di, c_before))
-            product.add_gradient("c_f", _summed(df, c_before))
-        return da, (product.back("h", da), dc_before)  # 1
+            dc_before.addcmul_(di, matmul.vector("c_i")).addcmul_(df, matmul.vector("c_f"))
+            matmul.add_gradient("c_i", _summed(di, c_before))
+            matmul.add_gradient("c_f", _summed(df, c_before))
+        return da, (matmul.back("h", da), dc_before)  # 1
 
 
 def _summed(da_XBH: Tensor, c_XBH: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Matrix products, and the pointwise steps of the commonest parts, in C.
+"""Packed GEMM, and the pointwise steps of the commonest parts, in C.
 
 A pointwise step is one pass over a row where torch makes one for each operation; a product keeps every thread
 busy, even where it has few rows.
@@ -9,33 +9,26 @@ without one: then, in double precision, and on other devices, a part makes the s
 """
 
 from anaphora.kernels.compiled.concat import concat_backward, concat_forward
+from anaphora.kernels.compiled.gemm import Packed, gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
 from anaphora.kernels.compiled.gru import gru_backward, gru_forward
 from anaphora.kernels.compiled.library import available, suits, torch_alone
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
-from anaphora.kernels.compiled.panels import (
-    Panels,
-    has_products,
-    panels_of_columns,
-    panels_of_rows,
-    product,
-    product_of_columns,
-)
 from anaphora.kernels.compiled.softmax import softmax_exponentials
 
 __all__ = [
-    "Panels",
+    "Packed",
     "available",
     "concat_backward",
     "concat_forward",
+    "gemm",
+    "gemm_of_columns",
     "gru_backward",
     "gru_forward",
-    "has_products",
+    "has_gemm",
     "lstm_backward",
     "lstm_forward",
-    "panels_of_columns",
-    "panels_of_rows",
-    "product",
-    "product_of_columns",
+    "pack_columns",
+    "pack_rows",
     "softmax_exponentials",
     "suits",
     "torch_alone",

@@ -179,7 +179,7 @@ def _unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], m
     unit = NORMALISED_UNITS[type(cell)] if normalises else unit_step
     if mask_BH is None:
         return unit(cell, a_BG, before, weights)
-    recurrent = [name for name, _ in cell.products]
+    recurrent = [name for name, _ in cell.matmuls]
     rows = []
     for b, mask_H in enumerate(mask_BH):
         masked = weights | {name: weights[name] * mask_H for name in recurrent}

@@ -18,8 +18,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from anaphora.kernels.arithmetic import prepare
 from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.prepared import prepare
 from anaphora.kernels.softmax import Gradients, cross_entropy
 from anaphora.shapes import check_shapes
 

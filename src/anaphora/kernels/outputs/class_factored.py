@@ -18,8 +18,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.arithmetic import prepare
 from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.prepared import prepare
 from anaphora.kernels.softmax import CHUNK, Gradients, cross_entropy
 from anaphora.shapes import check_shapes
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from anaphora.kernels.arithmetic import prepare
 from anaphora.kernels.derived import derived_loss
+from anaphora.kernels.prepared import prepare
 from anaphora.kernels.softmax import CHUNK, Gradients
 
 OfRows = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]

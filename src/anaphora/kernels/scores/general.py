@@ -9,7 +9,7 @@ from typing import Literal
 from torch import Tensor
 
 from anaphora.kernels.linear import linear
-from anaphora.kernels.products import PartProducts
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.scores.score import Score
 
 
@@ -30,10 +30,10 @@ class General(Score):
         """W hs for every position."""
         return {"keys": linear(memory_BSM, weights["memory"]).transpose(1, 2)}
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, None]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, None]:
         """e = h' (W hs)."""
-        return product.attend("keys", query_XBQ), None
+        return matmul.attend("keys", query_XBQ), None
 
-    def backward(self, saved: None, de_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+    def backward(self, saved: None, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """dh = sum_s de_s (W hs); d(W hs) = de_s h after the loop."""
-        return (product.attend_back("keys", de_XBS),)
+        return (matmul.attend_back("keys", de_XBS),)

@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.kernels.linear import linear
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.parts import previous
-from anaphora.kernels.products import PartProducts
 from anaphora.kernels.scores.additive import Additive
 
 
@@ -55,29 +55,29 @@ class Hybrid(Additive):
         """W_m hs for every position."""
         return {"keys": linear(memory_BSM, weights["memory"])} if self.content else {}
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, Tensor]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, Tensor]:
         """Steps 1 to 3."""
         (before_XBS,) = beside
         seen_XBSR = functional.pad(before_XBS, (self.radius, self.radius)).unfold(-1, 2 * self.radius + 1, 1)
-        f_XBSF = product("filters", seen_XBSR)  # 1
-        z_XBSA = product("location", f_XBSF)  # 2
-        q_XBA = product("query", query_XBQ)
-        z_XBSA = z_XBSA + (q_XBA + product.vector("bias") if self.bias else q_XBA).unsqueeze(2)
+        f_XBSF = matmul("filters", seen_XBSR)  # 1
+        z_XBSA = matmul("location", f_XBSF)  # 2
+        q_XBA = matmul("query", query_XBQ)
+        z_XBSA = z_XBSA + (q_XBA + matmul.vector("bias") if self.bias else q_XBA).unsqueeze(2)
         if self.content:
-            z_XBSA = z_XBSA.add_(product.sentences("keys", query_XBQ.shape[1]))
-        return self.layer(z_XBSA, product)  # 3
+            z_XBSA = z_XBSA.add_(matmul.sentences("keys", query_XBQ.shape[1]))
+        return self.layer(z_XBSA, matmul)  # 3
 
-    def backward(self, saved: Tensor, de_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+    def backward(self, saved: Tensor, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """Steps 3 to 1 undone."""
-        dz_XBSA = self.layer_back(saved, de_XBS, product)  # 3
+        dz_XBSA = self.layer_back(saved, de_XBS, matmul)  # 3
         dq_XBA = dz_XBSA.sum(2)
         if self.bias:
-            product.add_gradient("bias", dq_XBA.sum((0, 1)))  # 2
+            matmul.add_gradient("bias", dq_XBA.sum((0, 1)))  # 2
         if self.content:
-            product.add_gradient("keys", dz_XBSA[0] if len(dz_XBSA) == 1 else dz_XBSA.sum(0))
-        dseen_XBSR = product.back("filters", product.back("location", dz_XBSA))  # 1
+            matmul.add_gradient("keys", dz_XBSA[0] if len(dz_XBSA) == 1 else dz_XBSA.sum(0))
+        dseen_XBSR = matmul.back("filters", matmul.back("location", dz_XBSA))  # 1
         positions = de_XBS.shape[-1]
         dbefore = dseen_XBSR.new_zeros(*de_XBS.shape[:-1], positions + 2 * self.radius)
         for place in range(2 * self.radius + 1):
             dbefore[..., place : place + positions] += dseen_XBSR[..., place]
-        return product.back("query", dq_XBA), dbefore[..., self.radius : self.radius + positions]
+        return matmul.back("query", dq_XBA), dbefore[..., self.radius : self.radius + positions]

@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.products import PartProducts
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.scores.score import Score
 
 
@@ -38,11 +38,11 @@ class Location(Score):
         """Nothing: what stands at a position has no part in it."""
         return {}
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, None]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, None]:
         """The scores e = W_a h, as wide as the memory."""
-        positions = product.sentences("closed", 1).shape[-1]
-        return functional.pad(product("places", query_XBQ), (0, positions - self.longest)), None
+        positions = matmul.sentences("closed", 1).shape[-1]
+        return functional.pad(matmul("places", query_XBQ), (0, positions - self.longest)), None
 
-    def backward(self, saved: None, de_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+    def backward(self, saved: None, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """dh = W_a' de, with nothing for the places that this batch has not."""
-        return (product.back("places", functional.pad(de_XBS, (0, self.longest - de_XBS.shape[-1]))),)
+        return (matmul.back("places", functional.pad(de_XBS, (0, self.longest - de_XBS.shape[-1]))),)

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.kernels.products import PartProducts
+from anaphora.kernels.matmul import PartMatmuls
 
 
 class Score(Config):
@@ -44,9 +44,9 @@ class Score(Config):
         """Memory tensors of a batch: whatever of the score does not depend on the step."""
 
     @abstractmethod
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Tensor, Any]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, Any]:
         """The scores e_XBS, before scaling, and what ``backward`` needs."""
 
     @abstractmethod
-    def backward(self, saved: Any, de_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+    def backward(self, saved: Any, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """The gradient of the scores gives those of the query and of ``beside`` (and records those of the rest)."""

@@ -4,7 +4,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from anaphora.kernels.products import PartProducts
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.spans.span import Focus, Span
 
 
@@ -13,6 +13,6 @@ class Global(Span):
 
     kind: Literal["global"] = "global"
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Focus, None]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, None]:
         """All positions up to the end."""
-        return Focus(product.sentences("closed", query_XBQ.shape[1]), None), None
+        return Focus(matmul.sentences("closed", query_XBQ.shape[1]), None), None

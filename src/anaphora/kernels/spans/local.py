@@ -18,8 +18,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_
-from anaphora.kernels.products import PartProducts
 from anaphora.kernels.spans.span import Focus, Span, positions
 
 
@@ -35,11 +35,11 @@ class LocalMonotonic(Span):
         """The number of the step."""
         return ("clock",)
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Focus, None]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, None]:
         """p = t, and step 4."""
         (t_XB1,) = beside
-        closed_BS, s_S = positions(product, query_XBQ.shape[1])
-        p_XB1 = torch.minimum(t_XB1, product.sentences("length", query_XBQ.shape[1]))
+        closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
+        p_XB1 = torch.minimum(t_XB1, matmul.sentences("length", query_XBQ.shape[1]))
         return Focus(closed_BS | ((s_S - p_XB1).abs() > self.window), None), None  # 4
 
 
@@ -63,20 +63,20 @@ class LocalPredictive(Span):
         """W_p and v_p."""
         return {"centre": (hidden, query), "centre_v": (1, hidden)}
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Focus, Centred]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, Centred]:
         """Steps 1 to 5."""
-        closed_BS, s_S = positions(product, query_XBQ.shape[1])
-        u_XBA = torch.tanh(product("centre", query_XBQ))  # 1
-        r_XB1 = sigmoid_(product("centre_v", u_XBA))  # 2
-        d_XBS = s_S - r_XB1 * product.sentences("length", query_XBQ.shape[1])  # 3, 4
+        closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
+        u_XBA = torch.tanh(matmul("centre", query_XBQ))  # 1
+        r_XB1 = sigmoid_(matmul("centre_v", u_XBA))  # 2
+        d_XBS = s_S - r_XB1 * matmul.sentences("length", query_XBQ.shape[1])  # 3, 4
         g_XBS = torch.exp(d_XBS * d_XBS * (-2 / self.window**2))  # 5
         return Focus(closed_BS | (d_XBS.abs() > self.window), g_XBS), Centred(u_XBA, r_XB1, d_XBS, g_XBS)
 
-    def backward(self, saved: Centred, dfactor_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+    def backward(self, saved: Centred, dfactor_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """Steps 5 to 1 undone."""
         u_XBA, r_XB1, d_XBS, g_XBS = saved
         dd_XBS = dfactor_XBS * g_XBS * d_XBS * (-4 / self.window**2)  # 5
         dp_XB1 = -dd_XBS.sum(-1, keepdim=True)  # 4
-        dr_XB1 = dp_XB1 * product.sentences("length", u_XBA.shape[1])  # 3
-        du_XBA = product.back("centre_v", dr_XB1 * (r_XB1 - r_XB1 * r_XB1))  # 2
-        return (product.back("centre", du_XBA * (1 - u_XBA * u_XBA)),)  # 1
+        dr_XB1 = dp_XB1 * matmul.sentences("length", u_XBA.shape[1])  # 3
+        du_XBA = matmul.back("centre_v", dr_XB1 * (r_XB1 - r_XB1 * r_XB1))  # 2
+        return (matmul.back("centre", du_XBA * (1 - u_XBA * u_XBA)),)  # 1

@@ -11,8 +11,8 @@ from typing import Literal
 from pydantic import Field
 from torch import Tensor
 
+from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.parts import previous
-from anaphora.kernels.products import PartProducts
 from anaphora.kernels.spans.span import Focus, Span, positions
 
 
@@ -29,9 +29,9 @@ class Median(Span):
         """The weights of the step before; at first 1 at the first position."""
         return (previous("weights"),)
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Focus, None]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, None]:
         """Steps 1 and 2."""
-        closed_BS, s_S = positions(product, query_XBQ.shape[1])
+        closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
         so_far_XBS = beside[0].cumsum(-1)
         p_XB1 = (2 * so_far_XBS < so_far_XBS[..., -1:]).sum(-1, keepdim=True) + 1  # 1
         return Focus(closed_BS | (s_S < p_XB1 - self.window) | (s_S >= p_XB1 + self.window), None), None  # 2

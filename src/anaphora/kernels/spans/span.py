@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.kernels.products import PartProducts
+from anaphora.kernels.matmul import PartMatmuls
 
 
 class Focus(NamedTuple):
@@ -35,15 +35,15 @@ class Span(Config):
         return {}
 
     @abstractmethod
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], product: PartProducts) -> tuple[Focus, Any]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, Any]:
         """Where to look, and what ``backward`` needs. Every sentence keeps at least one open position."""
 
-    def backward(self, saved: Any, dfactor_XBS: Tensor, product: PartProducts) -> tuple[Tensor, ...]:
+    def backward(self, saved: Any, dfactor_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """The gradient of the factor gives those of the query and of ``beside``; asked for where there is a factor."""
         raise NotImplementedError
 
 
-def positions(product: PartProducts, rows: int) -> tuple[Tensor, Tensor]:
+def positions(matmul: PartMatmuls, rows: int) -> tuple[Tensor, Tensor]:
     """Which positions lie past the end (B x S), and the positions 1 .. S, as numbers that distances are made of."""
-    closed_BS = product.sentences("closed", rows)
+    closed_BS = matmul.sentences("closed", rows)
     return closed_BS, torch.arange(1, closed_BS.shape[1] + 1, device=closed_BS.device)

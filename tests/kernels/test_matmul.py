@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels.products import Products
+from anaphora.kernels.matmul import Matmuls
 
 WIDTHS = st.sampled_from([16, 20, 33, 64])
 
@@ -23,26 +23,26 @@ def test_a_row_of_a_memory_product_has_the_same_bits_alone(
 ) -> None:
     row = min(row, rows - 1)
     block, memory = normal(rows, 5, inner), normal(5, inner, outer, seed=1)
-    together = Products({}, {"a.m": memory}, recording=False).of("a").attend("m", block)
+    together = Matmuls({}, {"a.m": memory}, recording=False).of("a").attend("m", block)
     one = slice(sentence, sentence + 1)
-    alone = Products({}, {"a.m": memory[one]}, recording=False).of("a").attend("m", block[row : row + 1, one])
+    alone = Matmuls({}, {"a.m": memory[one]}, recording=False).of("a").attend("m", block[row : row + 1, one])
     assert torch.equal(alone[0, 0], together[row, sentence])
 
 
 @pytest.mark.parametrize("recording", [True, False])
 def test_products_with_and_without_a_record_agree(recording: bool) -> None:
     weight, memory, block = normal(4, 5), normal(3, 5, 2, seed=1), normal(7, 3, 5, seed=2)
-    products = Products({"a.w": weight}, {"a.m": memory}, recording).of("a")
-    assert_close(products("w", block), block @ weight.T)
-    assert_close(products.attend("m", block), torch.einsum("xbk,bkn->xbn", block, memory))
+    matmuls = Matmuls({"a.w": weight}, {"a.m": memory}, recording).of("a")
+    assert_close(matmuls("w", block), block @ weight.T)
+    assert_close(matmuls.attend("m", block), torch.einsum("xbk,bkn->xbn", block, memory))
 
 
 def test_gradients_add_up_over_steps_as_sentences_leave() -> None:
     weight, memory = normal(4, 5, dtype=torch.float64), normal(3, 5, 2, seed=1, dtype=torch.float64)
     weight.requires_grad_()
     memory.requires_grad_()
-    products = Products({"a.w": weight.detach()}, {"a.m": memory.detach()}, recording=True)
-    part = products.of("a")
+    matmuls = Matmuls({"a.w": weight.detach()}, {"a.m": memory.detach()}, recording=True)
+    part = matmuls.of("a")
     loss, back = torch.zeros((), dtype=torch.float64), []
     for step, rows in enumerate([3, 3, 1]):
         a, b = (normal(1, rows, 5, seed=9 * step + n, dtype=torch.float64) for n in (2, 3))
@@ -56,16 +56,16 @@ def test_gradients_add_up_over_steps_as_sentences_leave() -> None:
         assert_close(part.back("w", dy), dy @ weight.detach())
         assert_close(part.attend_back("m", dz), torch.einsum("xbn,bkn->xbk", dz, memory.detach()[: dz.shape[1]]))
     expected = dict(zip(("a.w", "a.m"), torch.autograd.grad(loss, (weight, memory)), strict=True))
-    assert_close(products.gradients(), expected)
+    assert_close(matmuls.gradients(), expected)
 
 
 def test_gradients_of_vectors_and_of_part_of_a_memory_add_up() -> None:
-    products = Products({"a.b": torch.zeros(2)}, {"a.k": torch.zeros(3, 2)}, recording=True)
-    part = products.of("a")
+    matmuls = Matmuls({"a.b": torch.zeros(2)}, {"a.k": torch.zeros(3, 2)}, recording=True)
+    part = matmuls.of("a")
     part.add_gradient("b", torch.tensor([1.0, 2.0]))
     part.add_gradient("b", torch.tensor([3.0, 4.0]))
     part.add_gradient("k", torch.ones(2, 2))
     part.add_gradient("k", torch.ones(1, 2))
     expected = {"a.b": torch.tensor([4.0, 6.0]), "a.k": torch.tensor([[2.0, 2.0], [1.0, 1.0], [0.0, 0.0]])}
-    assert_close(products.gradients(), expected)
-    assert products.gradients() == {}
+    assert_close(matmuls.gradients(), expected)
+    assert matmuls.gradients() == {}

@@ -8,43 +8,41 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels import compiled
-from anaphora.kernels.arithmetic import (
+from anaphora.kernels.backends import (
     FEW_ROWS,
     LARGE_WEIGHT,
-    Arithmetic,
+    Backend,
     Precision,
     _processor_has,
-    arithmetic_for,
+    backend_for,
     has_packing,
-    prepare,
-    products_in,
 )
 from anaphora.kernels.cells import Lstm
 from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.prepared import prepare
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.softmax import softmax_loss
+from tests.runtimes import updating
 
-TOLERANCE: dict[Arithmetic, float] = {
-    "plain": 1e-5,
-    "packed": 1e-5,
-    "panels": 1e-5,
+TOLERANCE: dict[Backend, float] = {
+    "torch": 1e-5,
+    "onednn": 1e-5,
+    "gemm": 1e-5,
     "mixed": 1e-5,
     "bf16": 2e-2,
 }
 """Of the norm of what is compared, or of the terms that it is the sum of: these may cancel, their roundings do not."""
 
-HAS_PANELS = (
-    arithmetic_for("fp32", has={"avx2", "fma3"}.__contains__) == "panels" and torch.cpu.get_capabilities()["avx2"]
-)
-NEEDS_PANELS = pytest.mark.skipif(not HAS_PANELS, reason="the library was not built, or the processor lacks AVX2")
+HAS_GEMM = backend_for("fp32", has={"avx2", "fma3"}.__contains__) == "gemm" and torch.cpu.get_capabilities()["avx2"]
+NEEDS_GEMM = pytest.mark.skipif(not HAS_GEMM, reason="the library was not built, or the processor lacks AVX2")
 NEEDS_PACKING = pytest.mark.skipif(not has_packing(), reason="this torch cannot pack weights")
-EACH_ARITHMETIC = pytest.mark.parametrize(
-    "arithmetic",
+EACH_BACKEND = pytest.mark.parametrize(
+    "backend",
     [
-        "plain",
-        pytest.param("packed", marks=NEEDS_PACKING),
-        pytest.param("panels", marks=NEEDS_PANELS),
+        "torch",
+        pytest.param("onednn", marks=NEEDS_PACKING),
+        pytest.param("gemm", marks=NEEDS_GEMM),
         pytest.param("mixed", marks=NEEDS_PACKING),
         "bf16",
     ],
@@ -55,27 +53,27 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-def assert_near(found: Tensor, exact: Tensor, arithmetic: Arithmetic, terms: Tensor | None = None) -> None:
+def assert_near(found: Tensor, exact: Tensor, backend: Backend, terms: Tensor | None = None) -> None:
     assert found.dtype == torch.float32
     size = float((exact if terms is None else terms).norm())
-    assert float((found - exact).norm()) <= TOLERANCE[arithmetic] * size
+    assert float((found - exact).norm()) <= TOLERANCE[backend] * size
 
 
-@EACH_ARITHMETIC
+@EACH_BACKEND
 @settings(max_examples=25, deadline=None)
 @given(rows=st.integers(1, 70), prepared_for=st.integers(1, 70), inner=st.integers(1, 70), outer=st.integers(1, 70))
-def test_every_product_is_the_plain_one_up_to_rounding(
-    arithmetic: Arithmetic, rows: int, prepared_for: int, inner: int, outer: int
+def test_every_product_is_that_of_torch_up_to_rounding(
+    backend: Backend, rows: int, prepared_for: int, inner: int, outer: int
 ) -> None:
     weight, a, dy = normal(outer, inner), normal(rows, inner, seed=1), normal(rows, outer, seed=2)
-    with products_in(arithmetic):
+    with updating(backend=backend):
         ready = prepare(weight, prepared_for)
-    assert_near(ready.times(a), a @ weight.T, arithmetic, a.abs() @ weight.abs().T)
-    assert_near(ready.back(dy), dy @ weight, arithmetic, dy.abs() @ weight.abs())
-    assert_near(ready.outer(dy, a), dy.T @ a, arithmetic, dy.abs().T @ a.abs())
+    assert_near(ready.times(a), a @ weight.T, backend, a.abs() @ weight.abs().T)
+    assert_near(ready.back(dy), dy @ weight, backend, dy.abs() @ weight.abs())
+    assert_near(ready.outer(dy, a), dy.T @ a, backend, dy.abs().T @ a.abs())
 
 
-def trained(arithmetic: Arithmetic) -> list[Tensor]:
+def trained(backend: Backend) -> list[Tensor]:
     """Loss and gradients of a small recurrent network."""
     cell, lengths = Lstm(), torch.tensor([7, 9, 2])
     program = Program((Project("in", "x", "a", True), Unit("cell", cell, ("a",))), ("cell.h",))
@@ -84,16 +82,16 @@ def trained(arithmetic: Arithmetic) -> list[Tensor]:
     output, targets = normal(40, 16, seed=8), torch.arange(27) % 40
     leaves = [w.requires_grad_() for w in (*weights.values(), output)]
     first = {name: torch.zeros(3, 16) for name in program.carried}
-    with products_in(arithmetic):
+    with updating(backend=backend):
         h_TBH = scan(program, {"x": normal(9, 3, 24, seed=9)}, first, weights, {}, lengths).outputs["cell.h"]
         loss = softmax_loss(h_TBH.flatten(0, 1), output, torch.empty(0), targets, 0.1)
     return [loss.detach(), *torch.autograd.grad(loss, leaves)]
 
 
-@EACH_ARITHMETIC
-def test_a_network_has_the_plain_loss_and_gradients_up_to_rounding(arithmetic: Arithmetic) -> None:
-    for found, exact in zip(trained(arithmetic), trained("plain"), strict=True):
-        assert_near(found, exact, arithmetic)
+@EACH_BACKEND
+def test_a_network_has_the_loss_and_gradients_of_torch_up_to_rounding(backend: Backend) -> None:
+    for found, exact in zip(trained(backend), trained("torch"), strict=True):
+        assert_near(found, exact, backend)
 
 
 @NEEDS_PACKING
@@ -102,9 +100,9 @@ def test_a_network_has_the_plain_loss_and_gradients_up_to_rounding(arithmetic: A
 )
 def test_mixed_packs_large_weights_for_few_rows(rows: int, outer: int, packs: bool) -> None:
     weight, a = normal(outer, LARGE_WEIGHT // 512), normal(rows, LARGE_WEIGHT // 512, seed=1)
-    with products_in("mixed"):
+    with updating(backend="mixed"):
         ready = prepare(weight, rows)
-    with products_in("plain"):
+    with updating(backend="torch"):
         assert (type(ready) is not type(prepare(weight, rows))) is packs
     dy = normal(rows, outer, seed=2)
     assert_near(ready.times(a), a @ weight.T, "mixed")
@@ -114,16 +112,16 @@ def test_mixed_packs_large_weights_for_few_rows(rows: int, outer: int, packs: bo
 
 def test_bf16_rounds_and_only_within_its_block() -> None:
     weight, a = normal(20, 20), normal(20, 20, seed=1)
-    with products_in("bf16"):
+    with updating(backend="bf16"):
         rounded = prepare(weight, 20).times(a)
     assert not torch.equal(rounded, prepare(weight, 20).times(a))
     assert torch.equal(rounded, rounded.to(torch.bfloat16).to(torch.float32))
 
 
-@pytest.mark.parametrize("arithmetic", ["packed", "panels", "bf16"])
-def test_double_precision_is_always_plain(arithmetic: Arithmetic) -> None:
+@pytest.mark.parametrize("backend", ["onednn", "gemm", "bf16"])
+def test_double_precision_is_always_of_torch(backend: Backend) -> None:
     weight, a = normal(5, 4).double(), normal(3, 4).double()
-    with products_in(arithmetic):
+    with updating(backend=backend):
         ready = prepare(weight, 3)
     assert torch.equal(ready.times(a), a @ weight.T)
     assert_close(ready.outer(ready.times(a), a), (a @ weight.T).T @ a)
@@ -137,30 +135,30 @@ AVX512 = FMA | {"avx512_f"}
 @pytest.mark.parametrize(
     ("precision", "features", "expected"),
     [
-        ("auto", frozenset(), "plain"),
+        ("auto", frozenset(), "torch"),
         ("auto", AVX2, "mixed"),
-        ("auto", AVX512, "packed"),
+        ("auto", AVX512, "onednn"),
         ("auto", AVX512 | {"avx512_bf16"}, "bf16"),
         ("auto", AVX512 | {"amx_bf16"}, "bf16"),
-        ("fp32", AVX512 | {"avx512_bf16"}, "packed"),
+        ("fp32", AVX512 | {"avx512_bf16"}, "onednn"),
         ("fp32", AVX2, "mixed"),
-        ("auto", FMA, "panels"),
-        ("fp32", FMA, "panels"),
+        ("auto", FMA, "gemm"),
+        ("fp32", FMA, "gemm"),
         ("bf16", AVX2, "bf16"),
     ],
 )
-def test_the_processor_decides(precision: Precision, features: frozenset[str], expected: Arithmetic) -> None:
-    if expected == "panels" and not compiled.has_products():
+def test_the_processor_decides(precision: Precision, features: frozenset[str], expected: Backend) -> None:
+    if expected == "gemm" and not compiled.has_gemm():
         expected = "mixed"
-    if expected in ("packed", "mixed") and not has_packing():
-        expected = "plain"
-    assert arithmetic_for(precision, has=features.__contains__) == expected
+    if expected in ("onednn", "mixed") and not has_packing():
+        expected = "torch"
+    assert backend_for(precision, has=features.__contains__) == expected
 
 
 def test_a_torch_that_cannot_name_the_processors_features_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("torch.cpu.get_capabilities")
     _processor_has.cache_clear()
     try:
-        assert arithmetic_for("auto") == "plain"
+        assert backend_for("auto") == "torch"
     finally:
         _processor_has.cache_clear()

@@ -1,7 +1,7 @@
-/* Matrix products of single precision on processors with AVX2.
+/* Packed GEMM: matrix products of single precision on processors with AVX2.
  *
- *     product              out = a b      a is M x K, its rows one after another
- *     product_of_columns   out = a' b     a is K x M
+ *     gemm              out = a b      a is M x K, its rows one after another
+ *     gemm_of_columns   out = a' b     a is K x M
  *
  * b (K x N) is laid out in panels of 16 columns, each K x 16 with zeros behind the last column. A tile of 6 x 16 sums
  * stays in registers while k goes by: two loads of b and six numbers of a make twelve multiply-adds. b is taken DEPTH
@@ -158,18 +158,18 @@ static void shared_out(Part *part, int64_t M, int64_t N, int64_t K, const float 
     }
 }
 
-void product(int64_t M, int64_t N, int64_t K, const float *a, const float *panels, float *out)
+void gemm(int64_t M, int64_t N, int64_t K, const float *a, const float *panels, float *out)
 {
     shared_out(rows_by_panels, M, N, K, a, panels, out);
 }
 
-void product_of_columns(int64_t M, int64_t N, int64_t K, const float *a, const float *panels, float *out)
+void gemm_of_columns(int64_t M, int64_t N, int64_t K, const float *a, const float *panels, float *out)
 {
     shared_out(columns_by_panels, M, N, K, a, panels, out);
 }
 
 /* b lies as N x K: every row of it is a column of the product. */
-void panels_of_rows(int64_t N, int64_t K, const float *b, float *panels)
+void pack_rows(int64_t N, int64_t K, const float *b, float *panels)
 {
 #pragma omp parallel for schedule(static) if (N *K > ALONE / HEIGHT)
     for (int64_t panel = 0; panel < (N + WIDTH - 1) / WIDTH; panel++)
@@ -179,7 +179,7 @@ void panels_of_rows(int64_t N, int64_t K, const float *b, float *panels)
 }
 
 /* b lies as K x N. */
-void panels_of_columns(int64_t N, int64_t K, const float *b, float *panels)
+void pack_columns(int64_t N, int64_t K, const float *b, float *panels)
 {
     const int64_t whole = N / WIDTH, rest = N % WIDTH;
 #pragma omp parallel for schedule(static) if (N *K > ALONE / HEIGHT)

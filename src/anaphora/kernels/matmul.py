@@ -1,7 +1,7 @@
-"""Matrix products, and the record that turns into their gradients; in which arithmetic, ``arithmetic.py`` says.
+"""Matrix products, and the record that turns into their gradients; by which backend, the runtime says.
 
-A part never multiplies by a matrix itself: it asks for ``product("h", a)`` and, going back, for
-``product.back("h", dy)``. Both are small products inside the time loop. The gradient of the matrix is one large
+A part never multiplies by a matrix itself: it asks for ``matmul("h", a)`` and, going back, for
+``matmul.back("h", dy)``. Both are small products inside the time loop. The gradient of the matrix is one large
 product over all steps after the loop, made here from the operands that were kept.
 
 Two kinds of matrix: a weight (N x K) is shared by all rows; a memory matrix (B x K x N) belongs to one sentence.
@@ -16,15 +16,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.arithmetic import Prepared, prepare
+from anaphora.kernels.backends import Prepared
 from anaphora.kernels.linear import linear, padded
+from anaphora.kernels.prepared import prepare
+from anaphora.kernels.runtime import current
 
 
-class Products:
+class Matmuls:
     """The matrices of one pass over a program, what they were multiplied with, and the gradients that follow.
 
-    Without ``recording`` nothing is kept and rows are padded to a multiple of eight, so that the result of a row does
-    not depend on how many stand beside it.
+    They are made in the runtime of the forward pass, the backward pass too, wherever that runs. Without ``recording``
+    nothing is kept and rows are padded to a multiple of eight, so that the result of a row does not depend on how many
+    stand beside it.
     """
 
     def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor], recording: bool) -> None:
@@ -32,14 +35,15 @@ class Products:
         self._weights = weights
         self._memory = memory
         self._recording = recording
+        self._runtime = current()
         self._prepared: dict[str, Prepared] = {}
         self._operands: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._doutputs: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._gradients: dict[str, Tensor] = {}
 
-    def of(self, part: str) -> "PartProducts":
+    def of(self, part: str) -> "PartMatmuls":
         """The same products under the short names of one part."""
-        return PartProducts(self, part)
+        return PartMatmuls(self, part)
 
     def vector(self, name: str) -> Tensor:
         """A weight that is not multiplied by but added or scaled with."""
@@ -75,7 +79,7 @@ class Products:
     def _ready(self, name: str, rows_XBK: Tensor) -> Prepared:
         """The weight as this pass multiplies by it, prepared when it is first asked for."""
         if name not in self._prepared:
-            self._prepared[name] = prepare(self._weights[name], rows_XBK.shape[:-1].numel())
+            self._prepared[name] = prepare(self._weights[name], rows_XBK.shape[:-1].numel(), self._runtime)
         return self._prepared[name]
 
     def attend(self, name: str, a_XBK: Tensor) -> Tensor:
@@ -112,12 +116,12 @@ class Products:
         return gradients
 
 
-class PartProducts:
-    """``Products`` as one part sees them: the matrix ``h`` of part ``cell0`` is ``cell0.h``."""
+class PartMatmuls:
+    """``Matmuls`` as one part sees them: the matrix ``h`` of part ``cell0`` is ``cell0.h``."""
 
-    def __init__(self, products: Products, part: str) -> None:
+    def __init__(self, matmuls: Matmuls, part: str) -> None:
         """``part`` is the name in front."""
-        self._products = products
+        self._products = matmuls
         self._part = part
 
     def _full(self, name: str) -> str:

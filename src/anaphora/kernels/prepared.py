@@ -1,0 +1,88 @@
+"""Weights made ready for the products of the current runtime.
+
+In training a weight is prepared once for each pass. Products without a gradient use a parameter many times before it
+changes, so it is prepared once for each of its values: what was prepared is kept until the parameter changes in place,
+gets other memory, or is gone. torch counts changes in place, but those of its fused optimizers: so whatever an
+optimizer has stepped is dropped. What is computed from parameters is prepared for one use.
+"""
+
+import weakref
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
+
+from anaphora.kernels.backends import Backend, Multiplication, Prepared, for_inference, for_training
+from anaphora.kernels.runtime import Runtime, current
+
+
+def prepare(weight_NK: Tensor, rows: int, runtime: Runtime | None = None) -> Prepared:
+    """A weight for products and their gradients in a runtime, the current one where none is given.
+
+    ``rows``: about how many rows a product will have.
+    """
+    runtime = runtime or current()
+    if runtime.training:
+        return for_training(runtime.backend, weight_NK, rows)
+    return _Evaluated(weight_NK, runtime)
+
+
+def prepared(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
+    """A weight for products without a gradient in a runtime; a parameter's is kept while it has this value."""
+    backend = runtime.inference_backend
+    if not runtime.caches_weights or not isinstance(weight_NK, Parameter) or weight_NK.is_inference():
+        return for_inference(backend, weight_NK, lasting=False)
+    state = backend, weight_NK._version, weight_NK.data_ptr()
+    found = _kept.get(id(weight_NK))
+    if found and found.weight() is weight_NK and found.state == state:
+        return found.multiplication
+    with torch.inference_mode(False), torch.no_grad():
+        made = for_inference(backend, weight_NK, lasting=True)
+    key = id(weight_NK)
+
+    def forget(weight: weakref.ref[Tensor]) -> None:
+        if key in _kept and _kept[key].weight is weight:
+            del _kept[key]
+
+    _kept[key] = _Kept(weakref.ref(weight_NK, forget), state, made)
+    return made
+
+
+class _Kept(NamedTuple):
+    """What was prepared of a parameter."""
+
+    weight: weakref.ref[Tensor]
+    state: tuple[Backend, int, int]
+    """Of the parameter when it was prepared: the backend, its version, and where its numbers lie."""
+    multiplication: Multiplication
+
+
+_kept: dict[int, _Kept] = {}
+"""By the identity of the parameter."""
+
+
+def _drop_stepped(optimizer: Optimizer, *arguments: Any) -> None:
+    for group in optimizer.param_groups:
+        for weight in group["params"]:
+            _kept.pop(id(weight), None)
+
+
+register_optimizer_step_post_hook(_drop_stepped)
+
+
+class _Evaluated:
+    """A weight outside of training: the first product as in inference, the others by torch."""
+
+    def __init__(self, weight_NK: Tensor, runtime: Runtime) -> None:
+        self._forward, self._weight = prepared(weight_NK, runtime), for_training("torch", weight_NK, 0)
+
+    def times(self, a_XK: Tensor) -> Tensor:
+        return self._forward.times(a_XK)
+
+    def back(self, dy_XN: Tensor) -> Tensor:
+        return self._weight.back(dy_XN)
+
+    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
+        return self._weight.outer(dy_RN, a_RK)

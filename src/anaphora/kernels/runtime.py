@@ -1,0 +1,94 @@
+"""Where and how networks run right now: one frozen value in the one context variable of the package.
+
+``with running(Runtime(..)):`` is entered by the training loop and by predictors alone. The value is read where matrix
+products and random draws are made, so no ``forward`` has an argument for it. Outside of every block it is
+``Runtime.inference()`` without cached weights. A backward pass may run on another thread, where the context variable
+has its default: autograd functions keep the runtime of their forward pass.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cache
+
+import torch
+
+from anaphora.kernels.backends import Backend, Precision, inference_backend_for
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Device, matmul backend and threads, and in training what random draws depend on."""
+
+    device: torch.device = CPU
+    """Device of the network."""
+    backend: Backend = "torch"
+    """Matmul backend. In training, that of products with a gradient."""
+    training: bool = False
+    """Whether this is an update of training."""
+    threads: int = 0
+    """Threads of torch; 0 leaves them as they are."""
+    caches_weights: bool = True
+    """Whether products without a gradient use weights that are prepared once for each of their values (``prepared.py``).
+    These must then be changed by an optimizer or in place, not through ``tensor.data``."""
+    seed: int = 0
+    """Random seed."""
+    update: int = 0
+    """Number of the update, from 1; 0 outside of training."""
+    rank: int = 0
+    """Number of this process among those that train together, from 0."""
+    world_size: int = 1
+    """How many processes train together."""
+
+    @classmethod
+    def inference(cls, device: torch.device = CPU, precision: Precision = "fp32") -> "Runtime":
+        """The runtime of search and evaluation on ``device``."""
+        return _inference(device, precision)
+
+    @property
+    def inference_backend(self) -> Backend:
+        """Backend of products without a gradient.
+
+        In training these are of a frozen network, or of a decoder that predicts its own input: they are never rounded.
+        """
+        return inference_backend_for("fp32", self.device.type) if self.training else self.backend
+
+
+@cache
+def _inference(device: torch.device, precision: Precision) -> Runtime:
+    return Runtime(device, inference_backend_for(precision, device.type))
+
+
+@cache
+def _outside() -> Runtime:
+    return replace(Runtime.inference(), caches_weights=False)
+
+
+_current: ContextVar[Runtime | None] = ContextVar("runtime", default=None)
+
+
+def current() -> Runtime:
+    """The runtime of the innermost block; outside of every block, that of inference on the CPU."""
+    return _current.get() or _outside()
+
+
+@contextmanager
+def running(runtime: Runtime) -> Iterator[None]:
+    """Within it, networks run as ``runtime`` says; after it, as before, with the threads of before.
+
+    A generator must not yield within it: what it yields to would run so too.
+    """
+    threads = torch.get_num_threads()
+    changes = runtime.threads not in (0, threads)
+    token = _current.set(runtime)
+    try:
+        if changes:
+            torch.set_num_threads(runtime.threads)
+        yield
+    finally:
+        _current.reset(token)
+        if changes:
+            torch.set_num_threads(threads)
