@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.options import RunFolder, Threads, use_threads
+from anaphora.cli.options import (
+    DeviceOption,
+    PrecisionOption,
+    RunFolder,
+    Threads,
+    known_device,
+    known_precision,
+    use_threads,
+)
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
@@ -30,6 +38,8 @@ def run(
     top_p: Annotated[float, typer.Option(help="Draw from the likeliest units that make up this share.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another text.")] = 0,
     threads: Threads = 0,
+    device: DeviceOption = "cpu",
+    precision: PrecisionOption = "fp32",
 ) -> None:
     """Go on with a text to the end of its line."""
     if greedy and beam:
@@ -40,12 +50,13 @@ def run(
             "the ones or the other."
         )
     use_threads(threads)
+    where = known_device(device), known_precision(precision)
 
     from anaphora.tasks.language_model import LanguageModelPredictor
     from anaphora.tasks.runs import load_as
 
     with listening() as report:
-        model = load_as(LanguageModelPredictor, run_folder, "a language model", report)
+        model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where)
     written = model.generate(
         prompt,
         length=length,

@@ -10,6 +10,8 @@ from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
+    from anaphora.kernels.backends import Precision as PrecisionName
+    from anaphora.kernels.device import Device as DeviceName
     from anaphora.prediction.candidates import Candidates
     from anaphora.search.ensemble import Mean as MeanName
 
@@ -89,6 +91,11 @@ KnownWords = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[
     int, typer.Option("--threads", min=0, max=1024, help="Threads for matrix products; 0 lets torch choose.")
+]
+
+DeviceOption = Annotated[str, typer.Option("--device", metavar="cpu|cuda", help="Device of the network.")]
+PrecisionOption = Annotated[
+    str, typer.Option("--precision", metavar="fp32|bf16|auto", help="Precision of matrix products.")
 ]
 
 TrainingThreads = Annotated[
@@ -189,6 +196,26 @@ def _number(text: str) -> int | float | str:
 def threads_of(count: int | None) -> list[str]:
     """The settings of an experiment that ``TrainingThreads`` makes: none where nobody said how many."""
     return [] if count is None else [f"training.threads={count}"]
+
+
+def known_device(name: str) -> "DeviceName":
+    """The device of that name; ConfigError for another name."""
+    from anaphora.config import unknown
+    from anaphora.kernels.device import Device
+
+    if name not in get_args(Device):
+        raise ConfigError(unknown("--device", name, get_args(Device)))
+    return cast("DeviceName", name)
+
+
+def known_precision(name: str) -> "PrecisionName":
+    """The precision of that name; ConfigError for another name."""
+    from anaphora.config import unknown
+    from anaphora.kernels.backends import Precision
+
+    if name not in get_args(Precision):
+        raise ConfigError(unknown("--precision", name, get_args(Precision)))
+    return cast("PrecisionName", name)
 
 
 def use_threads(count: int) -> None:

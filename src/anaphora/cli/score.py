@@ -7,11 +7,15 @@ import typer
 
 from anaphora.cli.files import check_writable, given_lines, named, writing
 from anaphora.cli.options import (
+    DeviceOption,
     DynamicOption,
     NeuralCacheOption,
+    PrecisionOption,
     RunFolder,
     Threads,
     adaptation_of,
+    known_device,
+    known_precision,
     use_threads,
 )
 from anaphora.cli.progress import listening
@@ -39,11 +43,14 @@ def run(
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
     threads: Threads = 0,
+    device: DeviceOption = "cpu",
+    precision: PrecisionOption = "fp32",
 ) -> None:
     """Print log10 p of every line, its end included, each by itself; or in their order where the model adapts."""
     adaptation = adaptation_of(neural_cache, dynamic)
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
+    where = known_device(device), known_precision(precision)
 
     from anaphora.evaluation.adaptation import Static
     from anaphora.evaluation.perplexity import perplexity_of_log10
@@ -54,7 +61,7 @@ def run(
     count = units = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
-        model = load(run_folder, report=report)
+        model = load(run_folder, device=where[0], precision=where[1], report=report)
         if not hasattr(model, "score_lines_of"):
             task = task_at(run_folder)
             raise RunError(f"{run_folder} is {task.noun}, which scores no text: {task.see}.")

@@ -13,6 +13,7 @@ from anaphora.cli.files import check_writable, given_lines, writing
 from anaphora.cli.options import (
     Beam,
     CandidatesOption,
+    DeviceOption,
     Dictionary,
     Each,
     Frequent,
@@ -20,11 +21,14 @@ from anaphora.cli.options import (
     LanguageModelRun,
     LengthPenalty,
     Mean,
+    PrecisionOption,
     ReplaceUnknown,
     Threads,
     candidates_of,
     fusion_of,
+    known_device,
     known_mean,
+    known_precision,
     replacements_of,
     use_threads,
 )
@@ -83,6 +87,8 @@ def run(
     language_model: LanguageModelRun = None,
     fusion_weight: FusionWeight = None,
     threads: Threads = 0,
+    device: DeviceOption = "cpu",
+    precision: PrecisionOption = "fp32",
 ) -> None:
     """Translate a text line by line; lines, and the white space in them, stay where they are."""
     runs, file = _runs_and_file(given)
@@ -90,6 +96,7 @@ def run(
     outputs = _Outputs(output, alignments, pairs, translation_first)
     outputs.check(read=[*runs, language_model, file, dictionary, candidates])
     use_threads(threads)
+    where = known_device(device), known_precision(precision)
     words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
 
     from anaphora.prediction.options import SearchOptions
@@ -99,7 +106,7 @@ def run(
         beam, length_penalty, replace_unknown=words, candidates=chosen, attention=alignments is not None
     )
     with listening() as report:
-        translator = load_together(runs, known_mean(mean, len(runs)), fusion, report)
+        translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
         if alignments is not None and not translator.attends:
             raise ConfigError(NO_LINKS)
         lines, kept = _twice(given_lines(file), pairs is not None)

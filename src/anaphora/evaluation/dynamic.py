@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from anaphora.config import SET, Config, Conflict
 from anaphora.evaluation.gradient_sizes import weights_of
 from anaphora.evaluation.windows import windows
+from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
 
 RATES = {"sgd": (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03), "rms": (0.0001, 0.0003, 0.0006, 0.001, 0.002, 0.004)}
@@ -71,14 +72,16 @@ def dynamic_log_probs(
     weights = weights_of(learning)
     move = _Move(weights, dynamic, sizes)
     network, carry = cast(TextModel, learning), cast("Carry | None", None)
-    for window in windows(units, before, dynamic.steps):
+    device = device_of(learning)
+    for text in windows(units, before, dynamic.steps):
+        window = text.to(device)
         with torch.no_grad():
             log_probs_BT, _ = network.target_log_probs(window, carry)
         with torch.enable_grad():
             loss, carry = network(window, carry)
             gradients = torch.autograd.grad(loss.sum, weights)
         move(gradients)
-        yield window.target_ids.ids_BT[0], log_probs_BT[0]
+        yield text.target_ids.ids_BT[0], log_probs_BT[0].cpu()
 
 
 def fitted_dynamic(

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from anaphora.errors import DataError
 from anaphora.evaluation.windows import blocks, rows_of_text
+from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
 
 ROWS = 32
@@ -31,14 +32,15 @@ def gradient_sizes(model: TextModel, units: Iterable[int], before: int, steps: i
 
     ``model`` is in evaluation mode. Raises DataError for a text that is shorter than a segment.
     """
-    weights = weights_of(cast(nn.Module, model))
+    network = cast(nn.Module, model)
+    weights, device = weights_of(network), device_of(network)
     squares, count = [torch.zeros_like(weight) for weight in weights], 0
     for ids_N in blocks(islice(units, FOUND_ON), before, ROWS * STRETCH * steps):
         rows = min(ROWS, (len(ids_N) - 1) // steps)
         carry: Carry | None = None
         for place, ids_RL in enumerate(_side_by_side(ids_N, rows, steps)):
             with torch.enable_grad():
-                loss, carry = model(rows_of_text(ids_RL, torch.full((rows,), place > 0)), carry)
+                loss, carry = model(rows_of_text(ids_RL, torch.full((rows,), place > 0)).to(device), carry)
                 gradients = torch.autograd.grad(loss.sum, weights)
             torch._foreach_addcmul_(squares, gradients, gradients)
             count += rows

@@ -18,6 +18,7 @@ from torch import Tensor
 from anaphora.config import Config
 from anaphora.evaluation.windows import windows
 from anaphora.models.interpolation.weights import fitted_weights, interpolated
+from anaphora.nn.device import device_of
 from anaphora.protocols import StateModel
 
 THETAS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -89,15 +90,16 @@ def looked_up(
     model: StateModel, units: Iterable[int], before: int, size: int, thetas: Sequence[float]
 ) -> Iterator[Found]:
     """What network and cache say of every unit of a text, some at a time; the cache remembers ``size`` units."""
+    device = device_of(model)
     carry, keys_MH, said_M = None, torch.empty(0, 0), torch.empty(0, dtype=torch.int64)
     for window in windows(units, before, WINDOW):
         with torch.no_grad():
-            states_BTH, log_probs_BT, carry = model.states_and_target_log_probs(window, carry)
-        ids_T, states_TH = window.target_ids.ids_BT[0], states_BTH[0]
+            states_BTH, log_probs_BT, carry = model.states_and_target_log_probs(window.to(device), carry)
+        ids_T, states_TH = window.target_ids.ids_BT[0], states_BTH[0].cpu()
         keys_MH = torch.cat([keys_MH, states_TH]) if len(said_M) else states_TH
         said_M = torch.cat([said_M, ids_T])
         cached_KT, known_T = _look_up(states_TH, ids_T, keys_MH, said_M, size, thetas)
-        yield Found(ids_T, log_probs_BT[0], cached_KT, known_T)
+        yield Found(ids_T, log_probs_BT[0].cpu(), cached_KT, known_T)
         keys_MH, said_M = keys_MH[-size:], said_M[-size:]
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from anaphora.batch import Batch, Ids, pad
 from anaphora.errors import DataError
 from anaphora.evaluation.stream import stream_log_probs
+from anaphora.nn.device import device_of
 from anaphora.protocols import TextModel
 
 ROWS = 64
@@ -44,7 +45,7 @@ def line_log_probs(
     ``sentence_log_probs``; but a model of sentences must be given no row of more than ``UNITS``.
     """
     places = sorted(range(len(rows)), key=lambda place: -len(rows[place]))
-    done = 0
+    done, device = 0, device_of(model)
     while done < len(places):
         longest = len(rows[places[done]])
         some = places[done : done + max(1, min(ROWS, UNITS // longest))]
@@ -53,9 +54,11 @@ def line_log_probs(
             read = stream_log_probs(model, rows[some[0]], before)
             yield some, [torch.cat([log_probs_N for _, log_probs_N in read])]
             continue
+        batch = _batch([rows[place] for place in some], before).to(device)
         with torch.no_grad():
-            log_probs_BT, _ = model.target_log_probs(_batch([rows[place] for place in some], before))
-        yield some, [of_row_T[: len(rows[place])] for place, of_row_T in zip(some, log_probs_BT, strict=True)]
+            log_probs_BT, _ = model.target_log_probs(batch)
+        rows_of_probs = zip(some, log_probs_BT.cpu(), strict=True)
+        yield some, [of_row_T[: len(rows[place])] for place, of_row_T in rows_of_probs]
 
 
 def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:

@@ -19,6 +19,7 @@ from anaphora.batch import Batch
 from anaphora.evaluation.windows import blocks, rows_of_text
 from anaphora.models.interpolation.cache import ComponentPredictions
 from anaphora.models.interpolation.model import Interpolation
+from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
 
 ROWS = 32
@@ -114,10 +115,10 @@ def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> tuple[Tensor, Carry]
     """ln p of rows of one length, each after its first token, and their states at the end."""
     carry, carry_mask_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
     after: Carry = carry or {}
-    found = []
+    found, device = [], device_of(model)
     for window in _windows(ids_RL, carry_mask_R):
-        log_probs_RT, after = model.target_log_probs(window, after or None)
-        found.append(log_probs_RT)
+        log_probs_RT, after = model.target_log_probs(window.to(device), after or None)
+        found.append(log_probs_RT.cpu())
     return torch.cat(found, dim=1), after
 
 
@@ -125,8 +126,9 @@ def _run_through(model: TextModel, ids_RL: Tensor, start: Rows) -> Carry:
     """The states at the end of rows of one length."""
     carry, carry_mask_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
     after: Carry = carry or {}
+    device = device_of(model)
     for window in _windows(ids_RL, carry_mask_R):
-        after = model.carry_after(window, after or None)
+        after = model.carry_after(window.to(device), after or None)
     return after
 
 

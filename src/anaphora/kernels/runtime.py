@@ -32,7 +32,7 @@ class Runtime:
     threads: int = 0
     """Threads of torch; 0 leaves them as they are."""
     caches_weights: bool = True
-    """Whether products without a gradient use weights that are prepared once for each of their values (``prepared.py``).
+    """Whether products without a gradient use weights that are prepared once for each of their values: ``prepared.py``.
     These must then be changed by an optimizer or in place, not through ``tensor.data``."""
     seed: int = 0
     """Random seed."""

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch
 from anaphora.config import Config
+from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
@@ -134,7 +135,7 @@ class FeedForwardStepper:
 
     def unconditional(self) -> Step:
         """The prediction after the end of a line: the network has learnt no other one without context."""
-        return self.advance(None, self._model.empty_context(1), torch.tensor([self.bos]))
+        return self.advance(None, self._model.empty_context(1), torch.tensor([self.bos], device=device_of(self._model)))
 
     def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:
         """As many tokens as the context holds."""

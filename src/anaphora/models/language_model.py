@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from anaphora.batch import Batch
 from anaphora.config import Config, by_kind
 from anaphora.kernels.penalty import change_penalty, size_penalty
+from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
@@ -180,7 +181,9 @@ class LanguageModelStepper:
     @torch.inference_mode()
     def unconditional(self) -> Step:
         """The prediction after the end of a line: the network has learnt no other one without context."""
-        return self.advance(None, self._model.recurrence.zeros(1), torch.tensor([self.bos]))
+        return self.advance(
+            None, self._model.recurrence.zeros(1), torch.tensor([self.bos], device=device_of(self._model))
+        )
 
     def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
         """All tokens that were read."""

@@ -20,6 +20,7 @@ from anaphora.kernels.guidance import guidance
 from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
+from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
@@ -225,6 +226,7 @@ class TranslatorStepper:
     @torch.inference_mode()
     def start(self, batch: Batch) -> SearchStart:
         """Encode the sentences; ConfigError for candidates where the output is no softmax over words."""
+        batch = batch.to(device_of(self._model))
         encoded, initial = self._model.encode(batch)
         candidates = batch.constraints.candidates
         memory = TranslatorMemory(encoded, self._model.output.shortlist(candidates) if candidates else None)

@@ -8,6 +8,8 @@ from torch import nn
 CPU = torch.device("cpu")
 
 
-def device_of(network: nn.Module) -> torch.device:
-    """The device of the tensors of a network; the CPU for a network without any."""
-    return next((tensor.device for tensor in chain(network.parameters(), network.buffers())), CPU)
+def device_of(model: object) -> torch.device:
+    """The device of the tensors of a network; the CPU for a model that is no network, or has none."""
+    if not isinstance(model, nn.Module):
+        return CPU
+    return next((tensor.device for tensor in chain(model.parameters(), model.buffers())), CPU)

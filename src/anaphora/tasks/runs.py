@@ -8,7 +8,11 @@ import torch
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Report, silent
+from anaphora.kernels.backends import Precision
+from anaphora.kernels.device import Device
+from anaphora.kernels.runtime import Runtime
 from anaphora.models import registry as networks
+from anaphora.prediction.running import runtime_for
 from anaphora.run import Checkpoint, Run, Which
 from anaphora.run.folder import EXPERIMENT
 from anaphora.run.loading import load_coders, load_weights
@@ -92,23 +96,50 @@ def _opener(path: Path) -> str | None:
     return next((task for ending, task in FILES.items() if name.endswith(ending) and not path.is_dir()), None)
 
 
-def load(run: str | Path, which: Which = "best", *, report: Report = silent) -> Any:
-    """The predictor of a run folder's checkpoint, ready to use; RunError when there is none that is whole.
+def load(
+    run: str | Path,
+    which: Which = "best",
+    *,
+    device: Device = "cpu",
+    precision: Precision = "fp32",
+    report: Report = silent,
+) -> Any:
+    """The predictor of a run folder's checkpoint, ready to use.
 
-    In place of a run, an ARPA file (``.arpa``, ``.arpa.gz``) is the language model in it; DataError when it is none.
+    It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", or "auto" for bf16 where
+    the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.arpa.gz``) is the language
+    model in it.
+
+    Raises RunError where there is no run that is whole, DataError for a file that is no ARPA file, ConfigError for a
+    device that is not there or that such a model cannot run on.
     """
-    path = Path(run)
+    path, runtime = Path(run), runtime_for(device, precision)
     if name := _opener(path):
         opener = task_named(name).open_file
         assert opener is not None
+        _check_on_gpu(path, False, runtime)
         return opener(path)
     trained = load_trained(path, which, report)
-    return task_of(trained.experiment).predictor(trained)
+    _check_on_gpu(path, kind_of(trained.experiment).on_gpu, runtime)
+    trained.model.to(runtime.device)
+    return task_of(trained.experiment).predictor(trained._replace(runtime=runtime))
 
 
-def load_as(kind: type[Predictor], run: Path, what: str, report: Report = silent) -> Predictor:
+def _check_on_gpu(path: Path, can: bool, runtime: Runtime) -> None:
+    if runtime.device.type != "cpu" and not can:
+        raise ConfigError(f'{path} can run on the CPU alone, but device = "{runtime.device.type}": leave it out.')
+
+
+def load_as(
+    kind: type[Predictor],
+    run: Path,
+    what: str,
+    report: Report = silent,
+    device: Device = "cpu",
+    precision: Precision = "fp32",
+) -> Predictor:
     """The same where the predictor is of one ``kind``, which errors call ``what``; RunError where it is another."""
-    found = load(run, report=report)
+    found = load(run, device=device, precision=precision, report=report)
     if not isinstance(found, kind):
         task = task_at(run)
         raise RunError(f"{run} should be {what}, but is {task.noun}: {task.see}.")

@@ -9,7 +9,9 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.events import Report
+from anaphora.kernels.runtime import Runtime
 from anaphora.models.registry import Network
+from anaphora.prediction.running import ON_CPU
 from anaphora.run import Checkpoint
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
@@ -30,6 +32,8 @@ class Trained(NamedTuple):
     """In evaluation mode."""
     coders: Coders
     """By side."""
+    runtime: Runtime = ON_CPU
+    """How its predictor runs."""
 
 
 class Giver(Protocol):
@@ -66,6 +70,8 @@ class Kind:
     """Its network; those of the package stand in ``models.registry``."""
     work: Callable[[Any, Report], Work]
     """What is done with its data, from an experiment; raises for data that is not what it should be."""
+    on_gpu: bool = True
+    """Whether its predictor can run on a GPU."""
     complete: Callable[[Any, Any], Any] = as_it_is
     """From an experiment and the one of the run it starts from (or None): what other runs that it names say."""
     givers: Callable[[Any, Any], Sequence[Giver]] = drawn_at_random

@@ -12,6 +12,7 @@ from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import Integers
 from anaphora.events import Event, Report, Skipped
 from anaphora.nn.counts import Counts
+from anaphora.nn.device import device_of
 from anaphora.nn.outputs import Output
 from anaphora.protocols import Batches, Carry
 from anaphora.run import Run
@@ -123,8 +124,9 @@ def mean_loss(model: torch.nn.Module, batches: Sequence[Batch]) -> float:
     """Nats a prediction over ``batches``, what a model carries taken from each to the next."""
     nats, count = 0.0, 0
     carry: Carry = {}
+    device = device_of(model)
     for batch in batches:
-        loss, carry = model(batch, carry or None)
+        loss, carry = model(batch.to(device), carry or None)
         nats += float(loss.sum)
         count += loss.count
     return nats / count

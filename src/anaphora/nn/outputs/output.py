@@ -81,7 +81,7 @@ class Output(nn.Module, ABC):
                 log_probs_RV = self.log_probs(rows_NH[some])
                 found_N[some] = log_probs_RV.gather(1, ids_N[some, None]).squeeze(1).double()
                 start, rows = start + rows, max(_FIRST, CHUNK // log_probs_RV.shape[1])
-        return found_N.new_zeros(open_TB.shape).masked_scatter(open_TB, found_N).T
+        return found_N.new_zeros(open_TB.shape).masked_scatter(open_TB.to(found_N.device), found_N).T
 
     @abstractmethod
     def summed(self, predictions: Predictions) -> Tensor:

@@ -38,7 +38,12 @@ TASK = Task(
     noun="an aligner",
     kinds={
         "": Kind(
-            "aligners", AlignerExperiment, NETWORKS["aligner"], AlignerWork, exports={"dictionary": _export_dictionary}
+            "aligners",
+            AlignerExperiment,
+            NETWORKS["aligner"],
+            AlignerWork,
+            on_gpu=False,
+            exports={"dictionary": _export_dictionary},
         )
     },
     predictor=_predictor,

@@ -39,7 +39,8 @@ __all__ = [
 
 
 def _predictor(trained: Trained) -> LanguageModelPredictor:
-    return LanguageModelPredictor(cast(TextModel, trained.model), trained.coders["text"], trained.path)
+    model = cast(TextModel, trained.model)
+    return LanguageModelPredictor(model, trained.coders["text"], trained.path, trained.runtime)
 
 
 def _open_arpa(path: Path) -> LanguageModelPredictor:
@@ -76,12 +77,15 @@ TASK = Task(
     kinds={
         "recurrent": Kind("recurrent language models", RecurrentExperiment, NETWORKS["recurrent"], LanguageModelWork),
         "window": Kind("window language models", WindowExperiment, NETWORKS["window"], LanguageModelWork),
-        "ngram": Kind("count models", NgramExperiment, NETWORKS["ngram"], NgramWork, exports={"arpa": _export_arpa}),
+        "ngram": Kind(
+            "count models", NgramExperiment, NETWORKS["ngram"], NgramWork, on_gpu=False, exports={"arpa": _export_arpa}
+        ),
         "mixture": Kind(
             "mixtures",
             MixtureExperiment,
             NETWORKS["mixture"],
             MixtureWork,
+            on_gpu=False,
             complete=with_members,
             weights_of_runs=_weights_of_runs,
         ),

@@ -11,7 +11,9 @@ from anaphora.evaluation.perplexity import Prediction
 from anaphora.evaluation.sentences import UNITS, line_log_probs, sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import LN_10
+from anaphora.kernels.runtime import running
 from anaphora.prediction.arguments import demand_several, demand_short, demand_texts, one_text
+from anaphora.prediction.running import each_within
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import windows
 from anaphora.protocols import TextStepper
@@ -78,21 +80,22 @@ class LanguageModelPredictor(WordScores):
             if unit != stepper.eos:
                 streamed.add(unit)
 
-        if beam == 1:
-            [found] = greedy(stepper, batch, max_length=room, on_token=on_unit)
-        elif beam:
-            [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=room)
-        else:
-            [found] = sample(
-                stepper,
-                batch,
-                max_length=room,
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                seed=seed,
-                on_token=on_unit,
-            )
+        with running(self._runtime):
+            if beam == 1:
+                [found] = greedy(stepper, batch, max_length=room, on_token=on_unit)
+            elif beam:
+                [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=room)
+            else:
+                [found] = sample(
+                    stepper,
+                    batch,
+                    max_length=room,
+                    temperature=temperature,
+                    top_k=top_k,
+                    top_p=top_p,
+                    seed=seed,
+                    on_token=on_unit,
+                )
         text = self._decode(found.ids)
         streamed.close(text)
         return Generation(text, found.score, found.finished, begin.count(stepper.unk))
@@ -128,7 +131,8 @@ class LanguageModelPredictor(WordScores):
         demand_several(lines)
         self.check(adaptation)
         units, seen = (chain.from_iterable(map(self._line, some)) for some in (lines, trained_on))
-        return fitted_adaptation(self._model, units, seen, self._coder.symbols.eos, adaptation)
+        with running(self._runtime):
+            return fitted_adaptation(self._model, units, seen, self._coder.symbols.eos, adaptation)
 
     def evaluate(
         self, lines: Iterable[str], adaptation: Adaptation = _STATIC, *, report: Report = silent
@@ -148,15 +152,16 @@ class LanguageModelPredictor(WordScores):
         _, _, unk, bos, eos = self._coder.symbols
         nats = unknown_nats = sentence_nats = 0.0
         tokens = unknown = 0
-        for ids_N, log_probs_N in (
+        read = (
             sentence_log_probs(self._model, text, bos, eos)
             if by_line
             else adapted_log_probs(self._model, text, eos, adaptation)
-        ):
+        )
+        for ids_N, log_probs_N in each_within(self._runtime, read):
             nats -= float(log_probs_N.sum())
             unknown_nats -= float(log_probs_N[ids_N == unk].sum())
             again = () if by_line else sentence_log_probs(self._model, chain.from_iterable(text.take()), eos, eos)
-            sentence_nats -= sum(float(more.sum()) for _, more in again)
+            sentence_nats -= sum(float(more.sum()) for _, more in each_within(self._runtime, again))
             tokens, unknown = tokens + len(ids_N), unknown + int((ids_N == unk).sum())
             report(Progress("evaluate", tokens, 0, "tokens"))
         if not tokens:
@@ -200,7 +205,7 @@ class LanguageModelPredictor(WordScores):
         total, unknown = len(lines) if isinstance(lines, abc.Sized) else 0, self._coder.symbols.unk
         alone = isinstance(adaptation, Static)
         found = self._alone(lines) if alone else self._one_after_another(lines, adaptation)
-        for done, (row, nats) in enumerate(found, 1):
+        for done, (row, nats) in enumerate(each_within(self._runtime, found), 1):
             yield LineScore(nats / LN_10, len(row), row.count(unknown))
             report(Progress("score", done, total, "lines"))
 

@@ -10,7 +10,9 @@ import torch
 
 from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.formats.figures import LN_10
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import one_text
+from anaphora.prediction.running import ON_CPU
 from anaphora.protocols import TextModel, TextStepper
 from anaphora.tasks.language_model.context import Context
 from anaphora.tasks.language_model.context import State as Place
@@ -40,10 +42,14 @@ class WordScores:
     or the ``</s>`` that comes after it. Sentences and words may be bytes, which are UTF-8.
     """
 
-    def __init__(self, model: TextModel, coder: TextCoder, path: Path | None = None) -> None:
-        """The network may go on being trained in between: every call reads it again."""
+    def __init__(self, model: TextModel, coder: TextCoder, path: Path | None = None, runtime: Runtime = ON_CPU) -> None:
+        """The network may go on being trained in between: every call reads it again.
+
+        It lies on the device of ``runtime``.
+        """
         self._model = model
         self._coder = coder
+        self._runtime = runtime
         self.path = bytes(path.absolute()) if path else b""
         """Where it was loaded from, as KenLM gives it; empty for a model that was not."""
 
@@ -85,13 +91,15 @@ class WordScores:
     def BeginSentenceWrite(self, state: Place) -> None:
         """Let ``state`` be the start of a sentence."""
         stepper = self._stepper()
-        before = stepper.start(one_row([stepper.bos], [])).state
-        step = stepper.advance(None, before, torch.tensor([stepper.bos]))
+        with running(self._runtime):
+            before = stepper.start(one_row([stepper.bos], [])).state
+            step = stepper.advance(None, before, self._id(stepper.bos))
         state.become(Context(step.log_probs_NV[0], step.state, 1, False))
 
     def NullContextWrite(self, state: Place) -> None:
         """Let ``state`` be a place of which nothing is known; to a recurrent model, the start of a sentence."""
-        step = self._stepper().unconditional()
+        with running(self._runtime):
+            step = self._stepper().unconditional()
         state.become(Context(step.log_probs_NV[0], step.state, 0, False))
 
     def BaseScore(self, before: Place, word: str | bytes, after: Place) -> float:
@@ -115,14 +123,18 @@ class WordScores:
         """The score of a word by its units, one step each."""
         stepper, context, nats, length = self._stepper(), before.context, 0.0, 0
         for unit in units:
-            ids_N = torch.tensor([unit])
+            ids_N = self._id(unit)
             nats += float(context.log_probs_V[unit])
-            length = stepper.matched(context.state, ids_N, context.read)
-            step = stepper.advance(None, context.state, ids_N)
+            with running(self._runtime):
+                length = stepper.matched(context.state, ids_N, context.read)
+                step = stepper.advance(None, context.state, ids_N)
             inside = not self._coder.context_free
             context = Context(step.log_probs_NV[0], step.state, context.read + 1, inside)
         after.become(context)
         return FullScore(nats / LN_10, length, self._coder.symbols.unk in units)
+
+    def _id(self, unit: int) -> torch.Tensor:
+        return torch.tensor([unit], device=self._runtime.device)
 
     def _stepper(self) -> TextStepper:
         return cast(TextStepper, self._model.stepper())

@@ -47,7 +47,9 @@ def _predictor(trained: Trained) -> TranslationPredictor:
     splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
     source, target = trained.coders["source"], trained.coders["target"]
     model = cast(Searchable, trained.model)
-    return TranslationPredictor(model.stepper, source, target, experiment.evaluation, splitter, languages)
+    return TranslationPredictor(
+        model.stepper, source, target, experiment.evaluation, splitter, languages, trained.runtime
+    )
 
 
 def _own_text(table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:

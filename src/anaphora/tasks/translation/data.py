@@ -13,7 +13,9 @@ from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
+from anaphora.kernels.runtime import Runtime
 from anaphora.models.guide import GivenGuide, LearntGuide
+from anaphora.nn.device import device_of
 from anaphora.nn.lengths import Lengths
 from anaphora.protocols import Searchable
 from anaphora.run import Run
@@ -133,7 +135,11 @@ class TranslationWork(PairWork, UpdatingWork):
         evaluation, pairs = self._experiment.evaluation, list(self.parts.valid)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
         translator = TranslationPredictor(
-            cast(Searchable, model).stepper, coders["source"], coders["target"], evaluation
+            cast(Searchable, model).stepper,
+            coders["source"],
+            coders["target"],
+            evaluation,
+            runtime=Runtime.inference(device_of(model)),
         )
         texts = [
             output.text for output in translator.translate(sources, beam=evaluation.validation_beam, attention=False)

@@ -10,7 +10,9 @@ from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_pairs, pieces_of, sentences_of
+from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import windows
 from anaphora.protocols import Stepper
@@ -36,15 +38,18 @@ class Given(NamedTuple):
 class ForcedDecoding:
     """A translator's Stepper and the coders of both sides, over translations that are given."""
 
-    def __init__(self, stepper: abc.Callable[[], Stepper], source: TextCoder, target: TextCoder) -> None:
+    def __init__(
+        self, stepper: abc.Callable[[], Stepper], source: TextCoder, target: TextCoder, runtime: Runtime = ON_CPU
+    ) -> None:
         """Every call calls ``stepper`` again, so that a network may be trained further in between."""
-        self._stepper, self._source, self._target = stepper, source, target
+        self._stepper, self._source, self._target, self._runtime = stepper, source, target, runtime
 
     @property
     def attends(self) -> bool:
         """Whether it looks at the source as it writes, which one step shows; of several, whether all of them do."""
         [batch] = self._batches([Given("", [UNK], 0)], [[]])
-        return score(self._stepper(), batch)[0].weights is not None
+        with running(self._runtime):
+            return score(self._stepper(), batch)[0].weights is not None
 
     def score_pairs(
         self, sources: abc.Sequence[str], targets: abc.Sequence[str], *, report: Report = silent
@@ -76,7 +81,9 @@ class ForcedDecoding:
             rows = [Given(*row, place) for place, row in enumerate(zip(sources, source_rows, strict=True))]
             answers: dict[int, Translation] = {}
             for batch in self._batches(rows, sentences_of(self._target, targets, done + 1)):
-                for number, hypothesis in zip(batch.example_ids_B.tolist(), score(stepper, batch), strict=True):
+                with running(self._runtime):
+                    found = score(stepper, batch)
+                for number, hypothesis in zip(batch.example_ids_B.tolist(), found, strict=True):
                     pieces = pieces_of(self._target, targets[number], hypothesis.ids)
                     answers[number] = self._translation(targets[number], rows[number], hypothesis, pieces)
                 report(Progress("score", done + len(answers), total, "pairs"))

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 from anaphora.batch import Constraints
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Progress, Report, silent
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_texts, sentences_of
 from anaphora.prediction.options import SearchOptions
+from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import windows
 from anaphora.protocols import Stepper
 from anaphora.search.beam import beam as beam_search
@@ -45,13 +47,15 @@ class TranslationPredictor(ForcedDecoding):
         evaluation: TranslationEvaluation = _EVALUATION,
         splitter: Splitter | None = None,
         languages: tuple[str, str] = ("", ""),
+        runtime: Runtime = ON_CPU,
     ) -> None:
         """Every call calls ``stepper`` again, so that a network may go on being trained in between.
 
         Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
         into sentences by ``splitter``, or not at all. It translates between the two ``languages``, where they are told.
+        The network lies on the device of ``runtime``.
         """
-        super().__init__(stepper, source, target)
+        super().__init__(stepper, source, target, runtime)
         self._splitter, self._languages, self.evaluation = splitter, languages, evaluation
 
     @staticmethod
@@ -176,13 +180,14 @@ class TranslationPredictor(ForcedDecoding):
                 batch = replace(
                     batch, constraints=Constraints(candidates=options.candidates.of(texts, self._source, self._target))
                 )
-            found = beam_search(
-                stepper,
-                batch,
-                size=options.beam,
-                max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
-                length_penalty=options.length_penalty,
-            )
+            with running(self._runtime):
+                found = beam_search(
+                    stepper,
+                    batch,
+                    size=options.beam,
+                    max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
+                    length_penalty=options.length_penalty,
+                )
             for number, hypotheses in zip(batch.example_ids_B.tolist(), found, strict=True):
                 place = full[number]
                 answers[place] = self._answer(rows[place], hypotheses, options, unknown)

@@ -1,0 +1,34 @@
+"""The runtime of predictors: chosen when a run is loaded, entered while something is computed."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar, get_args
+
+from anaphora.errors import ConfigError
+from anaphora.kernels.backends import Precision
+from anaphora.kernels.device import Device, device_for
+from anaphora.kernels.runtime import Runtime, running
+
+T = TypeVar("T")
+
+ON_CPU = Runtime.inference()
+"""On the CPU, in single precision."""
+
+
+def runtime_for(device: Device = "cpu", precision: Precision = "fp32") -> Runtime:
+    """The runtime of a predictor; ConfigError for a device that is not there or a precision that is unknown."""
+    if precision not in get_args(Precision):
+        known = ", ".join(get_args(Precision))
+        raise ConfigError(f"precision '{precision}' is unknown. Known: {known}.")
+    return Runtime.inference(device_for(device, "device"), precision)
+
+
+def each_within(runtime: Runtime, items: Iterable[T]) -> Iterator[T]:
+    """The items, each made within ``runtime``, which is left before it is handed over."""
+    rest = iter(items)
+    while True:
+        with running(runtime):
+            try:
+                item = next(rest)
+            except StopIteration:
+                return
+        yield item

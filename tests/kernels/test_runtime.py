@@ -1,0 +1,237 @@
+"""The runtime: one value, entered by few, kept by backward passes; and weights that inference prepares once."""
+
+import ast
+import gc
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+
+import anaphora
+from anaphora.kernels import backends, compiled, prepared
+from anaphora.kernels.backends import Backend, has_packing, inference_backend_for
+from anaphora.kernels.cells import Lstm
+from anaphora.kernels.linear import linear
+from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.program import Program
+from anaphora.kernels.runtime import Runtime, current, running
+from anaphora.kernels.scan import scan
+from tests.runtimes import updating
+
+PACKAGE = Path(anaphora.__file__).parent
+BF16 = Runtime(backend="bf16")
+FLOAT = Runtime(backend="torch")
+BACKENDS: list[Backend] = ["torch", "mixed", "bf16"]
+BACKENDS += ["onednn"] if has_packing() else []
+BACKENDS += ["gemm"] if compiled.has_gemm() and torch.cpu.get_capabilities()["avx2"] else []
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def on_another_thread(do: Callable[[], None]) -> None:
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            do()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = Thread(target=run)
+    thread.start()
+    thread.join()
+    assert not raised, raised
+
+
+def test_it_never_changes() -> None:
+    with pytest.raises(FrozenInstanceError):
+        BF16.seed = 2  # type: ignore[misc]
+
+
+def test_blocks_nest_and_end_with_an_error_too() -> None:
+    outside = current()
+    assert (outside.backend, outside.training) == (inference_backend_for("fp32"), False)
+    with running(FLOAT):
+        with pytest.raises(KeyError), running(BF16):
+            assert current() is BF16
+            raise KeyError
+        assert current() is FLOAT
+    assert current() is outside
+
+
+def test_another_thread_starts_outside_of_every_block() -> None:
+    outside = current()
+    with running(BF16):
+        on_another_thread(lambda: None if current() is outside else pytest.fail("it should not be inherited"))
+
+
+def test_threads_are_those_of_before_after_it() -> None:
+    before = torch.get_num_threads()
+    with running(replace(FLOAT, threads=before + 1)):
+        assert torch.get_num_threads() == before + 1
+        with running(FLOAT):
+            assert torch.get_num_threads() == before + 1
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_training_and_the_backend_are_independent(training: bool, backend: Backend) -> None:
+    weight, a = Parameter(normal(64, 32)), normal(8, 32, seed=1)
+    with running(Runtime(backend=backend, training=training)):
+        y = linear(a, weight)
+        with torch.no_grad():
+            unrecorded = linear(a, weight)
+    rounds = [torch.equal(of, of.to(torch.bfloat16).to(torch.float32)) for of in (y, unrecorded)]
+    assert rounds == [training and backend == "bf16", not training and backend == "bf16"]
+    assert (type(y.grad_fn).__name__ == "_LinearBackward") is training
+
+
+def leaves_and_loss() -> tuple[list[Tensor], Callable[[], Tensor]]:
+    cell, lengths = Lstm(), torch.tensor([7, 9, 2])
+    program = Program((Project("in", "x", "a", True), Unit("cell", cell, ("a",))), ("cell.h",))
+    shapes = {"in.weight": (64, 24), "in.bias": (64,), "cell.h": (64, 16)}
+    weights = {name: normal(*shape, seed=n).requires_grad_() for n, (name, shape) in enumerate(shapes.items())}
+    first = {name: torch.zeros(3, 16) for name in program.carried}
+
+    def loss() -> Tensor:
+        h_TBH = scan(program, {"x": normal(9, 3, 24, seed=9)}, first, weights, {}, lengths).outputs["cell.h"]
+        return linear(h_TBH, weights["cell.h"]).square().sum()
+
+    return list(weights.values()), loss
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_backward_pass_on_another_thread_runs_as_its_forward_pass(backend: Backend) -> None:
+    leaves, loss = leaves_and_loss()
+    with updating(backend=backend):
+        expected = torch.autograd.grad(loss(), leaves)
+        lost = loss()
+    found: list[Tensor] = []
+    with running(FLOAT):
+        on_another_thread(lambda: found.extend(torch.autograd.grad(lost, leaves)))
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("columns", [1, 3, 16, 64])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_row_of_inference_has_the_same_bits_wherever_it_stands(backend: Backend, columns: int) -> None:
+    block = normal(70, 33)
+    for weight in (normal(columns, 33, seed=1), Parameter(normal(columns, 33, seed=1), requires_grad=False)):
+        with running(Runtime(backend=backend)):
+            whole = linear(block, weight)
+            for begin, end in ((0, 1), (3, 4), (5, 12), (69, 70), (1, 70)):
+                assert torch.equal(linear(block[begin:end], weight), whole[begin:end])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@torch.no_grad()
+def test_what_is_prepared_once_has_the_bits_of_what_is_prepared_every_time(backend: Backend) -> None:
+    weight, a = Parameter(normal(64, 40)), normal(9, 40, seed=1)
+    with running(Runtime(backend=backend)):
+        kept = [linear(a, weight) for _ in range(2)]
+    with running(Runtime(backend=backend, caches_weights=False)):
+        assert all(torch.equal(one, linear(a, weight)) for one in kept)
+
+
+@pytest.fixture
+def preparations(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For every weight that inference prepares, whether it is to last."""
+    found: list[bool] = []
+    original = backends.for_inference
+
+    def counted(backend: Backend, weight_NK: Tensor, lasting: bool) -> backends.Multiplication:
+        found.append(lasting)
+        return original(backend, weight_NK, lasting)
+
+    monkeypatch.setattr(prepared, "for_inference", counted)
+    return found
+
+
+def added(weight: Parameter) -> None:
+    weight.add_(1)
+
+
+def replaced(weight: Parameter) -> None:
+    weight.data = weight.data + 1
+
+
+def stepped(weight: Parameter) -> None:
+    weight.grad = -torch.ones_like(weight)
+    torch.optim.SGD([weight], lr=1.0, fused=True).step()  # torch counts no change of it
+
+
+@pytest.mark.parametrize("change", [added, replaced, stepped])
+@torch.no_grad()
+def test_a_weight_is_prepared_once_for_each_of_its_values(
+    change: Callable[[Parameter], None], preparations: list[bool]
+) -> None:
+    weight, a = Parameter(normal(64, 40)), normal(9, 40, seed=1)
+    with running(Runtime.inference()):
+        for _ in range(3):
+            before = linear(a, weight)
+        assert preparations == [True]
+        change(weight)
+        after = [linear(a, weight) for _ in range(3)]
+        assert preparations == [True, True]
+        fresh = linear(a, normal(64, 40) + 1)
+    assert all(torch.equal(one, fresh) for one in after)
+    assert not torch.equal(before, after[0])
+
+
+@torch.no_grad()
+def test_what_is_computed_is_prepared_for_one_use_and_nothing_outlives_its_weight(preparations: list[bool]) -> None:
+    weight, a = Parameter(normal(64, 40)), normal(9, 40, seed=1)
+    with running(Runtime.inference()):
+        for _ in range(2):
+            linear(a, weight[:32])
+        assert preparations == [False, False]
+        linear(a, weight)
+    assert id(weight) in prepared._kept
+    key = id(weight)
+    del weight
+    gc.collect()
+    assert key not in prepared._kept
+
+
+@torch.no_grad()
+def test_nothing_is_kept_outside_of_every_block(preparations: list[bool]) -> None:
+    linear(normal(9, 40), Parameter(normal(64, 40)))
+    assert preparations == [False]
+
+
+ENTER = {
+    "prediction/running.py",
+    "tasks/language_model/predictor.py",
+    "tasks/language_model/word_scores.py",
+    "tasks/translation/forced.py",
+    "tasks/translation/predictor.py",
+    "training/loop.py",
+}
+READ = {"kernels/linear.py", "kernels/matmul.py", "kernels/prepared.py", "nn/randomness.py"}
+
+
+@pytest.mark.parametrize(("name", "allowed"), [("running", ENTER), ("current", READ)])
+def test_only_the_loop_and_predictors_enter_it_and_only_products_and_draws_read_it(
+    name: str, allowed: set[str]
+) -> None:
+    found = set()
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "anaphora.kernels.runtime":
+                found |= {file.relative_to(PACKAGE).as_posix() for alias in node.names if alias.name == name}
+    assert found == allowed
+
+
+def test_the_package_has_two_context_variables() -> None:
+    # the other one lets benchmarks and tests leave out the compiled steps
+    texts = {file: file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py")}
+    having = {file.relative_to(PACKAGE).as_posix() for file, text in texts.items() if "ContextVar(" in text}
+    assert having == {"kernels/runtime.py", "kernels/compiled/library.py"}
