@@ -14,7 +14,7 @@ from anaphora.prediction.arguments import one_text
 from anaphora.protocols import TextModel, TextStepper
 from anaphora.tasks.language_model.context import Context
 from anaphora.tasks.language_model.context import State as Place
-from anaphora.tasks.language_model.lines import one_row
+from anaphora.tasks.language_model.lines import prompt_batch
 from anaphora.text.between import words_in
 from anaphora.text.coder import EOS, MARKS, TextCoder
 
@@ -85,7 +85,7 @@ class WordScores:
     def BeginSentenceWrite(self, state: Place) -> None:
         """Let ``state`` be the start of a sentence."""
         stepper = self._stepper()
-        before = stepper.start(one_row([stepper.bos], [])).state
+        before = stepper.start(prompt_batch(stepper.bos, [[]], [0])).state
         step = stepper.advance(None, before, torch.tensor([stepper.bos]))
         state.become(Context(step.log_probs_NV[0], step.state, 1, False))
 

@@ -135,8 +135,6 @@ class TranslationWork(PairWork, UpdatingWork):
         translator = TranslationPredictor(
             cast(Searchable, model).stepper, coders["source"], coders["target"], evaluation
         )
-        texts = [
-            output.text for output in translator.translate(sources, beam=evaluation.validation_beam, attention=False)
-        ]
+        texts = [output.text for output in translator.translate(sources, beam=evaluation.validation_beam)]
         language = self._experiment.data.target
         return bleu(texts, references, language=language, condition=evaluation.conditions).value
