@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anaphora.errors import AnaphoraError
     from anaphora.experiment.conduct import train
     from anaphora.experiment.reading import read_experiment
+    from anaphora.prediction.limits import Limits
     from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.alignment import AlignmentPredictor
     from anaphora.tasks.base import ExperimentBase
@@ -28,6 +29,7 @@ __all__ = [
     "AnaphoraError",
     "ExperimentBase",
     "LanguageModelPredictor",
+    "Limits",
     "SearchOptions",
     "Translation",
     "TranslationPredictor",
@@ -42,6 +44,7 @@ _HOMES = {
     "AnaphoraError": "anaphora.errors",
     "ExperimentBase": "anaphora.tasks.base",
     "LanguageModelPredictor": "anaphora.tasks.language_model",
+    "Limits": "anaphora.prediction.limits",
     "SearchOptions": "anaphora.prediction.options",
     "Translation": "anaphora.tasks.translation",
     "TranslationPredictor": "anaphora.tasks.translation",

@@ -7,6 +7,9 @@ AnaphoraError                exit code 2
 ├── RunError                 a run folder: missing, in the way, locked, empty, damaged, changed
 ├── ShapeError               tensors that do not fit together
 ├── MissingExtraError        an optional dependency, with the line that installs it
+├── StoppedError             predictions that ended early, with the first line that has no answer
+│   ├── DeadlineError        their time was up
+│   └── CancelledError       the caller cancelled them
 └── DivergedError            training that cannot go on; exit code 3
 """
 
@@ -49,6 +52,23 @@ class MissingExtraError(AnaphoraError, ImportError):
     def __init__(self, package: str, extra: str) -> None:
         """``package`` is what could not be imported, ``extra`` the extra of this project that brings it."""
         super().__init__(f"This needs {package}, which is not installed: run  pip install 'anaphora[{extra}]'  first.")
+
+
+class StoppedError(AnaphoraError):
+    """Predictions stopped before all lines were answered; ``line`` is the first line (from 1) without an answer."""
+
+    def __init__(self, message: str, line: int) -> None:
+        """``message`` names the line too."""
+        super().__init__(message)
+        self.line = line
+
+
+class DeadlineError(StoppedError):
+    """The deadline of predictions passed."""
+
+
+class CancelledError(StoppedError):
+    """The caller cancelled predictions."""
 
 
 class DivergedError(AnaphoraError):

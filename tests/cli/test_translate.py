@@ -45,7 +45,7 @@ def test_several_runs_translate_as_one_and_a_run_beside_itself_as_it_does_alone(
     both = anaphora.TranslationPredictor.ensemble([_translator(run) for run in runs[:2]])
     sources = (toy_pairs / "test.en").read_text().splitlines()
     assert translated(runs[0], runs[1], text).splitlines() == [found.text for found in both.translate_text(sources)]
-    [scored] = both.score_pairs(sources[:1], ["abc"])
+    [scored] = both.score_pairs(sources[:1], ["abc"], attention=True)
     assert scored.weights is not None and scored.weights.sum(1) == pytest.approx(1, abs=1e-5)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.formats.nbest import FORMATS, check_name, check_new, parse_list
+from anaphora.formats.nbest import FORMATS, check_name, check_new
 
 LETTERS = st.characters(codec="utf-8", exclude_characters="| \n\r\t\0", exclude_categories=["Z", "Cc"])
 WORDS = st.lists(st.text(LETTERS, min_size=1), max_size=5)
@@ -69,7 +69,7 @@ def test_word_links_and_scores_of_words_may_stand_between_a_hypothesis_and_its_f
     assert entry.features == {one.partition("=")[0] for one in features.split() if "=" in one}
     assert MOSES.scored(entry, -1.0, "LM") == f"{before} LM= -2.302585{after}"
     with pytest.raises(ConfigError, match="should have no feature F0 yet"):
-        check_new("F0", [entry], "list")
+        check_new("F0", entry, "list:1")
 
 
 def test_word_links_without_features_behind_them_are_refused() -> None:
@@ -86,9 +86,8 @@ def test_features_of_every_kind_are_known_as_such(features: str) -> None:
 
 
 def test_a_hypothesis_with_a_border_in_it_is_refused() -> None:
-    good = "0 ||| a ||| f= 1 ||| 2"
     with pytest.raises(DataError, match=r"list\.txt:2 should have features .* but has 'b': does the hypothesis hold"):
-        parse_list([good, "0 ||| a ||| b ||| f= 1 ||| 2"], MOSES, "list.txt")
+        MOSES.parse("0 ||| a ||| b ||| f= 1 ||| 2", "list.txt:2")
 
 
 def test_a_feature_has_a_name_that_a_list_can_have_and_has_not() -> None:
@@ -97,11 +96,11 @@ def test_a_feature_has_a_name_that_a_list_can_have_and_has_not() -> None:
     for name in "", "a b", "x ||| y", "|||", "a\tb", "a\u00a0b", "LM0=", "\udcff":
         with pytest.raises(ConfigError, match="name of a feature should be a word"):
             check_name(name)
-    entries = parse_list(["0 ||| a ||| f= 1 ||| 2", "0 ||| a ||| LM0= 1 g: 2 h=3 ||| 2"], MOSES, "list.txt")
-    check_new("LM", entries, "list.txt")
+    entry = MOSES.parse("0 ||| a ||| LM0= 1 g: 2 h=3 ||| 2", "list.txt:2")
+    check_new("LM", entry, "list.txt:2")
     for name in "LM0", "g", "h":
         with pytest.raises(ConfigError, match=rf"list\.txt:2 should have no feature {name} yet.*another name"):
-            check_new(name, entries, "list.txt")
+            check_new(name, entry, "list.txt:2")
 
 
 @pytest.mark.parametrize(
@@ -145,19 +144,18 @@ def test_an_srilm_line_has_its_language_score_replaced(words: list[str], log10: 
      ("srilm", "-1.0 the man"), ("srilm", ""), ("moses", "")],
 )  # fmt: skip
 def test_a_line_of_another_format_is_named(name: str, line: str) -> None:
-    good = {"moses": "0 ||| a ||| f= 1 ||| 2", "kaldi": "u-1 a", "srilm": "-1 -2 1 a"}[name]
     with pytest.raises(DataError, match=r"list\.txt:2 should .*another format\?"):
-        parse_list([good, line], FORMATS[name], "list.txt")
+        FORMATS[name].parse(line, "list.txt:2")
 
 
 @pytest.mark.parametrize("line", ["-1 -2 2 <s> </s>", "-1 -2 2", "-1 -2 1 </s>", "-1 -2 1 <s>", "-1 -2 2 <s>  </s> "])
 def test_a_hypothesis_of_nothing_is_nothing(line: str) -> None:
-    [entry] = parse_list([line], FORMATS["srilm"], "list")
+    entry = SRILM.parse(line, "list:1")
     assert entry.text == ""
 
 
 @pytest.mark.parametrize("words", ["the man", "<s> the man </s>", "the man </s>", "<s> the man"])
 def test_the_ends_of_a_sentence_are_no_words_of_an_srilm_line_and_stay_in_it(words: str) -> None:
-    [entry] = parse_list([f"-1 -2 4 {words}"], FORMATS["srilm"], "list")
+    entry = SRILM.parse(f"-1 -2 4 {words}", "list:1")
     assert entry.text == "the man"
-    assert FORMATS["srilm"].scored(entry, -3.0, "") == f"-1 -3.000000 4 {words}"
+    assert SRILM.scored(entry, -3.0, "") == f"-1 -3.000000 4 {words}"

@@ -46,7 +46,7 @@ def test_a_recipe_trains_on_a_small_corpus_and_translates(name: str, corpus: Pat
     anaphora.train(experiment, tmp_path / "run")
     translator = anaphora.load(tmp_path / "run")
     assert isinstance(translator, TranslationPredictor)
-    first, empty = translator.translate(["a small dog sleeps .", ""])
+    first, empty = translator.translate(["a small dog sleeps .", ""], attention=True)
     assert first.score < 0 and first.target_pieces
     assert empty.text == ""
     if getattr(experiment.text, "rare", "none") != "none":

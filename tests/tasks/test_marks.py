@@ -43,7 +43,7 @@ def test_a_language_model_goes_on_with_units_of_the_text_alone(name: str, beam: 
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_translator_writes_words_and_scores_them_as_it_always_does(beam: int) -> None:
     translator = TranslationPredictor(fond_of_marks("translate").stepper, CODER, CODER)
-    for found in translator.translate(LINES, beam=beam, alternatives=3):
+    for found in translator.translate(LINES, beam=beam, alternatives=3, attention=True):
         for one in (found, *found.alternatives):
             assert not {"<pad>", "<s>"} & set(one.target_pieces)
     [found] = translator.without_unknown().translate(LINES[:1], beam=beam)

@@ -39,7 +39,9 @@ def test_the_validation_loss_of_a_translator_is_what_its_pairs_cost_a_unit(
     train(translator, tmp_path / "run")
     model = anaphora.load(tmp_path / "run")
     assert isinstance(model, TranslationPredictor)
-    scored = model.score_pairs(*((toy_pairs / f"val.{side}").read_text().splitlines() for side in ("en", "fr")))
+    scored = model.score_pairs(
+        *((toy_pairs / f"val.{side}").read_text().splitlines() for side in ("en", "fr")), attention=True
+    )
     cost = -sum(pair.score for pair in scored) / sum(len(pair.target_pieces) for pair in scored)
     assert figures_of_best(tmp_path / "run")["loss"] == pytest.approx(cost, rel=1e-5)
 
@@ -75,7 +77,7 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
     train(translator, tmp_path / "run")
     run, asked = Run.open(tmp_path / "run"), list[int]()
 
-    def copied(self: TranslationPredictor, texts: tuple[str, ...], *, beam: int, attention: bool) -> list[Translation]:
+    def copied(self: TranslationPredictor, texts: tuple[str, ...], *, beam: int) -> list[Translation]:
         asked.append(beam)
         return [Translation(text, 0.0, True, (), (), None) for text in texts]
 

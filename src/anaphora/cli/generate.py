@@ -1,10 +1,11 @@
 """``anaphora generate``: a language model goes on with a text."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from anaphora.cli.files import given_lines, writing
 from anaphora.cli.options import (
     DeviceOption,
     PrecisionOption,
@@ -21,6 +22,7 @@ from anaphora.errors import ConfigError
 EXAMPLES = (
     'anaphora generate runs/book --prompt "The man walks"',
     'anaphora generate runs/book --prompt "The man" --greedy',
+    "anaphora generate runs/book --prompts beginnings.txt --seed 3",
     'anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3',
 )
 
@@ -28,6 +30,9 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder,
     prompt: Annotated[str, typer.Option(help="The text to go on with.")] = "",
+    prompts: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="Go on with every line of this file; print a text a line.")
+    ] = None,
     length: Annotated[
         int, typer.Option(min=1, max=1_000_000, help="Units to write at most, or to the end of a line.")
     ] = 200,
@@ -49,27 +54,29 @@ def run(
             "--temperature, --top-k, --top-p and --seed are for drawing, but --greedy and --beam draw nothing: keep "
             "the ones or the other."
         )
+    if prompt and prompts is not None:
+        raise ConfigError("--prompt is one text and --prompts a file of them, but both were given: keep one of them.")
     use_threads(threads)
     where = known_device(device), known_precision(precision)
 
     from anaphora.tasks.language_model import LanguageModelPredictor
     from anaphora.tasks.runs import load_as
 
+    asked: dict[str, Any] = {"length": length, "beam": 1 if greedy else beam, "temperature": temperature}
+    asked |= {"top_k": top_k, "top_p": top_p, "seed": seed}
     with listening() as report:
         model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where)
-    written = model.generate(
-        prompt,
-        length=length,
-        beam=1 if greedy else beam,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=seed,
-        on_text=_write,
-    )
-    typer.echo()
-    if written.unknown:
-        say(f"Unknown units of the prompt, read as <unk>: {written.unknown:,}.")
+    if prompts is None:
+        unknown = model.generate(prompt, **asked, on_text=_write).unknown
+        typer.echo()
+    else:
+        unknown = 0
+        with listening() as report, writing(None) as write:
+            for written in model.generate_stream(given_lines(prompts), **asked, report=report):
+                write(written.text)
+                unknown += written.unknown
+    if unknown:
+        say(f"Unknown units of the prompt{'s' * (prompts is not None)}, read as <unk>: {unknown:,}.")
 
 
 def _write(text: str) -> None:

@@ -101,7 +101,7 @@ def _draw(translator: "TranslationPredictor", text: str, picture: Path) -> None:
     try:
         from anaphora.inspection.attention import draw_attention
 
-        [output] = translator.translate([text])
+        [output] = translator.translate([text], attention=True)
         if output.weights is None:
             say("A translator without attention looks nowhere, so there is no picture of it.")
             return

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines, named
+from anaphora.cli.files import check_writable, given_lines, named, writing
 from anaphora.cli.options import RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -33,33 +33,28 @@ def run(
 ) -> None:
     """Add what a language model says to every hypothesis of a list; all else in it stays, but CRLF becomes LF."""
     from anaphora.config import unknown
-    from anaphora.formats.lines import write_lines
-    from anaphora.formats.nbest import FORMATS, check_name, check_new, parse_list
+    from anaphora.formats.nbest import FORMATS, check_name
     from anaphora.tasks.language_model import LanguageModelPredictor
     from anaphora.tasks.runs import load_as
 
     if kind not in FORMATS:
         raise ConfigError(unknown("--format", kind, FORMATS))
-    written = FORMATS[kind]
-    if name is not None and not written.names_features:
+    form = FORMATS[kind]
+    if name is not None and not form.names_features:
         raise ConfigError(f"--name calls the new feature of a moses list, but the scores of {kind} have no names.")
     feature = _NAME if name is None else name
     check_name(feature)
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
-    shown = named(file)
-    entries = parse_list(list(given_lines(file)), written, shown)
-    check_new(feature, entries, shown)
-    with listening() as report:
+    count = unknowns = 0
+    with listening() as report, writing(output) as write:
         model = load_as(LanguageModelPredictor, run_folder, "a language model", report)
-        scores = model.score_lines([entry.text for entry in entries], report=report)
-    lines = [written.scored(entry, score.log10, feature) for entry, score in zip(entries, scores, strict=True)]
-    if output is None:
-        for line in lines:
-            typer.echo(line)
-    else:
-        write_lines(output, lines)
+        for line, score in model.rescore_stream(
+            given_lines(file), form, feature=feature, where=named(file), report=report
+        ):
+            write(line)
+            count, unknowns = count + 1, unknowns + score.unknown
     say(
-        f"{len(lines):,} hypotheses, {sum(score.unknown for score in scores):,} unknown units scored as <unk>; the new "
-        f"scores are logarithms to base {written.base}."
+        f"{count:,} hypotheses, {unknowns:,} unknown units scored as <unk>; the new scores are logarithms to base "
+        f"{form.base}."
     )

@@ -1,9 +1,10 @@
 """``anaphora translate``: lines in, translated lines out."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import combinations, repeat, tee
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -109,16 +110,16 @@ def run(
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
         if alignments is not None and not translator.attends:
             raise ConfigError(NO_LINKS)
-        lines, kept = _twice(given_lines(file), pairs is not None)
-        outputs.write(kept, translator.stream(lines, options, split=not no_split, report=report), report)
+        waiting = deque[str]()
+        lines = _remembered(given_lines(file), waiting) if pairs else given_lines(file)
+        outputs.write(waiting, translator.stream(lines, options, split=not no_split, report=report), report)
 
 
-def _twice(lines: Iterator[str], kept: bool) -> tuple[Iterator[str], Iterator[str]]:
-    """The lines, and where they are ``kept`` the same again beside their translations, else empty ones."""
-    if not kept:
-        return lines, repeat("")
-    one, other = tee(lines)
-    return one, other
+def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:
+    """The lines, each put where it waits for its translation: they are read ahead, by another thread."""
+    for line in lines:
+        waiting.append(line)
+        yield line
 
 
 def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
@@ -156,8 +157,8 @@ class _Outputs:
         if self.pairs is None and self.translation_first:
             raise ConfigError("--translation-first belongs to --pairs, which is missing.")
 
-    def write(self, lines: Iterable[str], translations: "Iterable[Translation]", report: "Report") -> None:
-        """Write what comes of ``lines`` wherever it should go, as it comes."""
+    def write(self, waiting: deque[str], translations: "Iterable[Translation]", report: "Report") -> None:
+        """Write translations wherever they should go, as they come; for pairs with the lines that wait for them."""
         from anaphora.formats.pharaoh import to_pharaoh
         from anaphora.text.coder import MARKS, UNK
 
@@ -166,8 +167,9 @@ class _Outputs:
             texts = files.enter_context(writing(self.text)) if self.text or not self.pairs else None
             links = files.enter_context(writing(self.alignments)) if self.alignments else None
             pairs = files.enter_context(writing(self.pairs)) if self.pairs else None
-            for translation, line in zip(translations, lines, strict=False):
+            for translation in translations:
                 if pairs:
+                    line = waiting.popleft()
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)
                     pairs("\t".join(side.replace("\t", " ") for side in sides))
                 if texts:

@@ -12,7 +12,6 @@ and CRLF off and writes LF.
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.figures import LN_10
@@ -157,11 +156,6 @@ FORMATS: dict[str, NbestFormat] = {one.name: one for one in (Moses(), Kaldi(), S
 """Every format by its name."""
 
 
-def parse_list(lines: list[str], kind: NbestFormat, path: Path | str) -> list[Entry]:
-    """A whole list; DataError for the first line that is none of it."""
-    return [kind.parse(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
-
-
 def check_name(feature: str) -> None:
     """ConfigError for a name of a feature that a list cannot have."""
     if not feature or not feature.isprintable() or set(feature) & set(" =|"):
@@ -170,10 +164,7 @@ def check_name(feature: str) -> None:
         )
 
 
-def check_new(feature: str, entries: list[Entry], path: Path | str) -> None:
-    """ConfigError for the first line of a list that has the feature already."""
-    for number, entry in enumerate(entries, 1):
-        if feature in entry.features:
-            raise ConfigError(
-                f"{path}:{number} should have no feature {feature} yet, but has one: give the new one another name."
-            )
+def check_new(feature: str, entry: Entry, where: str) -> None:
+    """ConfigError for a line, which stands ``where`` it is said, that has the feature already."""
+    if feature in entry.features:
+        raise ConfigError(f"{where} should have no feature {feature} yet, but has one: give the new one another name.")

@@ -25,21 +25,26 @@ def one_text(text: str | bytes) -> str:
     return text
 
 
-def demand_several(texts: abc.Iterable[str]) -> None:
+def demand_several(texts: abc.Iterable[object]) -> None:
     """TypeError for one text alone."""
     if isinstance(texts, str):
         raise TypeError("Several texts were expected, but one was given: put it into a list, as in [text].")
 
 
+def demand_text(text: str, number: int) -> None:
+    """TypeError where number ``number`` of several texts is none, such as a missing value."""
+    if not isinstance(text, str):
+        raise TypeError(
+            f"Texts were expected, but number {number} of them is of type {type(text).__name__}: give a str for each, "
+            f"an empty one where there is none."
+        )
+
+
 def demand_texts(texts: abc.Sequence[str]) -> None:
-    """TypeError for one text alone, and for the first of several that is none, such as a missing value."""
+    """TypeError for one text alone, and for the first of several that is none."""
     demand_several(texts)
     for number, text in enumerate(texts, 1):
-        if not isinstance(text, str):
-            raise TypeError(
-                f"Texts were expected, but number {number} of them is of type {type(text).__name__}: give a str for "
-                f"each, an empty one where there is none."
-            )
+        demand_text(text, number)
 
 
 def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None:
@@ -53,22 +58,21 @@ def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None
         )
 
 
-def demand_short(rows: abc.Iterable[abc.Sequence[int]], most: int, otherwise: str, first: int = 1) -> None:
-    """DataError for a line of more units than ``most``, with what to do ``otherwise``; the first is line ``first``."""
-    for number, row in enumerate(rows, first):
-        if len(row) > most:
-            raise DataError(f"Line {number} should have at most {most:,} units, but has {len(row):,}: {otherwise}.")
+def demand_short(row: abc.Sequence[int], most: int, number: int, otherwise: str) -> None:
+    """DataError where line ``number`` has more tokens than ``most``, with what to do ``otherwise``."""
+    if len(row) > most:
+        raise DataError(f"Line {number} should have at most {most:,} units, but has {len(row):,}: {otherwise}.")
 
 
-def sentences_of(coder: TextCoder, texts: abc.Sequence[str], first: int = 1) -> list[list[int]]:
-    """The units of texts that are a sentence each, the first of them on line ``first``.
+def sentence_of(coder: TextCoder, text: str, number: int) -> list[int]:
+    """The tokens of a text that is one sentence, on line ``number``.
 
-    TypeError for one text alone or what is none, DataError for the first that is too long to be read as a sentence.
+    TypeError for what is no text, DataError where it is too long to be read as a sentence.
     """
-    demand_texts(texts)
-    rows = [coder.encode(text) for text in texts]
-    demand_short(rows, LONGEST, "split it into sentences, or into shorter lines", first)
-    return rows
+    demand_text(text, number)
+    row = coder.encode(text)
+    demand_short(row, LONGEST, number, "split it into sentences, or into shorter lines")
+    return row
 
 
 def pieces_of(coder: TextCoder, text: str, ids: abc.Sequence[int]) -> list[str]:

@@ -22,8 +22,8 @@ class SearchOptions(NamedTuple):
     """The words that every sentence may be written with; None for the whole vocabulary."""
     known: bool = False
     """Whether ``<unk>`` may not be written; in evaluation, pairs with unknown words are left out (Bahdanau et al.)."""
-    attention: bool = True
-    """Whether attention weights and the pieces of both sides are returned; without, translations are lighter."""
+    attention: bool = False
+    """Whether attention weights and the pieces of both sides are returned, which word links are made from."""
 
     def settled(self, beam: int, length_penalty: float) -> Self:
         """The same, with what it leaves open as the run has it."""

@@ -1,12 +1,22 @@
 """Items answered as they come: a bounded window at a time, in order, without waiting for a window to fill."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from anaphora.errors import AnaphoraError
+from anaphora.events import Progress, Report, silent
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.prediction.arguments import demand_several
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.running import ON_CPU
 
 T = TypeVar("T")
+Read = TypeVar("Read")
+Row = TypeVar("Row", contravariant=True)
+Answer = TypeVar("Answer", covariant=True)
 
 WINDOW = 1000
 """Items of a window at most: enough to sort by length, few enough to hold."""
@@ -14,19 +24,75 @@ PATIENCE = 0.1
 """Seconds that the first item of a window waits for others at most."""
 
 
-def windows(items: Iterable[T], size: int = WINDOW, patience: float = PATIENCE) -> Iterator[list[T]]:
+class Batcher(Protocol[Row, Answer]):
+    """Answers what was read of a window."""
+
+    def __call__(self, rows: Sequence[Row], watch: Watch, answered: Callable[[int], None], /) -> Iterable[Answer]:
+        """One answer a row, in their order; ``watch`` is checked often, ``answered`` takes how many are done."""
+
+
+def answers(
+    items: Iterable[T],
+    read: Callable[[T, int], Read],
+    answer: Batcher[Read, Answer],
+    *,
+    task: str,
+    unit: str,
+    runtime: Runtime = ON_CPU,
+    limits: Limits = UNLIMITED,
+    report: Report = silent,
+) -> Iterator[Answer]:
+    """One answer for each item, in order, a window at a time; no more than two windows are held.
+
+    ``read`` prepares an item, given with its number in the stream (from 1). Where it refuses one, by an AnaphoraError
+    or a TypeError, the items before are answered, and then the error is raised; so is what reading ``items`` raises.
+    ``answer`` runs within ``runtime``; ``task`` and ``unit`` are those of the Progress that is reported. Raises
+    TypeError for one text in place of several, StoppedError as ``limits`` say.
+    """
+    watch, total = limits.start(), len(items) if isinstance(items, Sized) else 0
+    for window in windows(items, check=watch.check):
+        done, rows, refusal = watch.line - 1, list[Read](), None
+        for number, item in enumerate(window, watch.line):
+            watch.check()
+            try:
+                rows.append(read(item, number))
+            except (AnaphoraError, TypeError) as error:
+                refusal = error
+                break
+
+        def answered(count: int, done: int = done) -> None:
+            report(Progress(task, done + count, total, unit))
+
+        if rows:
+            with running(runtime):
+                found = list(answer(rows, watch, answered))
+            watch.line += len(rows)
+            answered(len(rows))
+            yield from found
+        if refusal is not None:
+            raise refusal
+
+
+def windows(
+    items: Iterable[T],
+    size: int = WINDOW,
+    patience: float = PATIENCE,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[list[T]]:
     """The items in their order, in lists of at most ``size``; a list is never empty.
 
     What is given as a sequence is cut into full windows. Any other iterable is read by a thread, and a window ends
     ``patience`` seconds after its first item came, so that a client that writes one line and waits is answered. What
-    reading raises is raised here, after the windows before it.
+    reading raises is raised here, after the windows before it. While it waits for a first item it calls ``check``,
+    whose errors end it. TypeError for one text in place of several.
     """
+    demand_several(items)
     if isinstance(items, Sequence):
         yield from (list(items[start : start + size]) for start in range(0, len(items), size))
         return
     reader = _Reader(items, size)
     try:
-        while window := reader.window(size, patience):
+        while window := reader.window(size, patience, check):
             yield window
     finally:
         reader.close()
@@ -48,15 +114,18 @@ class _Reader(Generic[T]):
         self._ended: _Ended | None = None
         Thread(target=self._read, args=(items,), daemon=True).start()
 
-    def window(self, size: int, patience: float) -> list[T]:
+    def window(self, size: int, patience: float, check: Callable[[], None]) -> list[T]:
         """The next items; none at the end."""
         found: list[T] = []
         until = float("inf")
         while len(found) < size and self._ended is None:
             try:
-                item = self._queue.get(timeout=max(0.0, until - time.monotonic())) if found else self._queue.get()
+                item = self._queue.get(timeout=max(0.0, until - time.monotonic()) if found else PATIENCE)
             except Empty:
-                break
+                if found:
+                    break
+                check()
+                continue
             if isinstance(item, _Ended):
                 self._ended = item
             else:

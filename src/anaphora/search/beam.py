@@ -42,13 +42,15 @@ def beam(
     size: int = 5,
     max_length: int | abc.Sequence[int],
     length_penalty: float = 0.0,
+    attention: bool = True,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of every sentence, at least one and at most ``size``, best first.
 
     Every hypothesis begins with the prefix that ``batch.constraints`` gives its sentence. ``max_length`` counts the
     predicted tokens, ``</s>`` included; unfinished hypotheses are returned only for a sentence without a finished one.
     With ``length_penalty`` a > 0, hypotheses are ranked by score / ((5 + T) / 6)^a (Wu et al. 2016, equation 14).
-    Raises ConfigError as ``check_size``, for a length below 1, and for a penalty that is negative or not finite.
+    Without ``attention``, the hypotheses have no weights. Raises ConfigError as ``check_size``, for a length below 1,
+    and for a penalty that is negative or not finite.
     """
     check_size(size)
     if not 0 <= length_penalty < inf:
@@ -56,7 +58,7 @@ def beam(
     start = stepper.start(batch)
     memory_lengths_B = start.memory_lengths_B
     bounds = Bounds.of(batch.constraints.prefixes, max_length, len(memory_lengths_B)).to(memory_lengths_B.device)
-    search = _Search(stepper, bounds, size, length_penalty, Trace())
+    search = _Search(stepper, bounds, size, length_penalty, Trace(attention))
     live = search.start(start)
     step = 0
     while len(live.sentences_B):

@@ -10,10 +10,11 @@ from anaphora.search.unroll import unroll
 
 
 @torch.no_grad()
-def score(stepper: Stepper, batch: Batch) -> list[Hypothesis]:
+def score(stepper: Stepper, batch: Batch, attention: bool = True) -> list[Hypothesis]:
     """Every row of the targets as a hypothesis, with the score that a search would give it.
 
-    A row that ends in ``</s>`` is a finished hypothesis; without it, a prefix is scored. Raises ShapeError when the
+    A row that ends in ``</s>`` is a finished hypothesis; without it, a prefix is scored. Without ``attention``, the
+    hypotheses have no weights. Raises ShapeError when the
     batch has no targets.
     """
     targets, start = batch.target_ids, stepper.start(batch)
@@ -23,4 +24,5 @@ def score(stepper: Stepper, batch: Batch) -> list[Hypothesis]:
     def given(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
         return ids_BT[sentences_B, step], step + 1 >= lengths_B[sentences_B]
 
-    return unroll(stepper, start, given, int(targets.lengths_B.max()) if len(targets.lengths_B) else 0)
+    longest = int(targets.lengths_B.max()) if len(targets.lengths_B) else 0
+    return unroll(stepper, start, given, longest, attention)

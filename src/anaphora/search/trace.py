@@ -29,7 +29,9 @@ class Ends(NamedTuple):
 class Trace:
     """Back-pointers and attention of every step, read backwards once at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, attention: bool = True) -> None:
+        """Without ``attention``, weights are not kept."""
+        self._attention = attention
         self._weights: list[npt.NDArray[np.float32] | None] = []
         self._rows: list[Array] = []
         self._ids: list[Array] = []
@@ -38,7 +40,8 @@ class Trace:
     def record(self, weights_NS: Tensor | None, ends: Ends, rows_N: Tensor, ids_N: Tensor) -> None:
         """Add a step: attention, hypotheses that end, and for each row that stays its previous row and its token."""
         step = len(self._rows)
-        self._weights.append(None if weights_NS is None else weights_NS.float().cpu().numpy())
+        kept_NS = weights_NS if self._attention else None
+        self._weights.append(None if kept_NS is None else kept_NS.float().cpu().numpy())
         self._rows.append(rows_N.cpu().numpy())
         self._ids.append(ids_N.cpu().numpy())
         if len(ends.ids_M):

@@ -17,10 +17,13 @@ class Choose(Protocol):
 
 
 @torch.no_grad()
-def unroll(stepper: Stepper, start: SearchStart, choose: Choose, longest: int) -> list[Hypothesis]:
+def unroll(
+    stepper: Stepper, start: SearchStart, choose: Choose, longest: int, attention: bool = True
+) -> list[Hypothesis]:
     """Read the tokens of ``choose`` until every sentence has ended, at most ``longest`` tokens each.
 
-    Scores are the Stepper's own log-probabilities of these tokens, whatever they were chosen by.
+    Scores are the Stepper's own log-probabilities of these tokens, whatever they were chosen by. Without
+    ``attention``, the hypotheses have no weights.
     """
     memory, state, memory_lengths_B = start
     sentences, device = len(memory_lengths_B), memory_lengths_B.device
@@ -36,7 +39,7 @@ def unroll(stepper: Stepper, start: SearchStart, choose: Choose, longest: int) -
         scores_B[live_B] += read.log_probs_NV.gather(1, chosen_B[:, None]).squeeze(1).double()
         ids_BT[live_B, step] = chosen_B
         steps_B[live_B] += 1
-        weights.append((live_B, read.weights_NS))
+        weights.append((live_B, read.weights_NS if attention else None))
         state = read.state
         if last_B.any():
             kept_B = (~last_B).nonzero().squeeze(1)

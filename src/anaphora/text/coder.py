@@ -26,11 +26,6 @@ def shown(text: str) -> str:
     return text.replace(SPACE, f"<U+{ord(SPACE):04X}>")
 
 
-def is_unknown(piece: str) -> bool:
-    """Whether a piece that is shown is ``<unk>``."""
-    return piece.strip(SPACE) == MARKS[UNK]
-
-
 _BREAKS = str.maketrans("\n\0", "  ")
 
 

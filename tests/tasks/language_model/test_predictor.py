@@ -15,12 +15,13 @@ from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.perplexity import TextSize
 from anaphora.events import Event, Progress
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
+from anaphora.prediction.scores import LineScore
 from anaphora.search.beam import beam
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.language_model.context import State
 from anaphora.tasks.language_model.generation import StreamedText
-from anaphora.tasks.language_model.lines import one_row
+from anaphora.tasks.language_model.lines import prompt_batch
 from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import TextCoder
@@ -146,11 +147,11 @@ def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: C
 
 
 @EVERY_MODEL
-def test_a_line_too_long_to_be_scored_by_itself_is_refused_before_any_other_is_scored(make: Make) -> None:
-    model, heard = make(word_coder()), list[Event]()
+def test_a_line_too_long_to_be_scored_by_itself_is_refused_after_the_lines_before_it(make: Make) -> None:
+    model, found = make(word_coder()), list[LineScore]()
     with pytest.raises(DataError, match=r"Line 2 should have at most 65,536 units, but has 65,537: split it, or"):
-        model.score_lines(["the man", "man " * 65_536], report=heard.append)
-    assert not heard
+        found.extend(model.score_stream(["the man", "man " * 65_536, "a"]))
+    assert found == model.score_lines(["the man"])
 
 
 @EVERY_MODEL
@@ -292,7 +293,7 @@ def test_taking_the_likeliest_unit_is_a_search_with_a_beam_of_one(make: Make, co
     stepper = Without.special_tokens(model._model.stepper(), model._coder.symbols)
     for prompt in SENTENCES:
         begin = model._encode(prompt)
-        [[expected]] = beam(stepper, one_row([stepper.bos], begin), size=1, max_length=len(begin) + 9)
+        [[expected]] = beam(stepper, prompt_batch(stepper.bos, [begin], [0]), size=1, max_length=len(begin) + 9)
         found = model.generate(prompt, beam=1, length=9)
         assert found.text == model._decode(expected.ids)
         assert (found.score, found.finished) == (expected.score, expected.finished)

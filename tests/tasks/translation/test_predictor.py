@@ -32,12 +32,14 @@ def in_no_order(texts: list[str], seed: int) -> list[str]:
 @pytest.mark.parametrize("beam", [1, 5])
 def test_a_translation_does_not_depend_on_the_batch(untrained_translator: TranslationPredictor, beam: int) -> None:
     texts = sentences(40, seed=1)
-    together = untrained_translator.translate(texts, beam=beam, alternatives=3)
+    together = untrained_translator.translate(texts, beam=beam, alternatives=3, attention=True)
     assert any(t.finished and t.text for t in together)
     for text, translation in zip(texts, together, strict=True):
-        assert same(untrained_translator.translate([text], beam=beam, alternatives=3)[0], translation)
+        assert same(untrained_translator.translate([text], beam=beam, alternatives=3, attention=True)[0], translation)
     shuffled = random.Random(0).sample(range(40), 40)
-    again = untrained_translator.translate([texts[place] for place in shuffled], beam=beam, alternatives=3)
+    again = untrained_translator.translate(
+        [texts[place] for place in shuffled], beam=beam, alternatives=3, attention=True
+    )
     assert all(same(again[rank], together[place]) for rank, place in enumerate(shuffled))
 
 
@@ -45,12 +47,14 @@ def test_the_score_of_a_translation_is_its_score_under_forced_decoding(
     untrained_translator: TranslationPredictor,
 ) -> None:
     texts = sentences(40, seed=2)
-    found = [t for t in untrained_translator.translate(texts, beam=5) if t.finished]
+    found = [t for t in untrained_translator.translate(texts, beam=5, attention=True) if t.finished]
     by_source = {t.source_pieces: t for t in found}
     pairs = [
-        (text, t) for text, t in zip(texts, untrained_translator.translate(texts, beam=5), strict=True) if t.finished
+        (text, t)
+        for text, t in zip(texts, untrained_translator.translate(texts, beam=5, attention=True), strict=True)
+        if t.finished
     ]
-    scored = untrained_translator.score_pairs([text for text, _ in pairs], [t.text for _, t in pairs])
+    scored = untrained_translator.score_pairs([text for text, _ in pairs], [t.text for _, t in pairs], attention=True)
     compared = 0
     for given, (_, translation) in zip(scored, pairs, strict=True):
         if given.target_pieces == translation.target_pieces:  # a text can be cut in more than one way
@@ -65,11 +69,11 @@ def test_translations_stand_in_the_order_of_their_texts_over_many_batches(
 ) -> None:
     events: list[Event] = []
     texts = in_no_order([*sentences(150, most=60, seed=3), *["", "  "] * 5], 3)
-    together = untrained_translator.translate(texts, beam=beam, report=events.append)
+    together = untrained_translator.translate(texts, beam=beam, report=events.append, attention=True)
     assert sum(isinstance(event, Progress) for event in events) > 2  # one a batch
     assert len({translation.source_pieces for translation in together}) > 140
     for text, translation in zip(texts, together, strict=True):
-        [alone] = untrained_translator.translate([text], beam=beam)
+        [alone] = untrained_translator.translate([text], beam=beam, attention=True)
         assert same(translation, alone) if text.strip() else translation == alone == EMPTY
 
 
@@ -78,11 +82,11 @@ def test_scored_pairs_and_their_links_stand_in_their_order_over_many_batches(
 ) -> None:
     events: list[Event] = []
     sources, targets = (in_no_order([*sentences(150, most=60, seed=seed), *[""] * 10], seed) for seed in (11, 12))
-    together = untrained_translator.score_pairs(sources, targets, report=events.append)
+    together = untrained_translator.score_pairs(sources, targets, report=events.append, attention=True)
     assert sum(isinstance(event, Progress) for event in events) > 2
     assert len({translation.score for translation in together}) > 140
     for source, target, translation in zip(sources, targets, together, strict=True):
-        assert same(untrained_translator.score_pairs([source], [target])[0], translation)
+        assert same(untrained_translator.score_pairs([source], [target], attention=True)[0], translation)
     assert untrained_translator.align(sources, targets) == [translation.links() for translation in together]
 
 
@@ -99,7 +103,7 @@ def test_nothing_to_translate_is_no_error(untrained_translator: TranslationPredi
 
 
 def test_attention_fits_the_pieces(untrained_translator: TranslationPredictor) -> None:
-    for translation in untrained_translator.translate(sentences(20, seed=4)):
+    for translation in untrained_translator.translate(sentences(20, seed=4), attention=True):
         assert translation.weights is not None
         assert translation.weights.shape == (len(translation.target_pieces), len(translation.source_pieces))
         assert np.allclose(translation.weights.sum(axis=1), 1.0, atol=1e-5)
@@ -109,7 +113,7 @@ def test_attention_fits_the_pieces(untrained_translator: TranslationPredictor) -
 
 def test_links_are_between_words_that_are_there(untrained_translator: TranslationPredictor) -> None:
     texts = sentences(20, seed=5)
-    for text, translation in zip(texts, untrained_translator.translate(texts), strict=True):
+    for text, translation in zip(texts, untrained_translator.translate(texts, attention=True), strict=True):
         source, target = len(text.split()), len(translation.text.split())
         assert all(i < source and j < max(target, 1) for i, j in translation.links())
 
@@ -181,9 +185,16 @@ def test_a_line_that_waits_is_answered_before_the_next_is_written(untrained_tran
 
 
 def test_attention_is_kept_only_where_it_is_asked_for(untrained_translator: TranslationPredictor) -> None:
-    [light] = untrained_translator.translate(["a man"], attention=False)
-    [whole] = untrained_translator.translate(["a man"])
-    assert light.weights is None and whole.weights is not None and light == whole
+    [light], [whole] = (untrained_translator.translate(["a man"], attention=asked) for asked in (False, True))
+    [forced], [whole_forced] = (
+        untrained_translator.score_pairs(["a man"], ["a"], attention=asked) for asked in (False, True)
+    )
+    for one, other in (light, whole), (forced, whole_forced):
+        assert one.weights is None and not one.source_pieces and not one.target_pieces
+        assert other.weights is not None and other.source_pieces and other.target_pieces
+        assert (one.text, one.score, one.finished) == (other.text, other.score, other.finished)
+        with pytest.raises(ConfigError, match="attention, which was not asked for"):
+            one.links()
 
 
 @pytest.mark.parametrize("beam", [-1, 0, 1001, 100_000])
@@ -313,7 +324,9 @@ def test_a_saved_translator_translates_as_before(untrained_translator: Translati
     loaded = load(tmp_path / "run")
     assert isinstance(loaded, TranslationPredictor)
     texts = sentences(12, seed=8)
-    assert all(map(same, loaded.translate(texts), untrained_translator.translate(texts)))
+    assert all(
+        map(same, loaded.translate(texts, attention=True), untrained_translator.translate(texts, attention=True))
+    )
 
 
 def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(
@@ -329,11 +342,27 @@ def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(
     )
     loaded, texts = load(tmp_path / "run"), sentences(12, seed=8)
     assert isinstance(loaded, TranslationPredictor)
-    assert all(map(same, loaded.translate(texts), untrained_translator.translate(texts, beam=2, length_penalty=1.5)))
     assert all(
-        map(same, loaded.translate(texts, beam=4), untrained_translator.translate(texts, beam=4, length_penalty=1.5))
+        map(
+            same,
+            loaded.translate(texts, attention=True),
+            untrained_translator.translate(texts, beam=2, length_penalty=1.5, attention=True),
+        )
     )
-    assert all(map(same, loaded.translate(texts, length_penalty=0), untrained_translator.translate(texts, beam=2)))
+    assert all(
+        map(
+            same,
+            loaded.translate(texts, beam=4, attention=True),
+            untrained_translator.translate(texts, beam=4, length_penalty=1.5, attention=True),
+        )
+    )
+    assert all(
+        map(
+            same,
+            loaded.translate(texts, length_penalty=0, attention=True),
+            untrained_translator.translate(texts, beam=2, attention=True),
+        )
+    )
 
 
 def test_a_saved_language_model_writes_as_before(

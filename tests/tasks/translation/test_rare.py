@@ -104,7 +104,7 @@ def test_a_run_writes_words_in_the_place_of_annotations(
     translator = anaphora.load(tmp_path / "run")
     assert isinstance(translator, TranslationPredictor)
     lines = (folder / "test.en").read_text().splitlines()
-    translations = translator.translate(lines, beam=2, alternatives=1)
+    translations = translator.translate(lines, beam=2, alternatives=1, attention=True)
     vocabulary = json.loads((tmp_path / "run" / "vocabulary" / "target").read_bytes())
     known = {"<unk>", *vocabulary["words"]}
     assert sum(word not in known for found in translations for word in found.text.split()) > 20

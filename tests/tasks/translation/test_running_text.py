@@ -33,8 +33,8 @@ def test_running_text_is_the_translations_of_its_sentences_with_the_white_space_
     untrained_translator: TranslationPredictor,
 ) -> None:
     whole = ["The man walks.", "A dog sees the cat!", "the tree", "a man.", "The house.", "The red cat."]
-    one, two, three, four, five, six = untrained_translator.translate(whole)
-    found = split_translator(untrained_translator).translate_text(PARAGRAPHS)
+    one, two, three, four, five, six = untrained_translator.translate(whole, attention=True)
+    found = split_translator(untrained_translator).translate_text(PARAGRAPHS, attention=True)
     assert [t.text for t in found] == [
         f"{one.text} {two.text}",
         "",
@@ -52,17 +52,17 @@ def test_running_text_stands_in_its_order_over_many_batches(untrained_translator
     split = split_translator(untrained_translator)
     each = iter(f"{sentence.capitalize()}." for sentence in sentences(230, most=30, seed=13))
     texts = ["  ".join(islice(each, count % 5)) for count in range(115)]
-    together = split.translate_text(texts, beam=1)
+    together = split.translate_text(texts, beam=1, attention=True)
     assert not list(each) and len({translation.source_pieces for translation in together}) > 90
     for text, translation in zip(texts, together, strict=True):
-        [alone] = split.translate_text([text], beam=1)
+        [alone] = split.translate_text([text], beam=1, attention=True)
         assert (translation, translation.sentences) == (alone, alone.sentences)
 
 
 def test_links_of_running_text_are_those_of_its_sentences_moved_to_their_words(
     untrained_translator: TranslationPredictor,
 ) -> None:
-    [found] = split_translator(untrained_translator).translate_text([PARAGRAPHS[4]])
+    [found] = split_translator(untrained_translator).translate_text([PARAGRAPHS[4]], attention=True)
     expected, sources, targets = set(), 0, 0
     for part, source in zip(found.sentences, ["a man.", "The house.", "The red cat."], strict=True):
         expected |= {(sources + i, targets + j) for i, j in part.links()}
@@ -75,7 +75,7 @@ def test_links_of_running_text_are_those_of_its_sentences_moved_to_their_words(
 def test_words_of_running_text_are_those_between_its_spaces(
     untrained_translator: TranslationPredictor, space: str
 ) -> None:
-    one, two = untrained_translator.translate(["a man", "the dog"])
+    one, two = untrained_translator.translate(["a man", "the dog"], attention=True)
     joined = Translation.joined(f"{one.text}{space}{two.text}", [one, two], [(space, space)])
     pieces = joined.source_pieces[:-1]
     assert len(set(words_of(pieces))) == len(words_between_spaces(f"a man{space}the dog"))
@@ -86,7 +86,7 @@ def test_words_of_running_text_are_those_between_its_spaces(
 def test_an_endless_line_of_running_text_is_translated_in_pieces_cut_at_spaces(
     untrained_translator: TranslationPredictor,
 ) -> None:
-    [found] = split_translator(untrained_translator).translate_text(["man " * 600], beam=1)
+    [found] = split_translator(untrained_translator).translate_text(["man " * 600], beam=1, attention=True)
     assert [len(part.source_pieces) for part in found.sentences] == [501, 101]
 
 
@@ -106,7 +106,9 @@ def test_without_a_splitter_a_text_is_one_sentence(untrained_translator: Transla
     assert all(
         same(one, other) if one.weights is not None else one == other
         for one, other in zip(
-            untrained_translator.translate_text(texts), untrained_translator.translate(texts), strict=True
+            untrained_translator.translate_text(texts, attention=True),
+            untrained_translator.translate(texts, attention=True),
+            strict=True,
         )
     )
 

@@ -6,8 +6,6 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.translation import Translation
 from anaphora.tasks.translation.scores import TranslationScores
 
-PIECES = ("▁A", "▁<unk>", "▁and", "▁<unk>", "</s>")
-
 
 @pytest.mark.parametrize(
     ("text", "replacement", "left", "said"),
@@ -21,7 +19,7 @@ PIECES = ("▁A", "▁<unk>", "▁and", "▁<unk>", "</s>")
 def test_words_that_were_filled_in_are_not_said_to_be_left(
     text: str, replacement: dict[str, str] | None, left: int, said: str
 ) -> None:
-    output = Translation(text, -1.0, True, ("▁x", "</s>"), PIECES, None)
+    output = Translation(text, -1.0, True, unknown=2)
     search = SearchOptions(beam=1, length_penalty=0.0, replace_unknown=replacement)
     scores = TranslationScores.of(["x"], ["A cat"], [output], search=search, language="en", conditions=["raw"])
     assert (scores.unknown, scores.left) == (2, left)
@@ -30,7 +28,7 @@ def test_words_that_were_filled_in_are_not_said_to_be_left(
 
 
 def test_what_decodes_to_another_sign_is_left_too() -> None:
-    output = Translation("a \N{REPLACEMENT CHARACTER}", -1.0, True, ("▁x", "</s>"), ("▁a", "▁<unk>", "</s>"), None)
+    output = Translation("a \N{REPLACEMENT CHARACTER}", -1.0, True, unknown=1)
     search = SearchOptions(beam=1, length_penalty=0.0)
     scores = TranslationScores.of(["x"], ["a b"], [output], search=search, language="en", conditions=["raw"])
     assert (scores.unknown, scores.left) == (1, 1) and "1 unknown words left" in str(scores)

@@ -2,23 +2,32 @@
 
 from collections import abc
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import merge, words_of
-from anaphora.events import Progress, Report, Skipped, silent
+from anaphora.events import Report, Skipped, silent
 from anaphora.formats.dictionary import Entry
 from anaphora.formats.pharaoh import Links
 from anaphora.models.alignment import aligner as models
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
-from anaphora.prediction.arguments import demand_pairs, pieces_of
-from anaphora.prediction.stream import windows
+from anaphora.prediction.arguments import demand_pairs, demand_text, pieces_of
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.stream import answers
 from anaphora.text.coder import MARKS, TextCoder
 from anaphora.text.words import WordCoder, written
+
+
+class _Side(NamedTuple):
+    """One side of a pair, as it was given and as ids."""
+
+    text: str
+    ids: list[int]
 
 
 class AlignmentPredictor:
@@ -36,6 +45,7 @@ class AlignmentPredictor:
         targets: abc.Sequence[str],
         *,
         symmetrise: Symmetrise | None = None,
+        limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> list[Links]:
         """The links between the space-separated words of every pair, in their order.
@@ -43,40 +53,42 @@ class AlignmentPredictor:
         Raises DataError for unequal counts, and as ``align_stream``.
         """
         demand_pairs(sources, targets)
-        return list(self.align_stream(list(zip(sources, targets, strict=True)), symmetrise=symmetrise, report=report))
+        pairs = list(zip(sources, targets, strict=True))
+        return list(self.align_stream(pairs, symmetrise=symmetrise, limits=limits, report=report))
 
     def align_stream(
         self,
         pairs: abc.Iterable[tuple[str, str]],
         *,
         symmetrise: Symmetrise | None = None,
+        limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> Iterator[Links]:
         """The links of pairs as they come, in order; no more than a window of them is held (``prediction.stream``).
 
         ``symmetrise`` says how the links of both directions become one set; the run's own way where it is None. A pair
-        with a side too long to be looked at has none (a Skipped).
+        with a side too long to be looked at has none (a Skipped). Raises StoppedError as ``limits`` say.
         """
-        how = symmetrise or self._model.config.symmetrise
-        total, done, longer = len(pairs) if isinstance(pairs, abc.Sized) else 0, 0, 0
-        for window in windows(pairs):
-            source_rows = [self._source.encode(source) for source, _ in window]
-            target_rows = [self._target.encode(target) for _, target in window]
-            links = self._model.links(Ragged.of(source_rows), Ragged.of(target_rows), how)
-            for (source, target), found, ours, theirs in zip(window, links, source_rows, target_rows, strict=True):
+        how, longer = symmetrise or self._model.config.symmetrise, 0
+
+        def read(pair: tuple[str, str], number: int) -> tuple[_Side, _Side]:
+            for text in pair:
+                demand_text(text, number)
+            source, target = pair
+            return _Side(source, self._source.encode(source)), _Side(target, self._target.encode(target))
+
+        def answer(
+            rows: abc.Sequence[tuple[_Side, _Side]], watch: Watch, answered: abc.Callable[[int], None]
+        ) -> Iterator[Links]:
+            nonlocal longer
+            sources, targets = Ragged.of(row.ids for row, _ in rows), Ragged.of(row.ids for _, row in rows)
+            for (ours, theirs), found in zip(rows, self._model.each(sources, targets, how), strict=True):
+                watch.check()
+                longer += max(len(ours.ids), len(theirs.ids)) > LONGEST
                 # pieces of an endless line take long, and it has no links
-                yield (
-                    merge(
-                        found,
-                        words_of(pieces_of(self._source, source, ours)),
-                        words_of(pieces_of(self._target, target, theirs)),
-                    )
-                    if found
-                    else found
-                )
-                longer += max(len(ours), len(theirs)) > LONGEST
-            done += len(window)
-            report(Progress("align", done, total, "pairs"))
+                yield merge(found, _words(self._source, ours), _words(self._target, theirs)) if found else found
+
+        yield from answers(pairs, read, answer, task="align", unit="pairs", limits=limits, report=report)
         if longer:
             report(Skipped(f"pairs with more than {LONGEST:,} units on a side have no links", longer))
 
@@ -97,3 +109,8 @@ class AlignmentPredictor:
             source, target = int(sources[place]), int(targets[place])
             if min(source, target) >= len(MARKS):
                 yield Entry(ours[source], theirs[target], float(lexicon.probs[place]))
+
+
+def _words(coder: TextCoder, side: _Side) -> list[int | None]:
+    """The words of a side that its tokens belong to."""
+    return words_of(pieces_of(coder, side.text, side.ids))

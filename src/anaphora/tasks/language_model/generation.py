@@ -1,10 +1,57 @@
-"""A text that a language model writes, streamed while it grows."""
+"""Texts that a language model writes: how their tokens are chosen, and one streamed while it grows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from anaphora.batch import Batch
+from anaphora.protocols import Stepper
+from anaphora.search.beam import beam as beam_search
+from anaphora.search.beam import check_size
+from anaphora.search.greedy import greedy
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.sampling import check_sampling, sample
+from anaphora.search.writing import OnToken, ignore_token
 
 _ONE_BY_ONE = 200
 """Units that are each shown by themselves; of a longer text pieces, ever larger, each a share of what there is."""
+
+
+class Choice(NamedTuple):
+    """How the tokens of a text are chosen."""
+
+    beam: int = 0
+    """0 samples, 1 takes the likeliest token at every step, more search for the likeliest line."""
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise ConfigError for what ``search.beam`` or ``search.sampling`` refuse."""
+        if self.beam:
+            check_size(self.beam)
+        else:
+            check_sampling(self.temperature, self.top_k, self.top_p, self.seed)
+
+    def search(
+        self, stepper: Stepper, batch: Batch, max_lengths: Sequence[int], on_token: OnToken = ignore_token
+    ) -> list[Hypothesis]:
+        """One output a row; a beam wider than 1 calls ``on_token`` for none of its tokens."""
+        if self.beam == 1:
+            return greedy(stepper, batch, max_length=max_lengths, on_token=on_token)
+        if self.beam:
+            return [best for best, *_ in beam_search(stepper, batch, size=self.beam, max_length=max_lengths)]
+        return sample(
+            stepper,
+            batch,
+            max_length=max_lengths,
+            temperature=self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            seed=self.seed,
+            on_token=on_token,
+        )
 
 
 @dataclass(frozen=True)

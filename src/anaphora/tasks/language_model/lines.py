@@ -1,6 +1,6 @@
 """Lines of text as the ids of their units: one after the other, or one alone."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 
@@ -38,7 +38,13 @@ class Reading:
         return taken
 
 
-def one_row(inputs: list[int], prefix: list[int]) -> Batch:
-    """One line, which must begin with ``prefix``."""
-    constraints = Constraints(prefixes=pad([prefix]) if prefix else None)
-    return Batch(pad([inputs]), None, torch.tensor([0]), torch.tensor([False]), constraints=constraints)
+def prompt_batch(bos: int, prompts: Sequence[list[int]], example_ids: Sequence[int]) -> Batch:
+    """Lines that a search begins after ``bos``, and that must go on with these prompts, perhaps empty ones."""
+    constraints = Constraints(prefixes=pad(prompts) if any(prompts) else None)
+    return Batch(
+        inputs=pad([[bos]] * len(prompts)),
+        targets=None,
+        example_ids_B=torch.tensor(example_ids),
+        carry_mask_B=torch.zeros(len(prompts), dtype=torch.bool),
+        constraints=constraints,
+    )

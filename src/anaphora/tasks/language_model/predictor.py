@@ -1,36 +1,32 @@
 """Texts continued, scored, and measured."""
 
-import math
-from collections import abc, deque
+from collections import abc
 from collections.abc import Callable, Iterable
 from itertools import chain
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, fitted_adaptation, network_of
+from anaphora.evaluation.adaptation import Adaptation, adapted_log_probs, fitted_adaptation
 from anaphora.evaluation.perplexity import Prediction
-from anaphora.evaluation.sentences import UNITS, line_log_probs, sentence_log_probs
+from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
-from anaphora.formats.figures import LN_10
 from anaphora.kernels.runtime import running
-from anaphora.prediction.arguments import demand_several, demand_short, demand_texts, one_text
+from anaphora.prediction.arguments import demand_several, demand_text, one_text
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import each_within
-from anaphora.prediction.scores import LineScore
-from anaphora.prediction.stream import windows
-from anaphora.protocols import TextStepper
-from anaphora.search.beam import beam as beam_search
-from anaphora.search.beam import check_size
-from anaphora.search.greedy import greedy
-from anaphora.search.sampling import check_sampling, sample
+from anaphora.prediction.stream import answers
+from anaphora.protocols import Stepper, TextStepper
+from anaphora.search.watched import Watched
 from anaphora.search.without import Without
-from anaphora.tasks.language_model.generation import Generation, StreamedText
-from anaphora.tasks.language_model.lines import Reading, one_row
-from anaphora.tasks.language_model.word_scores import WordScores
+from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText
+from anaphora.tasks.language_model.line_scores import STATIC, LineScores
+from anaphora.tasks.language_model.lines import Reading, prompt_batch
 from anaphora.text.coder import TextCoder
 
-_STATIC = Static()
+_BESIDE = 64
+"""Hypotheses that are written side by side."""
 
 
-class LanguageModelPredictor(WordScores):
+class LanguageModelPredictor(LineScores):
     """Continues texts, scores them, and measures how well it predicts them. A line end is ``</s>`` to it."""
 
     def stepper_over(self, coder: TextCoder) -> TextStepper:
@@ -54,6 +50,7 @@ class LanguageModelPredictor(WordScores):
         top_p: float = 1.0,
         seed: int = 0,
         on_text: Callable[[str], None] = lambda text: None,
+        limits: Limits = UNLIMITED,
     ) -> Generation:
         """Go on from ``prompt`` to the end of the line, or for ``length`` units.
 
@@ -63,45 +60,83 @@ class LanguageModelPredictor(WordScores):
         found.
 
         Raises ConfigError for a length below 1, lines that a model of sentences cannot go on from, and what
-        ``search.beam`` or ``search.sampling`` refuse; TypeError for what is no text.
+        ``search.beam`` or ``search.sampling`` refuse; StoppedError as ``limits`` say; TypeError for what is no text.
         """
-        prompt = self._prompt(prompt, length)
-        if beam:  # before the prompt is shown
-            check_size(beam)
-        else:
-            check_sampling(temperature, top_k, top_p, seed)
-        stepper = Without.special_tokens(self._model.stepper(), self._coder.symbols)
-        begin = self._encode(prompt)
-        batch = one_row([stepper.bos], begin)
+        choice = Choice(beam, temperature, top_k, top_p, seed)
+        choice.check()  # before the prompt is shown
+        begin = self._begin(prompt, length)
         streamed = StreamedText(self._decode, begin, on_text)
-        room = len(begin) + length
+        stepper = self._writer(limits.start())
 
-        def on_unit(number: int, unit: int) -> None:
-            if unit != stepper.eos:
-                streamed.add(unit)
+        def on_token(number: int, token: int) -> None:
+            if token != stepper.eos:
+                streamed.add(token)
 
+        batch = prompt_batch(stepper.bos, [begin], [0])
         with running(self._runtime):
-            if beam == 1:
-                [found] = greedy(stepper, batch, max_length=room, on_token=on_unit)
-            elif beam:
-                [[found, *_]] = beam_search(stepper, batch, size=beam, max_length=room)
-            else:
-                [found] = sample(
-                    stepper,
-                    batch,
-                    max_length=room,
-                    temperature=temperature,
-                    top_k=top_k,
-                    top_p=top_p,
-                    seed=seed,
-                    on_token=on_unit,
-                )
+            [found] = choice.search(stepper, batch, [len(begin) + length], on_token)
         text = self._decode(found.ids)
         streamed.close(text)
         return Generation(text, found.score, found.finished, begin.count(stepper.unk))
 
-    def _prompt(self, prompt: str, length: int) -> str:
-        """A text that can be gone on with for ``length`` units; errors as for ``generate``."""
+    def generate_stream(
+        self,
+        prompts: Iterable[str],
+        *,
+        length: int = 200,
+        beam: int = 0,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> abc.Iterator[Generation]:
+        """``generate`` for prompts as they come, in order; no more than a window is held (``prediction.stream``).
+
+        Draws depend on the seed and on the number of the prompt in the stream: the first is continued as ``generate``
+        continues it. Raises as ``generate``, for one of the prompts after those before it.
+        """
+        choice = Choice(beam, temperature, top_k, top_p, seed)
+        choice.check()
+        beside = max(1, _BESIDE // max(1, beam))
+
+        def read(prompt: str, number: int) -> tuple[int, list[int]]:
+            demand_text(prompt, number)
+            return number, self._begin(prompt, length)
+
+        def answer(
+            rows: abc.Sequence[tuple[int, list[int]]], watch: Watch, answered: Callable[[int], None]
+        ) -> abc.Iterable[Generation]:
+            stepper, found = self._writer(watch), dict[int, Generation]()
+            by_length = sorted(rows, key=lambda row: len(row[1]))
+            for start in range(0, len(rows), beside):
+                numbers, begins = zip(*by_length[start : start + beside], strict=True)
+                batch = prompt_batch(stepper.bos, begins, [number - 1 for number in numbers])
+                written = choice.search(stepper, batch, [len(begin) + length for begin in begins])
+                for number, begin, one in zip(numbers, begins, written, strict=True):
+                    unknown = begin.count(stepper.unk)
+                    found[number] = Generation(self._decode(one.ids), one.score, one.finished, unknown)
+                answered(len(found))
+            return (found[number] for number, _ in rows)
+
+        return answers(
+            prompts,
+            read,
+            answer,
+            task="generate",
+            unit="prompts",
+            runtime=self._runtime,
+            limits=limits,
+            report=report,
+        )
+
+    def _writer(self, watch: Watch) -> Stepper:
+        """The model, which writes no special tokens, under the limits of a stream."""
+        return Watched(Without.special_tokens(self._model.stepper(), self._coder.symbols), watch.check)
+
+    def _begin(self, prompt: str, length: int) -> list[int]:
+        """The tokens of a text that can be gone on with for ``length`` units; errors as for ``generate``."""
         text = one_text(prompt)
         if length < 1:
             raise ConfigError(f"A text should go on for a length of at least 1 unit, but {length} was given: raise it.")
@@ -109,18 +144,7 @@ class LanguageModelPredictor(WordScores):
             raise ConfigError(
                 "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
             )
-        return text
-
-    def check(self, adaptation: Adaptation) -> None:
-        """Raise ConfigError where the model cannot adapt so."""
-        if isinstance(adaptation, Static):
-            return
-        if self._of_sentences:
-            raise ConfigError(
-                "A neural cache and dynamic evaluation use the text before a line, but a model of sentences begins "
-                "every line from nothing: leave them out."
-            )
-        network_of(self._model)
+        return self._encode(text)
 
     def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
         """``adaptation`` with the numbers under which ``lines`` are likeliest, where they are not given.
@@ -134,9 +158,7 @@ class LanguageModelPredictor(WordScores):
         with running(self._runtime):
             return fitted_adaptation(self._model, units, seen, self._coder.symbols.eos, adaptation)
 
-    def evaluate(
-        self, lines: Iterable[str], adaptation: Adaptation = _STATIC, *, report: Report = silent
-    ) -> Prediction:
+    def evaluate(self, lines: Iterable[str], adaptation: Adaptation = STATIC, *, report: Report = silent) -> Prediction:
         """How well the model predicts lines of running text.
 
         They are read in one pass, the state carried from line to line, and each by itself; by a model of sentences in
@@ -178,77 +200,6 @@ class LanguageModelPredictor(WordScores):
             carried=not by_line,
             adaptation=str(adaptation),
         )
-
-    def score_lines(
-        self, lines: abc.Sequence[str], adaptation: Adaptation = _STATIC, *, report: Report = silent
-    ) -> list[LineScore]:
-        """The score of every line, each read by itself; with an ``adaptation`` in their order, one after the other.
-
-        Raises as ``score_stream``, and TypeError for one text alone or what is none.
-        """
-        demand_texts(lines)
-        return list(self.score_stream(lines, adaptation, report=report))
-
-    def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
-        """The scores of the lines of a file."""
-        return self.score_stream(lines, report=report)
-
-    def score_stream(
-        self, lines: abc.Iterable[str], adaptation: Adaptation = _STATIC, *, report: Report = silent
-    ) -> abc.Iterator[LineScore]:
-        """The scores of lines as they come, in order; no more than a window of lines is held (``prediction.stream``).
-
-        Raises DataError for a line too long to be read by itself, with its number, ConfigError for a model that cannot
-        adapt so.
-        """
-        self.check(adaptation)
-        total, unknown = len(lines) if isinstance(lines, abc.Sized) else 0, self._coder.symbols.unk
-        alone = isinstance(adaptation, Static)
-        found = self._alone(lines) if alone else self._one_after_another(lines, adaptation)
-        for done, (row, nats) in enumerate(each_within(self._runtime, found), 1):
-            yield LineScore(nats / LN_10, len(row), row.count(unknown))
-            report(Progress("score", done, total, "lines"))
-
-    def _alone(self, lines: abc.Iterable[str]) -> abc.Iterator[tuple[list[int], float]]:
-        """The units of every line and their ln p, nothing before them."""
-        first = 1
-        begin = self._stepper().bos  # a stepper also puts the model into evaluation mode
-        for window in windows(lines):
-            rows = [self._line(line) for line in window]
-            demand_short(rows, UNITS, "split it, or measure it as running text (anaphora evaluate)", first)
-            nats = [0.0] * len(rows)
-            for places, log_probs in line_log_probs(self._model, rows, begin):
-                for place, log_probs_T in zip(places, log_probs, strict=True):
-                    nats[place] = math.fsum(log_probs_T.tolist())
-            yield from zip(rows, nats, strict=True)
-            first += len(rows)
-
-    def _one_after_another(
-        self, lines: abc.Iterable[str], adaptation: Adaptation
-    ) -> abc.Iterator[tuple[list[int], float]]:
-        """The units of every line and their ln p after the lines before."""
-        rows, found = deque[list[int]](), deque[float]()
-
-        def units() -> abc.Iterator[int]:
-            for line in lines:
-                rows.append(self._line(line))
-                yield from rows[-1]
-
-        for _, log_probs_N in adapted_log_probs(self._model, units(), self._coder.symbols.eos, adaptation):
-            found.extend(log_probs_N.tolist())
-            while rows and len(found) >= len(rows[0]):
-                row = rows.popleft()
-                yield row, math.fsum(found.popleft() for _ in row)
-
-    def _line(self, line: str) -> list[int]:
-        """The units of a line, and its end."""
-        return [*self._coder.encode(line), self._coder.symbols.eos]
-
-    @property
-    def _of_sentences(self) -> bool:
-        """Whether the model begins every line from nothing; puts it into evaluation mode."""
-        stepper = self._stepper()
-        return stepper.bos != stepper.eos
 
     def _encode(self, prompt: str) -> list[int]:
         eos = self._coder.symbols.eos

@@ -16,7 +16,7 @@ from anaphora.prediction.running import ON_CPU
 from anaphora.protocols import TextModel, TextStepper
 from anaphora.tasks.language_model.context import Context
 from anaphora.tasks.language_model.context import State as Place
-from anaphora.tasks.language_model.lines import one_row
+from anaphora.tasks.language_model.lines import prompt_batch
 from anaphora.text.between import words_in
 from anaphora.text.coder import EOS, MARKS, TextCoder
 
@@ -92,7 +92,7 @@ class WordScores:
         """Let ``state`` be the start of a sentence."""
         stepper = self._stepper()
         with running(self._runtime):
-            before = stepper.start(one_row([stepper.bos], [])).state
+            before = stepper.start(prompt_batch(stepper.bos, [[]], [0])).state
             step = stepper.advance(None, before, self._id(stepper.bos))
         state.become(Context(step.log_probs_NV[0], step.state, 1, False))
 

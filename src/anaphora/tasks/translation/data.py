@@ -141,8 +141,6 @@ class TranslationWork(PairWork, UpdatingWork):
             evaluation,
             runtime=Runtime.inference(device_of(model)),
         )
-        texts = [
-            output.text for output in translator.translate(sources, beam=evaluation.validation_beam, attention=False)
-        ]
+        texts = [output.text for output in translator.translate(sources, beam=evaluation.validation_beam)]
         language = self._experiment.data.target
         return bleu(texts, references, language=language, condition=evaluation.conditions).value

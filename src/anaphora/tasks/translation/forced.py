@@ -1,25 +1,27 @@
 """Given translations scored and aligned by a translator: forced decoding."""
 
 from collections import abc
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
-from anaphora.events import Progress, Report, silent
+from anaphora.events import Report, silent
 from anaphora.formats.figures import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.prediction.arguments import demand_pairs, pieces_of, sentences_of
+from anaphora.prediction.arguments import demand_pairs, pieces_of, sentence_of
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.scores import LineScore
-from anaphora.prediction.stream import windows
+from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
+from anaphora.search.watched import Watched
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
-from anaphora.text.coder import UNK, TextCoder, is_unknown
+from anaphora.text.coder import UNK, TextCoder
 from anaphora.text.rare import AnnotatedCoder
 
 _BATCH_TOKENS = 2048
@@ -28,11 +30,15 @@ _BEAM = 32
 
 
 class Given(NamedTuple):
-    """A source sentence, as it was given and as ids, and the place of its line in its window."""
+    """A sentence, as it was given and as ids."""
 
     text: str
     ids: list[int]
-    line: int
+
+
+Pair = tuple[Given, Given]
+"""A source and its given translation."""
+Found = TypeVar("Found")
 
 
 class ForcedDecoding:
@@ -47,54 +53,55 @@ class ForcedDecoding:
     @property
     def attends(self) -> bool:
         """Whether it looks at the source as it writes, which one step shows; of several, whether all of them do."""
-        [batch] = self._batches([Given("", [UNK], 0)], [[]])
+        [batch] = self._batches([Given("", [UNK])], [[]])
         with running(self._runtime):
             return score(self._stepper(), batch)[0].weights is not None
 
     def score_pairs(
-        self, sources: abc.Sequence[str], targets: abc.Sequence[str], *, report: Report = silent
+        self,
+        sources: abc.Sequence[str],
+        targets: abc.Sequence[str],
+        *,
+        attention: bool = False,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
     ) -> list[Translation]:
-        """The given translations with the scores and the attention that the model gives them, in their order.
+        """The given translations with the scores that the model gives them, in their order.
 
         Raises DataError for unequal counts, and as ``score_stream``.
         """
         demand_pairs(sources, targets)
-        return list(self.score_stream(list(zip(sources, targets, strict=True)), report=report))
+        pairs = list(zip(sources, targets, strict=True))
+        return list(self.score_stream(pairs, attention=attention, limits=limits, report=report))
 
     def score_stream(
-        self, pairs: abc.Iterable[tuple[str, str]], *, report: Report = silent
+        self,
+        pairs: abc.Iterable[tuple[str, str]],
+        *,
+        attention: bool = False,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
     ) -> abc.Iterator[Translation]:
-        """Given translations with their scores and attention as they come, in order; see ``stream``.
+        """Given translations with their scores as they come, in order; with ``attention``, weights and pieces too.
 
-        Raises ConfigError for a translator that annotates, DataError for a side too long to be a sentence.
+        No more than a window of pairs is held (see ``prediction.stream``). Raises ConfigError for a translator that
+        annotates, StoppedError as ``limits`` say, and DataError for a side too long to be a sentence, with its number,
+        after the pairs before it.
         """
-        if isinstance(self._target, AnnotatedCoder):
-            raise ConfigError(
-                f"Translations that are given have no annotations, but this translator expects them (text.rare = "
-                f"'{self._target.rare}'): score them by one without."
-            )
-        stepper = self._stepper()
-        total, done = len(pairs) if isinstance(pairs, abc.Sized) else 0, 0
-        for window in windows(pairs):
-            sources, targets = [source for source, _ in window], [target for _, target in window]
-            source_rows = sentences_of(self._source, sources, done + 1)
-            rows = [Given(*row, place) for place, row in enumerate(zip(sources, source_rows, strict=True))]
-            answers: dict[int, Translation] = {}
-            for batch in self._batches(rows, sentences_of(self._target, targets, done + 1)):
-                with running(self._runtime):
-                    found = score(stepper, batch)
-                for number, hypothesis in zip(batch.example_ids_B.tolist(), found, strict=True):
-                    pieces = pieces_of(self._target, targets[number], hypothesis.ids)
-                    answers[number] = self._translation(targets[number], rows[number], hypothesis, pieces)
-                report(Progress("score", done + len(answers), total, "pairs"))
-            done += len(window)
-            yield from (answers[number] for number in range(len(rows)))
+
+        def scored(pair: Pair, hypothesis: Hypothesis) -> Translation:
+            pieces = pieces_of(self._target, pair[1].text, hypothesis.ids) if attention else []
+            return self._translation(pair[1].text, pair[0], hypothesis, pieces, attention)
+
+        return self._forced(pairs, scored, attention, limits, report)
 
     def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
         """The scores of lines of a file, each a source, a tab and its translation."""
-        for scored in self.score_stream(split_pairs(lines, where), report=report):
-            pieces = scored.target_pieces
-            yield LineScore(scored.score / LN_10, len(pieces), sum(map(is_unknown, pieces)))
+
+        def scored(pair: Pair, hypothesis: Hypothesis) -> LineScore:
+            return LineScore(hypothesis.score / LN_10, len(pair[1].ids) + 1, pair[1].ids.count(UNK))
+
+        return self._forced(split_pairs(lines, where), scored, False, UNLIMITED, report)
 
     def align(
         self,
@@ -102,6 +109,7 @@ class ForcedDecoding:
         targets: abc.Sequence[str],
         *,
         symmetrise: str | None = None,
+        limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> list[Links]:
         """The links between the space-separated words of every pair: where attention is greatest.
@@ -109,22 +117,75 @@ class ForcedDecoding:
         Raises DataError for unequal counts, and as ``align_stream``.
         """
         demand_pairs(sources, targets)
-        return list(self.align_stream(list(zip(sources, targets, strict=True)), symmetrise=symmetrise, report=report))
+        pairs = list(zip(sources, targets, strict=True))
+        return list(self.align_stream(pairs, symmetrise=symmetrise, limits=limits, report=report))
 
     def align_stream(
-        self, pairs: abc.Iterable[tuple[str, str]], *, symmetrise: str | None = None, report: Report = silent
+        self,
+        pairs: abc.Iterable[tuple[str, str]],
+        *,
+        symmetrise: str | None = None,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
     ) -> abc.Iterator[Links]:
-        """The links of pairs as they come, in order; see ``stream``.
+        """The links of pairs as they come, in order; see ``score_stream``, and its errors.
 
-        Raises DataError for a side that is too long to be a sentence, ConfigError without attention, and where two
-        directions should be joined.
+        Raises ConfigError without attention, and where two directions should be joined.
         """
         if symmetrise:
             raise ConfigError("--symmetrise joins two directions, but a translator has one: leave it out.")
         if not self.attends:
             raise ConfigError(NO_LINKS)
-        for pair in self.score_stream(pairs, report=report):
-            yield pair.links()
+
+        def linked(pair: Pair, hypothesis: Hypothesis) -> Links:
+            pieces = pieces_of(self._target, pair[1].text, hypothesis.ids)
+            return self._translation(pair[1].text, pair[0], hypothesis, pieces, True).links()
+
+        return self._forced(pairs, linked, True, limits, report)
+
+    def _forced(
+        self,
+        pairs: abc.Iterable[tuple[str, str]],
+        make: abc.Callable[[Pair, Hypothesis], Found],
+        attention: bool,
+        limits: Limits,
+        report: Report,
+    ) -> abc.Iterator[Found]:
+        """What ``make`` makes of each pair and its target as a hypothesis; otherwise as ``score_stream``."""
+        if isinstance(self._target, AnnotatedCoder):
+            raise ConfigError(
+                f"Translations that are given have no annotations, but this translator expects them (text.rare = "
+                f"'{self._target.rare}'): score them by one without."
+            )
+
+        def read(pair: tuple[str, str], number: int) -> Pair:
+            source, target = pair
+            return (
+                Given(source, sentence_of(self._source, source, number)),
+                Given(target, sentence_of(self._target, target, number)),
+            )
+
+        def answer(rows: abc.Sequence[Pair], watch: Watch, answered: abc.Callable[[int], None]) -> abc.Iterable[Found]:
+            stepper = Watched(self._stepper(), watch.check)
+            found: dict[int, Found] = {}
+            for batch in self._batches([source for source, _ in rows], [target.ids for _, target in rows]):
+                for number, hypothesis in zip(
+                    batch.example_ids_B.tolist(), score(stepper, batch, attention), strict=True
+                ):
+                    found[number] = make(rows[number], hypothesis)
+                answered(len(found))
+            return (found[number] for number in range(len(rows)))
+
+        return answers(
+            pairs,
+            read,
+            answer,
+            task="score",
+            unit="pairs",
+            runtime=self._runtime,
+            limits=limits,
+            report=report,
+        )
 
     def _batches(
         self, sources: abc.Sequence[Given], targets: abc.Sequence[list[int]] | None = None, beam: int = 1
@@ -138,10 +199,13 @@ class ForcedDecoding:
         )
 
     def _translation(
-        self, text: str, row: Given, hypothesis: Hypothesis, pieces: list[str], attention: bool = True
+        self, text: str, row: Given, hypothesis: Hypothesis, pieces: list[str], attention: bool
     ) -> Translation:
+        """A hypothesis as a translation; without ``attention``, neither weights nor ``pieces`` are in it."""
+        unknown = hypothesis.ids.count(UNK)
+        if not attention:
+            return Translation(text, hypothesis.score, hypothesis.finished, unknown=unknown)
         end = self._target.pieces([self._target.symbols.eos]) if hypothesis.finished else []
-        weights = hypothesis.weights if attention else None
         return Translation(
             text=text,
             score=hypothesis.score,
@@ -151,5 +215,6 @@ class ForcedDecoding:
                 *self._source.pieces([self._source.symbols.eos]),
             ),
             target_pieces=(*pieces, *end),
-            weights=None if weights is None else weights.numpy(),
+            weights=None if hypothesis.weights is None else hypothesis.weights.numpy(),
+            unknown=unknown,
         )

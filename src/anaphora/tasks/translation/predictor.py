@@ -6,19 +6,21 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from anaphora.batch import Constraints
-from anaphora.errors import ConfigError, DataError
-from anaphora.events import Progress, Report, silent
-from anaphora.kernels.runtime import Runtime, running
-from anaphora.prediction.arguments import demand_texts, sentences_of
+from anaphora.errors import ConfigError
+from anaphora.events import Report, silent
+from anaphora.kernels.runtime import Runtime
+from anaphora.prediction.arguments import demand_text, demand_texts, sentence_of
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.stream import windows
+from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.beam import check_size
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation.config import TranslationEvaluation
@@ -27,10 +29,6 @@ from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
 from anaphora.text.coder import UNK, TextCoder
 from anaphora.text.sentences import Passage, Splitter
-
-"""Source tokens that are searched side by side, in a beam of at most ``_BEAM``; the wider it is, the fewer."""
-
-_BEAM = 32
 
 _EVALUATION = TranslationEvaluation()
 _USUAL = SearchOptions()
@@ -91,17 +89,29 @@ class TranslationPredictor(ForcedDecoding):
         return UNK not in self._source.encode(source) and UNK not in self._target.encode(target)
 
     def translate(
-        self, texts: abc.Sequence[str], options: SearchOptions = _USUAL, *, report: Report = silent, **asked: Any
+        self,
+        texts: abc.Sequence[str],
+        options: SearchOptions = _USUAL,
+        *,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+        **asked: Any,
     ) -> list[Translation]:
         """The translation of every text as one sentence, in their order; an empty text has an empty one.
 
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
         """
         demand_texts(texts)
-        return list(self.stream(texts, options._replace(**asked), split=False, report=report))
+        return list(self.stream(texts, options._replace(**asked), split=False, limits=limits, report=report))
 
     def translate_text(
-        self, texts: abc.Sequence[str], options: SearchOptions = _USUAL, *, report: Report = silent, **asked: Any
+        self,
+        texts: abc.Sequence[str],
+        options: SearchOptions = _USUAL,
+        *,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+        **asked: Any,
     ) -> list[Translation]:
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
 
@@ -109,7 +119,7 @@ class TranslationPredictor(ForcedDecoding):
         takes lines whole (text.sentences), a text is one sentence.
         """
         demand_texts(texts)
-        return list(self.stream(texts, options._replace(**asked), report=report))
+        return list(self.stream(texts, options._replace(**asked), limits=limits, report=report))
 
     def stream(
         self,
@@ -117,62 +127,65 @@ class TranslationPredictor(ForcedDecoding):
         options: SearchOptions = _USUAL,
         *,
         split: bool = True,
+        limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> abc.Iterator[Translation]:
         """The translations of lines as they come, in order; without ``split``, every line is one sentence.
 
         No more than a window of lines is held (see ``prediction.stream``). Raises ConfigError for a beam that
         ``search.beam`` refuses, and where nothing can be replaced or chosen among: tokens are not words, there is no
-        attention, or the output is no softmax over words. Raises DataError for a line too long to be a sentence, with
-        its number, after the translations of the lines before it.
+        attention, or the output is no softmax over words. Raises StoppedError as ``limits`` say, and DataError for a
+        line too long to be a sentence, with its number, after the translations of the lines before it.
         """
         settled = options.settled(self.evaluation.beam, self.evaluation.length_penalty)
         assert settled.beam is not None
         check_size(settled.beam)
         unknown = filler(self._source, self._target, settled.replace_unknown, lambda: self.attends)
         splitter = self._splitter if split else None
-        total, done = len(lines) if isinstance(lines, abc.Sized) else 0, 0
-        for window in windows(lines):
-            passages = [splitter.split(line) if splitter else Passage.whole(line) for line in window]
-            read = self._read(passages, done + 1)
-            found = iter(self._search(read.rows, settled, unknown, Progress("translate", done, total, "lines"), report))
-            for passage in passages[: read.lines]:
-                parts = [next(found) for _ in passage.sentences]
-                yield self._together(passage, parts, settled.alternatives, splitter)
-            done += len(window)
-            report(Progress("translate", done, total, "lines"))
-            if read.fault is not None:
-                raise read.fault
 
-    def _read(self, passages: abc.Sequence[Passage], first: int) -> "_Read":
-        """The sentences of lines as ids, up to one that is too long; the lines count from ``first``."""
-        rows: list[Given] = []
-        for place, passage in enumerate(passages):
-            try:
-                rows += [
-                    Given(text, ids, place)
-                    for text, ids in zip(
-                        passage.sentences, sentences_of(self._source, passage.sentences, first + place), strict=True
-                    )
-                ]
-            except DataError as fault:
-                return _Read([row for row in rows if row.line < place], place, fault)
-        return _Read(rows, len(passages), None)
+        def read(line: str, number: int) -> _Line:
+            demand_text(line, number)
+            passage = splitter.split(line) if splitter else Passage.whole(line)
+            return _Line(passage, [Given(one, sentence_of(self._source, one, number)) for one in passage.sentences])
+
+        def answer(
+            lines: abc.Sequence[_Line], watch: Watch, answered: abc.Callable[[int], None]
+        ) -> abc.Iterable[Translation]:
+            rows = [row for line in lines for row in line.sentences]
+
+            def searched(sentences: int) -> None:
+                answered(len(lines) * sentences // len(rows))
+
+            found = iter(self._search(rows, settled, unknown, watch, searched))
+            for line in lines:
+                parts = [next(found) for _ in line.sentences]
+                yield self._together(line.passage, parts, settled.alternatives, splitter)
+
+        return answers(
+            lines,
+            read,
+            answer,
+            task="translate",
+            unit="lines",
+            runtime=self._runtime,
+            limits=limits,
+            report=report,
+        )
 
     def _search(
         self,
         rows: abc.Sequence[Given],
         options: SearchOptions,
         unknown: Filler | None,
-        before: Progress,
-        report: Report,
+        watch: Watch,
+        searched: abc.Callable[[int], None],
     ) -> list[Translation]:
-        """The translations of sentences, searched in batches of like length."""
-        stepper = Without.special_tokens(self._stepper(), self._target.symbols)
+        """The translations of sentences, searched in batches of like length; ``searched`` takes how many there are."""
+        model = Without.special_tokens(self._stepper(), self._target.symbols)
+        stepper = Watched(model, watch.check)
         full = [place for place, row in enumerate(rows) if row.ids]
-        answers = [Translation("", 0.0, True, (), (), None)] * len(rows)
-        searched = len(rows) - len(full)
-        lines = rows[-1].line + 1 if rows else 0
+        found = [Translation("", 0.0, True)] * len(rows)
+        done = len(rows) - len(full)
         assert options.beam is not None and options.length_penalty is not None
         for batch in self._batches([rows[place] for place in full], beam=options.beam):
             if options.candidates is not None:
@@ -180,20 +193,20 @@ class TranslationPredictor(ForcedDecoding):
                 batch = replace(
                     batch, constraints=Constraints(candidates=options.candidates.of(texts, self._source, self._target))
                 )
-            with running(self._runtime):
-                found = beam_search(
-                    stepper,
-                    batch,
-                    size=options.beam,
-                    max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
-                    length_penalty=options.length_penalty,
-                )
-            for number, hypotheses in zip(batch.example_ids_B.tolist(), found, strict=True):
+            hypotheses = beam_search(
+                stepper,
+                batch,
+                size=options.beam,
+                max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
+                length_penalty=options.length_penalty,
+                attention=options.attention or unknown is not None,
+            )
+            for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
                 place = full[number]
-                answers[place] = self._answer(rows[place], hypotheses, options, unknown)
-            searched += len(found)
-            report(replace(before, done=before.done + lines * searched // len(rows)))
-        return answers
+                found[place] = self._answer(rows[place], of_one, options, unknown)
+            done += len(hypotheses)
+            searched(done)
+        return found
 
     def _together(
         self, passage: Passage, parts: list[Translation], most: int, splitter: Splitter | None
@@ -210,7 +223,7 @@ class TranslationPredictor(ForcedDecoding):
             return Translation.joined(text, chosen, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
         if not parts:
-            return Translation(gaps[0], 0.0, True, (), (), None)
+            return Translation(gaps[0], 0.0, True)
         others = [
             put([*parts[:place], other, *parts[place + 1 :]])
             for place, part in enumerate(parts)
@@ -240,8 +253,10 @@ class TranslationPredictor(ForcedDecoding):
             )
             by_text.setdefault(text, bare)
         best, *others = (
-            self._translation(text, row, hypothesis, self._target.pieces(hypothesis.ids), options.attention)
-            for text, hypothesis in by_text.items()
+            self._translation(
+                text, row, one, self._target.pieces(one.ids) if options.attention else [], options.attention
+            )
+            for text, one in by_text.items()
         )
         return replace(best, alternatives=tuple(others))
 
@@ -265,12 +280,11 @@ def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
                 )
 
 
-class _Read(NamedTuple):
-    """The sentences of the first ``lines`` of a window, and what is wrong with the line after them."""
+class _Line(NamedTuple):
+    """A line, and its sentences as ids."""
 
-    rows: list[Given]
-    lines: int
-    fault: DataError | None
+    passage: Passage
+    sentences: list[Given]
 
 
 def longest(units: int) -> int:

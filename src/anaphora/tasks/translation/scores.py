@@ -10,7 +10,7 @@ from anaphora.formats.figures import figures_as_json
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.translation.translation import Translation
-from anaphora.text.coder import MARKS, UNK, UNKNOWN, is_unknown
+from anaphora.text.coder import MARKS, UNK, UNKNOWN
 
 Scores = Mapping[Condition, tuple[Score, Score]]
 
@@ -50,7 +50,7 @@ class TranslationScores:
     @property
     def unknown(self) -> int:
         """Words of the outputs that the vocabulary lacks, whether they were replaced or not."""
-        return sum(is_unknown(piece) for output in self.outputs for piece in output.target_pieces)
+        return sum(output.unknown for output in self.outputs)
 
     @property
     def left(self) -> int:

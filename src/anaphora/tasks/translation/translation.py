@@ -27,23 +27,29 @@ class Translation:
     """ln p of the translation given its source, ``</s>`` included."""
     finished: bool
     """Whether it was closed by ``</s>``, and not cut for its length."""
-    source_pieces: tuple[str, ...]
-    """What the source was cut into, ``</s>`` included."""
-    target_pieces: tuple[str, ...]
-    """What the translation was put together from, with ``</s>`` when it is finished."""
-    weights: npt.NDArray[np.float32] | None = field(compare=False, repr=False)
-    """Attention [target pieces, source pieces]; None for models without."""
+    source_pieces: tuple[str, ...] = ()
+    """What the source was cut into, ``</s>`` included; nothing where attention was not asked for."""
+    target_pieces: tuple[str, ...] = ()
+    """What the translation was put together from, with ``</s>`` when it is finished; likewise."""
+    weights: npt.NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+    """Attention [target pieces, source pieces]; None for models without, and where it was not asked for."""
     alternatives: tuple["Translation", ...] = ()
     """Other translations that the beam finished, best first, no text twice."""
     sentences: tuple["Translation", ...] = field(default=(), compare=False, repr=False)
     """The translations of its sentences, where the text was split into them; ``weights`` is None then."""
+    unknown: int = field(default=0, compare=False)
+    """Tokens that are ``<unk>``, whether they were replaced or not."""
 
     def links(self) -> Links:
         """Links between the words of the source and the translation, by where it looked most.
 
         Words are what stands between spaces or line ends. Raises ConfigError for a translation by a model without
-        attention.
+        attention, and where attention was not asked for.
         """
+        if not self.source_pieces and self.text.strip():
+            raise ConfigError(
+                "Word links come from attention, which was not asked for: translate or score with attention=True."
+            )
         links: set[tuple[int, int]] = set()
         sources = targets = 0
         for part in self.sentences or (self,):
@@ -80,6 +86,7 @@ class Translation:
             target_pieces=(*pieces[1], *(parts[-1].target_pieces[-1:] if finished else ())),
             weights=None,
             sentences=tuple(parts),
+            unknown=sum(part.unknown for part in parts),
         )
 
 

@@ -1,0 +1,183 @@
+"""Lines and n-best lists scored as they come, each line by itself or each after those before it."""
+
+import math
+from collections import abc, deque
+from typing import NamedTuple
+
+from anaphora.errors import ConfigError
+from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, network_of
+from anaphora.evaluation.sentences import UNITS, line_log_probs
+from anaphora.events import Progress, Report, silent
+from anaphora.formats.figures import LN_10
+from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
+from anaphora.prediction.arguments import demand_short, demand_text, demand_texts
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.running import each_within
+from anaphora.prediction.scores import LineScore
+from anaphora.prediction.stream import answers
+from anaphora.tasks.language_model.word_scores import WordScores
+
+STATIC = Static()
+
+
+class Rescored(NamedTuple):
+    """A line of an n-best list with a score more."""
+
+    line: str
+    """The line, the score in it."""
+    score: LineScore
+    """The score of its hypothesis."""
+
+
+class LineScores(WordScores):
+    """What a language model says of lines."""
+
+    def check(self, adaptation: Adaptation) -> None:
+        """Raise ConfigError where the model cannot adapt so."""
+        if isinstance(adaptation, Static):
+            return
+        if self._of_sentences:
+            raise ConfigError(
+                "A neural cache and dynamic evaluation use the text before a line, but a model of sentences begins "
+                "every line from nothing: leave them out."
+            )
+        network_of(self._model)
+
+    def score_lines(
+        self,
+        lines: abc.Sequence[str],
+        adaptation: Adaptation = STATIC,
+        *,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> list[LineScore]:
+        """The score of every line, each read by itself; with an ``adaptation`` in their order, one after the other.
+
+        Raises as ``score_stream``, and TypeError for one text alone or what is none.
+        """
+        demand_texts(lines)
+        return list(self.score_stream(lines, adaptation, limits=limits, report=report))
+
+    def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
+        """The scores of the lines of a file."""
+        return self.score_stream(lines, report=report)
+
+    def score_stream(
+        self,
+        lines: abc.Iterable[str],
+        adaptation: Adaptation = STATIC,
+        *,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> abc.Iterator[LineScore]:
+        """The scores of lines as they come, in order; no more than a window of lines is held (``prediction.stream``).
+
+        With an ``adaptation`` they are those of running text, which is read in windows of its own: a line is answered
+        when its window is full. Raises StoppedError as ``limits`` say, ConfigError for a model that cannot adapt so,
+        and DataError for a line too long to be read by itself, with its number, after the scores of those before it.
+        """
+        self.check(adaptation)
+        if not isinstance(adaptation, Static):
+            return self._one_after_another(lines, adaptation, limits, report)
+
+        def read(line: str, number: int) -> list[int]:
+            return self._read_alone(line, number)
+
+        return answers(
+            lines, read, self._alone, task="score", unit="lines", runtime=self._runtime, limits=limits, report=report
+        )
+
+    def rescore_stream(
+        self,
+        lines: abc.Iterable[str],
+        form: NbestFormat,
+        *,
+        feature: str = "LM0",
+        where: str = "line",
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> abc.Iterator[Rescored]:
+        """The lines of an n-best list (``formats.nbest``) as they come, in order, with the scores of their hypotheses.
+
+        ``feature`` names the score in a format that names them; ``where`` is what errors call the list. No more than a
+        window of lines is held. Raises ConfigError for a name that cannot be given, StoppedError as ``limits`` say, and
+        for the first line that is none of a list, that has the feature, or that is too long, DataError or ConfigError
+        with its number, after the lines before it.
+        """
+        if form.names_features:
+            check_name(feature)
+
+        def read(line: str, number: int) -> tuple[Entry, list[int]]:
+            entry = form.parse(line, f"{where}:{number}")
+            check_new(feature, entry, f"{where}:{number}")
+            return entry, self._read_alone(entry.text, number)
+
+        def answer(
+            rows: abc.Sequence[tuple[Entry, list[int]]], watch: Watch, answered: abc.Callable[[int], None]
+        ) -> abc.Iterator[Rescored]:
+            scores = self._alone([row for _, row in rows], watch, answered)
+            for (entry, _), score in zip(rows, scores, strict=True):
+                yield Rescored(form.scored(entry, score.log10, feature), score)
+
+        return answers(
+            lines, read, answer, task="rescore", unit="hypotheses", runtime=self._runtime, limits=limits, report=report
+        )
+
+    def _read_alone(self, line: str, number: int) -> list[int]:
+        """The tokens of line ``number`` and its end; DataError where they are too many to be read at once."""
+        demand_text(line, number)
+        row = self._line(line)
+        demand_short(row, UNITS, number, "split it, or measure it as running text (anaphora evaluate)")
+        return row
+
+    def _alone(
+        self, rows: abc.Sequence[list[int]], watch: Watch, answered: abc.Callable[[int], None]
+    ) -> abc.Iterable[LineScore]:
+        """The scores of lines with nothing before them, the longest scored first."""
+        nats, done = [0.0] * len(rows), 0
+        begin = self._stepper().bos  # a stepper also puts the model into evaluation mode
+        for places, log_probs in line_log_probs(self._model, rows, begin):
+            watch.check()
+            for place, log_probs_T in zip(places, log_probs, strict=True):
+                nats[place] = math.fsum(log_probs_T.tolist())
+            done += len(places)
+            answered(done)
+        return map(self._scored, rows, nats)
+
+    def _one_after_another(
+        self, lines: abc.Iterable[str], adaptation: Adaptation, limits: Limits, report: Report
+    ) -> abc.Iterator[LineScore]:
+        """The scores of lines after the lines before."""
+        watch, total = limits.start(), len(lines) if isinstance(lines, abc.Sized) else 0
+        rows, found = deque[list[int]](), deque[float]()
+
+        def tokens() -> abc.Iterator[int]:
+            for number, line in enumerate(lines, 1):
+                watch.check()
+                demand_text(line, number)
+                rows.append(self._line(line))
+                yield from rows[-1]
+
+        for _, log_probs_N in each_within(
+            self._runtime, adapted_log_probs(self._model, tokens(), self._coder.symbols.eos, adaptation)
+        ):
+            watch.check()
+            found.extend(log_probs_N.tolist())
+            while rows and len(found) >= len(rows[0]):
+                row = rows.popleft()
+                yield self._scored(row, math.fsum(found.popleft() for _ in row))
+                report(Progress("score", watch.line, total, "lines"))
+                watch.line += 1
+
+    def _scored(self, row: list[int], nats: float) -> LineScore:
+        return LineScore(nats / LN_10, len(row), row.count(self._coder.symbols.unk))
+
+    def _line(self, line: str) -> list[int]:
+        """The units of a line, and its end."""
+        return [*self._coder.encode(line), self._coder.symbols.eos]
+
+    @property
+    def _of_sentences(self) -> bool:
+        """Whether the model begins every line from nothing; puts it into evaluation mode."""
+        stepper = self._stepper()
+        return stepper.bos != stepper.eos
