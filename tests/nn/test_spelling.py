@@ -146,7 +146,7 @@ def test_units_that_are_no_words_are_not_spelt() -> None:
         ),
         (
             {"kind": "characters", "widths": 100},
-            r"has widths = 100, but a word has at most longest \+ 2 = 66 characters",
+            r"widths = 100 is wider than a word, .* \(embedding\.longest = 64\)",
         ),
         ({"filters": 9}, r'embedding\.filters is for embedding\.kind = "characters", but that is "table"'),
     ],

@@ -35,6 +35,9 @@ from anaphora.errors import ConfigError
 if TYPE_CHECKING:
     from anaphora.tasks.evaluation import Answer
 
+TextOption = Annotated[
+    str, typer.Option("--text", metavar="FILE|-", help="Text to predict, or - for standard input (language models).")
+]
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
     "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
@@ -57,9 +60,7 @@ def run(
     ],
     source: Annotated[Path | None, typer.Option(help="Text to translate (for a translator).")] = None,
     reference: Annotated[Path | None, typer.Option(help="The reference translation.")] = None,
-    text: Annotated[
-        str, typer.Option(metavar="FILE|-", help="Text to predict, - for standard input (for a language model).")
-    ] = "",
+    text: TextOption = "",
     ensemble: Annotated[
         bool, typer.Option("--ensemble", help="Evaluate several translators together, as one.")
     ] = False,
@@ -102,8 +103,8 @@ def run(
     words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
     search = SearchOptions(beam, length_penalty, replace_unknown=words, candidates=chosen, known=known_words)
     how = known_mean(mean, len(runs)) if mean else ""
-    of_text = Text(Path(named(text)).name, given_lines(text)) if text else None
-    request = Request(pairs, of_text, search, adapted, ensemble, how, fusion, details, output is not None, keep)
+    lines = Text(Path(named(text)).name, given_lines(text)) if text else None
+    request = Request(pairs, lines, search, adapted, ensemble, how, fusion, details, output is not None, keep)
     with listening() as report:
         answer = task_at(runs[0]).evaluate(runs, request, report)
     if output is not None:

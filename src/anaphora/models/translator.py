@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.batch import Batch, Supervision
-from anaphora.config import Config, Conflict
+from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ConfigError
 from anaphora.kernels.guidance import guidance
 from anaphora.models.guide import AnyGuide, NoGuide
@@ -67,7 +67,22 @@ class TranslatorConfig(Config):
     initialise: AnyStart = Orthogonal()
     """Initial weights."""
 
-    conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        *CONFLICTS,
+        Conflict(
+            {"guide.kind": other_than("none"), "attention.kind": "none"},
+            'nothing attends; set guide = "none", or let it attend',
+        ),
+        Conflict(
+            {"guide.kind": other_than("none"), "attention.kind": "window"},
+            "alignments are compared with weights that are shares, and those of a window can grow without end; set "
+            'guide = "none", or attention.kind = "soft"',
+        ),
+        Conflict(
+            {"guide.kind": other_than("none"), "fusion.kind": other_than("none")},
+            'attention learns no more; set guide = "none", or train the translator with it before it is fused',
+        ),
+    )
 
 
 class Translator(nn.Module):
@@ -85,8 +100,6 @@ class Translator(nn.Module):
                 f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} units and the "
                 f"target {target.size}: set text.joint = true, or embedding.shared = false."
             )
-        if config.guide.kind != "none":
-            _check_guided(config)
         self.config, self.symbols = config, target
         self.target_embedding = Embedding(config.embedding, target.size, "words")
         self.source_embedding = (
@@ -176,24 +189,6 @@ class Translator(nn.Module):
         """The translator one token at a time; puts it into evaluation mode."""
         self.eval()
         return TranslatorStepper(self)
-
-
-def _check_guided(config: TranslatorConfig) -> None:
-    """Refuse to supervise attention that is missing, has no distribution, or is frozen."""
-    if config.attention.kind == "none":
-        raise ConfigError(
-            'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
-        )
-    if config.attention.kind == "window":
-        raise ConfigError(
-            'guide measures weights that are shares, but those of attention.kind = "window" can grow without end: '
-            'set guide = "none", or attention.kind = "soft".'
-        )
-    if config.fusion.kind != "none":
-        raise ConfigError(
-            'guide tells attention where to look, but with fusion it learns no more: set guide = "none", or train the '
-            "translator with it before it is fused."
-        )
 
 
 class TranslatorState(NamedTuple):

@@ -21,12 +21,12 @@ the query of the second topology, is that of the top layer's unit itself.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
-from anaphora.config import Conflict
+from anaphora.config import SET, Conflict
 from anaphora.kernels.clock import Clock
 from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
@@ -72,6 +72,18 @@ class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
     """What of that step input feeding feeds: o_{t-1}, or c_{t-1} alone (Chorowski et al. 2015, section 2.1)."""
     scheduled_sampling: AnySampling = NoSampling()
     """Whether, in training, it reads words of its own in the place of true ones (Bengio et al. 2015)."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"summary_place": "recurrent", "cell": lambda cell: getattr(cell, "reset", "") != "after"},
+            'set decoder.cell = {{kind = "gru", reset = "after"}}, or decoder.summary_place = "input"',
+        ),
+        Conflict(
+            {"fed": SET, "input_feeding": False},
+            "it says what input feeding feeds; leave it out, or set decoder.input_feeding = true",
+            written=True,
+        ),
+    )
 
     @property
     def readout_size(self) -> int:
