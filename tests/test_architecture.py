@@ -121,6 +121,13 @@ def test_the_tier_table_of_the_architecture_page_is_the_one_that_is_checked() ->
     assert [drawn[tier] for tier in sorted(drawn)] == layers()
 
 
+def test_the_reading_path_is_ten_files_that_exist() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    path = re.findall(r"^\d+\. `([a-z_/]+\.py)`: ", page.split("## A reading path")[1].split("\n## ")[0], re.MULTILINE)
+    assert len(path) == 10
+    assert [file for file in path if not (PACKAGE / file).is_file()] == []
+
+
 def test_every_place_of_the_package_has_a_tier() -> None:
     places = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
     assert places - {"__init__", "__main__"} <= set.union(*layers())

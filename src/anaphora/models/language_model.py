@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch
 from anaphora.config import Config, by_kind
+from anaphora.kernels.description import PartDescription
 from anaphora.kernels.penalty import change_penalty, size_penalty
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
@@ -137,6 +138,10 @@ class LanguageModel(nn.Module):
         if self.config.reads == "sentences":
             return scanned.outputs, {}
         return scanned.outputs, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
+
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of a step: see ``protocols.Programmed``."""
+        return {"recurrence": self.recurrence.described()}
 
     def stepper(self) -> "LanguageModelStepper":
         """The model one token at a time; puts it into evaluation mode."""

@@ -6,16 +6,17 @@ recipe ``bilstm-attention``; other options give the systems of Bahdanau et al. (
 (2014).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from anaphora.batch import Batch, Supervision
+from anaphora.batch import Batch, Supervision, pad
 from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ConfigError
+from anaphora.kernels.description import PartDescription
 from anaphora.kernels.guidance import guidance
 from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
@@ -184,6 +185,20 @@ class Translator(nn.Module):
         read_TB = mixed(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)
         self.train()
         return read_TB.clone()  # an ordinary tensor again, which autograd may save
+
+    @torch.no_grad()
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of the steps of encoder, language model and decoder: see ``protocols.Programmed``."""
+        self.eval()
+        sentence = pad([[self.symbols.unk, self.symbols.eos]])
+        memory, first = self.encode(Batch(sentence, None, torch.tensor([0]), torch.tensor([False])))
+        bos_11 = torch.tensor([[self.symbols.bos]])
+        of_language, language_11L = dict[str, Sequence[PartDescription]](), None
+        if self.language_model:
+            of_language["language model"] = self.language_model.recurrence.described()
+            language_11L = self.language_model(bos_11, torch.tensor([1]))
+        of_decoder = self.decoder.described(self.target_embedding.vectors(bos_11), first, memory, language_11L)
+        return {**self.encoder.programs(), **of_language, "decoder": of_decoder}
 
     def stepper(self) -> "TranslatorStepper":
         """The translator one token at a time; puts it into evaluation mode."""

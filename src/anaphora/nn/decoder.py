@@ -28,6 +28,7 @@ from torch import Tensor, nn
 
 from anaphora.config import SET, Conflict
 from anaphora.kernels.clock import Clock
+from anaphora.kernels.description import PartDescription, described
 from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.program import Program
@@ -238,6 +239,17 @@ class Decoder(nn.Module):
         """One step of K hypotheses a sentence: o, with attention its weights, and the new state."""
         signals = advance(self._plain, _read(x_KBD, language_KBL), state, self.weights.tensors(), memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self._plain.carried}
+
+    def described(
+        self,
+        x_11D: Tensor,
+        first: Mapping[str, Tensor],
+        memory: Mapping[str, Tensor],
+        language_11L: Tensor | None = None,
+    ) -> tuple[PartDescription, ...]:
+        """The parts of a step without dropout, by running one for one sentence."""
+        state = {name: rows.unsqueeze(0) for name, rows in first.items()}
+        return described(self._plain, _read(x_11D, language_11L), state, self.weights.tensors(), memory)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from anaphora.config import Config, Conflict
 from anaphora.kernels.cells import AnyCell, Cell, Lstm
+from anaphora.kernels.description import PartDescription, described
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Part, Project, Unit, previous
 from anaphora.kernels.program import Program
@@ -243,6 +244,13 @@ class Stack(nn.Module):
         """One step: the output of the top layer, and the new state."""
         signals = advance(self._plain, {"x": x_XBD}, state, self.weights.tensors(), {})
         return signals[self._plain.returns[0]], {name: signals[name] for name in self._plain.carried}
+
+    def described(self) -> tuple[PartDescription, ...]:
+        """The parts of a step without dropout."""
+        weights = self.weights.tensors()
+        x_11D = weights["input0.weight"].new_zeros(1, 1, weights["input0.weight"].shape[1])
+        state = {name: rows.unsqueeze(0) for name, rows in self.zeros(1).items()}
+        return described(self._plain, {"x": x_11D}, state, weights, {})
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
