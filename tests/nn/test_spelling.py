@@ -127,7 +127,7 @@ def test_a_step_has_the_same_bits_alone_and_among_others() -> None:
 
 
 def test_the_outputs_of_composed_words_are_not_tied() -> None:
-    with pytest.raises(ConfigError, match=r"output\.tied needs embedding\.kind"):
+    with pytest.raises(ConfigError, match=r"output\.tied = true does not go with embedding\.kind"):
         model(output={"tied": True})
 
 

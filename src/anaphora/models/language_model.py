@@ -6,14 +6,14 @@ first, serves as ``<s>``. A model of sentences starts every line from the initia
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Batch
-from anaphora.config import Config, by_kind
+from anaphora.config import Config, Conflict, by_kind
 from anaphora.kernels.description import PartDescription
 from anaphora.kernels.penalty import change_penalty, size_penalty
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
@@ -67,6 +67,13 @@ class LanguageModelConfig(Config):
     """Output layer."""
     initialise: AnyStart = Orthogonal()
     """Initial weights."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"output.tied": True, "embedding.kind": "characters"},
+            'words have no table to share; set output.tied = false, or embedding.kind = "table"',
+        ),
+    )
 
 
 class LanguageModel(nn.Module):

@@ -193,8 +193,7 @@ class Stack(nn.Module):
     def __init__(self, config: RecurrentConfig, width: int, name: str, undropped: bool = False) -> None:
         """``width`` of the inputs; ``name`` tells its dropout masks apart from those of others.
 
-        With ``undropped`` it also gives what the top unit puts out before dropout and residual sum, in training. Raises
-        ConfigError where the options do not go together.
+        With ``undropped`` it also gives what the top unit puts out before dropout and residual sum, in training.
         """
         super().__init__()
         self.config = config

@@ -28,6 +28,19 @@ CONFLICTS = (
         "the two",
     ),
     Conflict(
+        {"start.encoder": other_than("none"), "encoder.kind": other_than("recurrent")},
+        'it gives layers of recurrence; leave it out, or set encoder.kind = "recurrent"',
+    ),
+    Conflict(
+        {"start.encoder": other_than("none"), "encoder.reversed": True},
+        "it gives what reads from left to right; set encoder.reversed = false, or leave start.encoder out",
+    ),
+    Conflict(
+        {"start.encoder": other_than("none"), "encoder.bidirectional": True, "encoder.layers": lambda count: count > 1},
+        "it fits the bottom layer alone, since those above read both ways; set encoder.layers = 1, or "
+        "encoder.bidirectional = false",
+    ),
+    Conflict(
         {"guide.kind": "file", "text.rare": "posall"},
         'it puts places between the words that guide.file links; set guide = "learn"',
     ),
