@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from anaphora.events import Report, silent
-from anaphora.tasks.evaluation import Answer, Request, Results
+from anaphora.formats.lines import read_lines
+from anaphora.tasks.evaluation import Answer, Request, Results, Text
 from anaphora.tasks.runs import task_at
 
 
@@ -15,4 +16,6 @@ def assess(path: Path, report: Report = silent, *, keep: bool = False, **asked: 
 
 def compare(*paths: Path, report: Report = silent, keep: bool = False, **asked: Any) -> Answer:
     """The scores of several."""
+    if isinstance(text := asked.get("text"), Path):
+        asked["text"] = Text(text.name, read_lines(text))
     return task_at(paths[0]).evaluate(paths, Request(keep=keep, **asked), report)

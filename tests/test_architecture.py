@@ -31,17 +31,38 @@ def test_no_file_class_or_function_is_too_long(file: Path) -> None:
 
 
 MAY_NAME_OPTIONS = {"cli", "experiment", "tasks", "data", "datacheck", "run"}
-"""Folders whose sentences may name options of the command line; people who write Python hear those of all others."""
+"""Folders whose messages may name options of the command line; the others are called from Python too."""
+
+
+def texts_in(code: str) -> list[str]:
+    """All strings of a file but docstrings: messages are raised, assigned, returned, and put into tables."""
+    tree = ast.parse(code)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    return [node.value for node in constants if isinstance(node.value, str)]
+
+
+def options_named_in(texts: list[str]) -> list[str]:
+    return [text for text in texts if re.search(r"(^|[^\w-])--[a-z]", text)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise Error(f'{path} is there: add --resume.')",
+        "remedy = 'leave it out, or add --resume'",
+        'def refusal():\n    """Of --set."""\n    return \'no such file (--data)\'',
+        "CONFLICTS = (Conflict({'a': 1}, 'leave --source out'),)",
+    ],
+)
+def test_a_message_is_found_wherever_it_is_written(code: str) -> None:
+    assert len(options_named_in(texts_in(code))) == 1
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_what_python_is_told_names_no_option_of_the_command_line(file: Path) -> None:
-    if file.relative_to(PACKAGE).parts[0] in MAY_NAME_OPTIONS:
-        return
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    said = [text for error in ast.walk(tree) if isinstance(error, ast.Raise) for text in ast.walk(error)]
-    texts = [node.value for node in said if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    assert [text for text in texts if re.search(r"(^|[ (])--[a-z]", text)] == []
+def test_no_message_that_python_sees_names_an_option_of_the_command_line(file: Path) -> None:
+    if file.relative_to(PACKAGE).parts[0] not in MAY_NAME_OPTIONS:
+        assert options_named_in(texts_in(file.read_text(encoding="utf-8"))) == []
 
 
 def experiment_classes() -> set[str]:
@@ -98,6 +119,13 @@ def test_the_tier_table_of_the_architecture_page_is_the_one_that_is_checked() ->
             name.removesuffix(".py").removesuffix("/") for name in re.findall(r"`([a-z_]+(?:\.py|/)?)`", places)
         )
     assert [drawn[tier] for tier in sorted(drawn)] == layers()
+
+
+def test_the_reading_path_is_ten_files_that_exist() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    path = re.findall(r"^\d+\. `([a-z_/]+\.py)`: ", page.split("## A reading path")[1].split("\n## ")[0], re.MULTILINE)
+    assert len(path) == 10
+    assert [file for file in path if not (PACKAGE / file).is_file()] == []
 
 
 def test_every_place_of_the_package_has_a_tier() -> None:

@@ -3,7 +3,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import pytest
 from pydantic import Field
 
-from anaphora.config import SET, Config, Conflict, by_kind, nearest
+from anaphora.config import SET, Config, Conflict, by_kind, nearest, other_than
 from anaphora.errors import ConfigError
 
 
@@ -130,7 +130,14 @@ class Both(Encoder):
 
 
 class Deeper(Both):
-    conflicts: ClassVar[tuple[Conflict, ...]] = (Conflict({"layers": 7, "bidirectional": True}, "take fewer"),)
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"layers": 7, "bidirectional": True}, "take fewer"),
+        Conflict({"layers": lambda layers: layers > 8}, "that is deep; take at most 8"),
+        Conflict({"cell.kind": other_than("gru"), "dropout": 0.25}, 'set {at}cell = {{kind = "gru"}}'),
+        Conflict(lambda table: table.layers < table.dropout, "{at}layers = {table.layers} is less than {at}dropout"),
+        Conflict({"no.such.option": SET, "nor": lambda value: value is None}, "never"),
+        Conflict({"layers": 6, "dropout": 0.0}, "leave out one", written=True),
+    )
 
 
 class Wide(Config):
@@ -152,6 +159,14 @@ class Wide(Config):
         ),
         ({"layers": 3, "bidirectional": False}, None),
         ({"layers": 7}, "x: encoder.layers = 7 does not go with encoder.bidirectional = true: take fewer."),
+        ({"layers": 9}, "x: encoder.layers = 9 cannot be used here: that is deep; take at most 8."),
+        (
+            {"dropout": 0.25},
+            'x: encoder.cell.kind = "lstm" does not go with encoder.dropout = 0.25: set encoder.cell = {kind = "gru"}.',
+        ),
+        ({"dropout": 0.25, "cell": "gru"}, None),
+        ({"layers": 3, "dropout": 0.5, "cell": "gru"}, None),
+        ({"layers": 6}, None),
     ],
 )
 def test_options_that_conflict_are_refused_with_their_values(encoder: dict[str, Any], sentence: str | None) -> None:
@@ -161,3 +176,14 @@ def test_options_that_conflict_are_refused_with_their_values(encoder: dict[str, 
     with pytest.raises(ConfigError) as caught:
         Wide.parse({"encoder": encoder}, "x")
     assert str(caught.value) == sentence
+
+
+def test_what_only_a_person_may_not_write_is_taken_from_a_stored_table() -> None:
+    found = Wide.parse({"encoder": {"layers": 6}}, "x")
+    assert list(found.refusals()) == ["encoder.layers = 6 does not go with encoder.dropout = 0.0: leave out one."]
+    assert not list(Wide().refusals())
+
+
+def test_python_that_combines_what_conflicts_sees_the_message() -> None:
+    with pytest.raises(ValueError, match="layers = 7 does not go with bidirectional = true: take fewer"):
+        Deeper(layers=7)

@@ -5,7 +5,7 @@ A part's class owns its config; the only thing that knows all of them is ``anaph
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin
 
@@ -19,35 +19,50 @@ SET = object()
 
 
 class Conflict(NamedTuple):
-    """Options of a table that cannot be combined."""
+    """Options that cannot be combined, or one that has no effect beside others."""
 
-    options: Mapping[str, Any]
-    """Dotted key to the value that conflicts, a tuple of such values, or ``SET``."""
+    options: Mapping[str, Any] | Callable[[Any], Any]
+    """Dotted key to the value that conflicts, a tuple of such values, ``SET``, or whether a value conflicts. Where that
+    cannot be said option by option: whether a table conflicts."""
     remedy: str
-    """What to do instead."""
+    """Why, and what to do instead; the whole sentence where ``options`` looks at a table. ``{at}size`` is the key of an
+    option of the table, ``{table.size}`` its value."""
+    written: bool = False
+    """Whether only experiments that a person writes are refused; stored runs of older versions may have it."""
 
-    def refusal(self, table: BaseModel, prefix: str = "") -> str:
-        """What is wrong with a table, whose keys begin with ``prefix``; empty where an option has another value."""
-        found = {key: _option(table, key) for key in self.options}
-        if not all(_conflicts(*found[key], wanted) for key, wanted in self.options.items()):
+    def refusal(self, table: BaseModel, at: str = "") -> str:
+        """The message for a table that conflicts, whose keys begin with ``at``; empty for any other."""
+        if callable(self.options):
+            return f"{self.remedy.format(table=table, at=at)}." if self.options(table) else ""
+        found = {name: _option(table, name) for name in self.options}
+        if not all(value and _conflicts(*value, self.options[name]) for name, value in found.items()):
             return ""
-        first, *others = (f"{prefix}{key} = {json.dumps(value)}" for key, (value, _) in found.items())
-        return f"{first} does not go with {' and '.join(others)}: {self.remedy}."
+        values = {name: value[0] for name, value in found.items() if value}
+        first, *others = (f"{at}{name} = {as_toml(value)}" for name, value in values.items())
+        what = f"does not go with {' and '.join(others)}" if others else "cannot be used here"
+        return f"{first} {what}: {self.remedy.format(table=table, at=at)}."
 
 
-def _option(table: Any, key: str) -> tuple[Any, Any]:
+def _option(table: Any, key: str) -> tuple[Any, Any] | None:
     """The value at a dotted key and its default; None where there is no such option."""
     *path, name = key.split(".")
     for part in path:
         table = getattr(table, part, None)
     fields = getattr(type(table), "model_fields", {})
-    return (getattr(table, name), fields[name].default) if name in fields else (None, None)
+    return (getattr(table, name), fields[name].default) if name in fields else None
 
 
 def _conflicts(value: Any, default: Any, wanted: Any) -> bool:
     if wanted is SET:
         return bool(value != default)
+    if callable(wanted):
+        return bool(wanted(value))
     return value in wanted if isinstance(wanted, tuple) else bool(value == wanted)
+
+
+def other_than(*values: str) -> Callable[[str], bool]:
+    """In a conflict: any value but these."""
+    return lambda value: value not in values
 
 
 class Config(BaseModel):
@@ -74,11 +89,23 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _without_conflicts(self) -> Self:
-        for owner in type(self).__mro__:
-            for conflict in vars(owner).get("conflicts", ()):
-                if conflict.refusal(self):
-                    raise PydanticCustomError("conflict", "options conflict", {"conflict": conflict, "table": self})
+        for conflict in self._conflicts(written=False):
+            if message := conflict.refusal(self):
+                raise PydanticCustomError("conflict", "{message}", {"message": message, "in": (conflict, self)})
         return self
+
+    def refusals(self, at: str = "") -> Iterator[str]:
+        """The messages for what a person wrote into this table, whose keys begin with ``at``, and into those in it."""
+        for name, value in self:
+            if isinstance(value, Config):
+                yield from value.refusals(f"{at}{name}.")
+        yield from filter(None, (conflict.refusal(self, at) for conflict in self._conflicts(written=True)))
+
+    @classmethod
+    def _conflicts(cls, *, written: bool) -> Iterator[Conflict]:
+        """Those of its bases first."""
+        every = (conflict for owner in reversed(cls.__mro__) for conflict in vars(owner).get("conflicts", ()))
+        return (conflict for conflict in every if conflict.written is written)
 
     @classmethod
     def parse(cls, table: Mapping[str, Any], where: str, others: Iterable[type["Config"]] = ()) -> Self:
@@ -183,7 +210,8 @@ def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:
         case "literal_error":
             return f"{key} should be {context['expected']}, but is {_shown(came)}."
         case "conflict":
-            return str(context["conflict"].refusal(context["table"], f"{key}." if key else ""))
+            conflict, table = context["in"]
+            return str(conflict.refusal(table, f"{key}." if key else ""))
         case "value_error" | "assertion_error":
             return " ".join(part for part in (key, str(context["error"])) if part)
         case "model_attributes_type" if isinstance(came, str):  # names are taken where one says it all

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Size, Tensor
 
     from anaphora.batch import Batch, Items
+    from anaphora.kernels.description import PartDescription
 
 
 class VocabularyInfo(NamedTuple):
@@ -74,6 +75,14 @@ class Predicts(Protocol):
 
     def predict(self, batch: Batch) -> Items:
         """The predictions, in the form of the targets; puts the model into evaluation mode."""
+
+
+@runtime_checkable
+class Programmed(Protocol):
+    """A model whose steps are programs of parts."""
+
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of each step in order, by the name of what takes it; puts the model into evaluation mode."""
 
 
 class TextModel(Model, Searchable, Protocol):

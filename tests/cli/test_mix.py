@@ -117,7 +117,7 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
             "mixture.cache.order=2 is about a cache, but there is none: add --",
         ),
         (["--cache", "--set", "text={units='byte'}"], "as its runs were trained to: leave [text] out"),
-        (["--cache", "--set", "data.steps=7"], "data.steps says where gradients are cut, but"),
+        (["--cache", "--set", "data.steps=7"], "data.steps = 7 cannot be used here: it says where gradients are cut"),
         ([str(tmp_path / "nowhere")], "nowhere"),
     ):
         capsys.readouterr()

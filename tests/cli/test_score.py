@@ -1,7 +1,9 @@
 """``score`` and ``rescore`` from the command line, over a count model and a translator."""
 
+import io
 import json
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,18 @@ def test_a_count_model_is_made_scored_resumed_and_described(
     [figures] = json.loads(capsys.readouterr().out)["parts"].values()
     assert figures["perplexity"] < 3
     assert main(["check", str(tmp_path / "counted.toml"), "--data", str(toy_book)]) == 0
+
+
+def test_a_text_from_standard_input_is_evaluated_as_one_from_a_file(
+    counted: Path, toy_book: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = []
+    for text in str(toy_book), "-":
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(toy_book.read_bytes())))
+        capsys.readouterr()
+        assert main(["evaluate", str(counted), "--text", text, "--json"]) == 0
+        shown.append(json.loads(capsys.readouterr().out)["parts"])
+    assert shown[1] == {"standard input": shown[0][toy_book.name]}
 
 
 def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_from_it(

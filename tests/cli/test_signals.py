@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from anaphora.cli.signals import handling_signals
+from anaphora.cli.signals import handling_signals, say_what_is_kept
 
 COMMAND = [sys.executable, "-m", "anaphora", "train"]
 Begin = Callable[..., "subprocess.Popen[str]"]
@@ -95,6 +95,18 @@ def test_a_training_told_to_stop_saves_itself_and_goes_on_to_the_same_bits(
     for name in ("model.safetensors", "optimizer.safetensors"):
         files = [folder / "checkpoints" / last / name for folder in (run, whole)]
         assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"), [("latest", "last checkpoint is kept"), ("encoded", "encoded corpus is kept"), ("", "")]
+)
+def test_an_interrupted_training_says_what_is_kept(
+    kept: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / kept).mkdir(exist_ok=True)
+    say_what_is_kept(tmp_path)
+    found = capsys.readouterr().err
+    assert said in found and ("--resume" in found) == bool(kept)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

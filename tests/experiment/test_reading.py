@@ -81,7 +81,7 @@ def test_long_sentences_are_left_out_of_training_and_that_is_said(
 def test_what_cuts_running_text_is_refused_for_sentences(
     options: dict[str, object], of_sentences: ExperimentBase
 ) -> None:
-    with pytest.raises(ConfigError, match=r"data\.steps and data\.windows say where running text is cut"):
+    with pytest.raises(ConfigError, match='reads = "sentences": it says where running text is cut'):
         parse(of_sentences.tables() | {"data": options}, "x")
 
 

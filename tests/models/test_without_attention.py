@@ -365,7 +365,10 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
             r'set decoder\.start = "zero" and decoder\.summary = "every-step"',
         ),
         ({"decoder": {"summary_place": "recurrent"}}, r'set decoder\.summary = "every-step"'),
-        ({"decoder": {"summary": "every-step", "summary_place": "recurrent"}}, r'but the cell is "lstm": set it'),
+        (
+            {"decoder": {"summary": "every-step", "summary_place": "recurrent"}},
+            r'decoder.cell = "lstm": set decoder.cell = {kind = "gru", reset = "after"}',
+        ),
         (
             {
                 "encoder": {"cell": "gru"},
@@ -375,7 +378,7 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
                     "summary_place": "recurrent",
                 },
             },
-            r'but the cell is "gru" with reset = "before": set it',
+            r'decoder.cell = { kind = "gru", reset = "before" }: set decoder.cell =',
         ),
         ({"decoder": {"readout_layer": "none", "readout": 8}}, r"decoder\.readout = 8 does not go with"),
         (

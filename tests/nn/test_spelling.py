@@ -128,7 +128,7 @@ def test_a_step_has_the_same_bits_alone_and_among_others() -> None:
 
 
 def test_the_outputs_of_composed_words_are_not_tied() -> None:
-    with pytest.raises(ConfigError, match=r"output\.tied needs embedding\.kind"):
+    with pytest.raises(ConfigError, match=r"output\.tied = true does not go with embedding\.kind"):
         model(output={"tied": True})
 
 
@@ -147,7 +147,7 @@ def test_units_that_are_no_words_are_not_spelt() -> None:
         ),
         (
             {"kind": "characters", "widths": 100},
-            r"has widths = 100, but a word has at most longest \+ 2 = 66 characters",
+            r"widths = 100 is wider than a word, .* \(embedding\.longest = 64\)",
         ),
         ({"filters": 9}, r'embedding\.filters is for embedding\.kind = "characters", but that is "table"'),
     ],

@@ -87,29 +87,29 @@ def test_the_task_decides_which_tables_there_are() -> None:
         (
             TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 101}',
             "mine.toml: attention.span.window = 101 is larger than any sentence (data.longest = 100): make it smaller, "
-            "or set attention.span = 'global'.",
+            'or set attention.span = "global".',
         ),
         (
             TRANSLATE + '[data]\ntarget = "zh_Hans"\n[evaluation]\nconditions = "moses-lowercase"',
-            "mine.toml: evaluation.conditions = 'moses-lowercase' counts what stands between spaces, which 'zh_Hans' "
-            "is written without: set it to 'raw'.",
+            'mine.toml: evaluation.conditions = "moses-lowercase" does not go with data.target = "zh_Hans": it counts '
+            'what stands between spaces, which that language is written without; set evaluation.conditions = "raw".',
         ),
         (
             TRANSLATE + '[data]\nvalid = "train"',
-            "mine.toml: data.train and data.valid are both 'train': name the files of two parts.",
+            'mine.toml: data.train and data.valid are both "train": name the files of two splits.',
         ),
         (
             TRANSLATE + '[start]\nvocabulary = "extend"',
-            "mine.toml: start has vocabulary = 'extend' of no run: name one in start.run, or leave it out.",
+            'mine.toml: start.vocabulary = "extend" does not go with start.run = "none": name a run, or leave it out.',
         ),
         (
             TRANSLATE + '[data]\ntest = "tr"',
-            "mine.toml: data.test = 'tr' stands for every name that begins so, data.train = 'train' among them: name "
+            'mine.toml: data.test = "tr" stands for every name that begins so, data.train = "train" among them: name '
             "other files.",
         ),
         (
             TRANSLATE + '[data]\ntest = ""',
-            "mine.toml: data.test is empty, and so is the name of any file: name the part.",
+            'mine.toml: data.test = "" cannot be used here: every name begins so; name the split.',
         ),
         (TRANSLATE + 'text = "word"', "mine.toml: text should be a table, but is 'word'."),
         (
@@ -134,12 +134,14 @@ def test_a_wrong_file_is_refused_in_one_sentence(text: str, sentence: str) -> No
 @pytest.mark.parametrize("reduction", ["sum", "sum_per_sentence"])
 def test_a_rate_never_follows_the_length_of_a_window_twice(reduction: str) -> None:
     settings = ["data.windows=random", f"training.reduction={reduction}"]
-    assert complaint(LANGUAGE_MODEL, *settings).endswith(f"'{reduction}' does so already: set it to 'mean_per_token'.")
+    assert complaint(LANGUAGE_MODEL, *settings).endswith(
+        'length of a window; set training.reduction = "mean_per_token".'
+    )
 
 
 def test_changes_cost_nothing_where_no_step_follows_another() -> None:
     settings = ["recurrence.change_penalty=1", "data.steps=1"]
-    assert "data.steps = 1 cuts between any two" in complaint(LANGUAGE_MODEL, *settings)
+    assert "the text is cut between any two" in complaint(LANGUAGE_MODEL, *settings)
     read_experiment(LANGUAGE_MODEL, "x", [settings[0], "data.steps=2"])
 
 
@@ -193,7 +195,9 @@ def test_defaults_are_written_out_in_full() -> None:
 def test_only_translators_cut_their_text_anew(units: str, option: str) -> None:
     settings = [f"text.units={units}", f"text.{option}=0.1"]
     read_experiment('task = "translate"', "mine.toml", settings)
-    with pytest.raises(ConfigError, match=rf"text\.{option} cuts the sentences of translators differently every epoch"):
+    with pytest.raises(
+        ConfigError, match=rf"text\.{option} segments the sentences of translators differently every epoch"
+    ):
         read_experiment('task = "language-model"', "mine.toml", settings)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable
+from anaphora.cli.files import check_writable, given_lines, named
 from anaphora.cli.options import (
     Beam,
     CandidatesOption,
@@ -35,6 +35,9 @@ from anaphora.errors import ConfigError
 if TYPE_CHECKING:
     from anaphora.tasks.evaluation import Answer
 
+TextOption = Annotated[
+    str, typer.Option("--text", metavar="FILE|-", help="Text to predict, or - for standard input (language models).")
+]
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
     "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
@@ -44,6 +47,7 @@ EXAMPLES = (
     "anaphora evaluate runs/words --candidates en-de.tsv --frequent 2000 --each 10",
     "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
     "anaphora evaluate runs/book --text other.txt",
+    "zcat other.txt.gz | anaphora evaluate runs/book --text -",
     "anaphora evaluate runs/ptb-lstm --neural-cache 2000",
     "anaphora evaluate runs/ptb-lstm --dynamic 0",
 )
@@ -56,7 +60,7 @@ def run(
     ],
     source: Annotated[Path | None, typer.Option(help="Text to translate (for a translator).")] = None,
     reference: Annotated[Path | None, typer.Option(help="The reference translation.")] = None,
-    text: Annotated[Path | None, typer.Option(help="Text to predict (for a language model).")] = None,
+    text: TextOption = "",
     ensemble: Annotated[
         bool, typer.Option("--ensemble", help="Evaluate several translators together, as one.")
     ] = False,
@@ -88,18 +92,19 @@ def run(
     """Score a run on given text, or on the test parts that it was configured with."""
     pairs = _pairs(source, reference, text)
     fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
-    _check_number(runs, ensemble, mean, text is not None or bool(neural_cache or dynamic), fusion is not None)
-    check_writable(output, read=[*runs, language_model, source, reference, text, dictionary, candidates])
+    _check_number(runs, ensemble, mean, bool(text) or bool(neural_cache or dynamic), fusion is not None)
+    check_writable(output, read=[*runs, language_model, source, reference, text or None, dictionary, candidates])
     use_threads(threads)
 
     from anaphora.prediction.options import SearchOptions
-    from anaphora.tasks.evaluation import Request
+    from anaphora.tasks.evaluation import Request, Text
     from anaphora.tasks.runs import task_at
 
     words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
     search = SearchOptions(beam, length_penalty, replace_unknown=words, candidates=chosen, known=known_words)
     how = known_mean(mean, len(runs)) if mean else ""
-    request = Request(pairs, text, search, adapted, ensemble, how, fusion, details, output is not None, keep)
+    lines = Text(Path(named(text)).name, given_lines(text)) if text else None
+    request = Request(pairs, lines, search, adapted, ensemble, how, fusion, details, output is not None, keep)
     with listening() as report:
         answer = task_at(runs[0]).evaluate(runs, request, report)
     if output is not None:
@@ -110,13 +115,13 @@ def run(
         _print(answer, named=ensemble or fusion is not None or len(runs) > 1)
 
 
-def _pairs(source: Path | None, reference: Path | None, text: Path | None) -> tuple[Path, Path] | None:
+def _pairs(source: Path | None, reference: Path | None, text: str) -> tuple[Path, Path] | None:
     """A pair of texts, where one was given; half a pair and texts of two kinds are refused."""
     if (source is None) != (reference is None):
         raise ConfigError("--source and --reference belong together, but only one of them was given.")
     if source is None or reference is None:
         return None
-    if text is not None:
+    if text:
         raise ConfigError("--source and --reference are for translators and --text for language models: give one kind.")
     return source, reference
 

@@ -10,12 +10,6 @@ import typer
 
 from anaphora.errors import DataError
 
-_OF_A_RUN = ("experiment.toml", "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl")
-"""Files of a run folder, which nothing else may write."""
-
-_FOLDERS_OF_A_RUN = ("checkpoints", "encoded", "vocabulary")
-"""Folders of one, likewise."""
-
 
 def given_lines(file: str) -> Iterator[str]:
     """The lines of a file as they are read, or of standard input for ``-``; errors as for ``formats.lines``."""
@@ -56,9 +50,12 @@ def check_writable(*files: Path | None, read: Iterable[str | Path | None] = ()) 
 def _is_of_a_run(file: Path) -> bool:
     """Whether a file, perhaps one that is not there yet, is a part of a run folder."""
     for folder in file.parents:
-        first, *others = file.relative_to(folder).parts
-        if first in (_FOLDERS_OF_A_RUN if others else _OF_A_RUN) and (folder / "experiment.toml").exists():
-            return True
+        if (folder / "experiment.toml").exists():
+            from anaphora.run.folder import FILES, FOLDERS
+
+            first, *others = file.relative_to(folder).parts
+            if first in (FOLDERS if others else FILES):
+                return True
     return False
 
 

@@ -1,23 +1,42 @@
 """``anaphora recipes``: list the recipes, or print one."""
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anaphora.cli.experiments import AUTO
+from anaphora.cli.options import Json
+from anaphora.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anaphora.kernels.description import PartDescription
 
 EXAMPLES = (
     "anaphora recipes",
     "anaphora recipes character-lm > mine.toml",
     "anaphora recipes auto",
+    "anaphora recipes bahdanau2015 --program",
 )
 
 
-def run(name: Annotated[str, typer.Argument(metavar="[RECIPE]", help="Print this recipe's TOML.")] = "") -> None:
+def run(
+    name: Annotated[str, typer.Argument(metavar="[RECIPE]", help="Print this recipe's TOML.")] = "",
+    program: Annotated[
+        bool,
+        typer.Option("--program", help="Print the parts of its steps instead: what each reads, writes, multiplies."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """List the recipes, or print one to start your own from."""
     from anaphora import recipes
     from anaphora.experiment import auto
 
+    if program:
+        _print_program(name, as_json)
+        return
+    if as_json:
+        raise ConfigError("--json belongs to --program, which is missing: add it.")
     if name == AUTO:
         typer.echo(auto.description(), nl=False)
         return
@@ -28,3 +47,47 @@ def run(name: Annotated[str, typer.Argument(metavar="[RECIPE]", help="Print this
     width = max(map(len, described))
     for known, line in described.items():
         typer.echo(f"{known:<{width}}  {line}")
+
+
+def _print_program(name: str, as_json: bool) -> None:
+    """The steps of a recipe, for people or as JSON; a sentence where it has none."""
+    from json import dumps
+
+    from anaphora import recipes
+    from anaphora.experiment.reading import read_experiment
+    from anaphora.inspection.programs import programs_of
+    from anaphora.tasks.registry import kind_of
+
+    if name in ("", AUTO):
+        raise ConfigError(
+            "--program shows the steps of one recipe: name it, as in anaphora recipes bahdanau2015 --program."
+        )
+    experiment = read_experiment(recipes.read(name), name)
+    programs = programs_of(experiment)
+    note = "" if programs else f"{name} has no steps to show: {kind_of(experiment).plural} have no recurrent network."
+    if as_json:
+        shown = [{"name": step, "parts": [_as_table(part) for part in parts]} for step, parts in programs.items()]
+        typer.echo(dumps({"recipe": name, "programs": shown, "note": note}))
+    else:
+        typer.echo(note or "\n\n".join("\n".join(_lines(step, parts)) for step, parts in programs.items()))
+
+
+def _as_table(part: "PartDescription") -> Mapping[str, object]:
+    """A part for ``json.dumps``."""
+    return part._asdict() | {"reads": [read._asdict() for read in part.reads]}
+
+
+def _lines(step: str, parts: "Sequence[PartDescription]") -> Iterator[str]:
+    """A step for people: a line a part, and below it what it uses."""
+    yield step
+    if not parts:
+        yield "  no steps: it reads the whole sentence at once"
+    for number, part in enumerate(parts, 1):
+        yield f"  {number}. {part.name}: {part.kind}, {'step by step' if part.loops else 'all steps at once'}"
+        reads = [f"previous {read.signal}" if read.previous else read.signal for read in part.reads]
+        yield f"       {', '.join(reads)} -> {', '.join(part.writes)}"
+        weights = [f"{weight} ({' x '.join(map(str, shape))})" for weight, shape in part.weights.items()]
+        if weights:
+            yield f"       weights: {', '.join(weights)}"
+        if part.memory:
+            yield f"       memory: {', '.join(part.memory)}"

@@ -78,6 +78,14 @@ def leave(outcome: "Outcome", folder: Path, signals: Signals) -> NoReturn:
     raise typer.Exit(signals.exit_code)
 
 
+def say_what_is_kept(folder: Path) -> None:
+    """Say what a training that was interrupted leaves in its run folder, and how to resume it."""
+    if (folder / "latest").exists():
+        say(f"The last checkpoint is kept; {how_to_go_on(folder)}")
+    elif (folder / "encoded").exists():
+        say(f"There is no checkpoint yet, but the encoded corpus is kept; {how_to_go_on(folder)}")
+
+
 def how_to_go_on(folder: Path) -> str:
     """The command that goes on with a training."""
     return f"go on with: anaphora train --resume --run {quote(str(folder))}"

@@ -9,7 +9,7 @@ import typer
 from anaphora.cli.experiments import AUTO, experiment_text, say_columns
 from anaphora.cli.options import TrainingThreads, minutes, threads_of
 from anaphora.cli.progress import clock, listening
-from anaphora.cli.signals import handling_signals, how_to_go_on, leave
+from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 from anaphora.events import silent
@@ -83,8 +83,7 @@ def run(
             say_columns(experiment, *given, report)
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
     except (KeyboardInterrupt, typer.Exit):
-        if (folder / "latest").exists():
-            say(f"The last checkpoint is kept; {how_to_go_on(folder)}")
+        say_what_is_kept(folder)
         raise
     if outcome.reason == "stopped":
         leave(outcome, folder, signals)

@@ -52,7 +52,7 @@ class Dynamic(Config):
     """Of the rule "rms": what is added to a weight's scale, in units of the mean scale."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict({"epsilon": SET, "rule": "sgd"}, 'leave it out, or set rule = "rms"'),
+        Conflict({"epsilon": SET, "rule": "sgd"}, 'leave it out, or set {at}rule = "rms"'),
     )
 
     def __str__(self) -> str:

@@ -1,13 +1,12 @@
 """From an experiment to a trained run folder, begun or gone on with."""
 
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 
-from anaphora.errors import ConfigError, RunError
+from anaphora.errors import AnaphoraError, ConfigError, RunError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
 from anaphora.experiment.start.inheritance import Parent
@@ -18,13 +17,13 @@ from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.about import damaged_logs
 from anaphora.run.bounds import set_bounds
-from anaphora.run.folder import check_free
+from anaphora.run.folder import check_free, discard
 from anaphora.run.identity import BOUNDS
 from anaphora.run.loading import load_coders
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import kind_of
 from anaphora.tasks.runs import build, experiment_of, open_run
-from anaphora.tasks.work import UpdatingWork, Work
+from anaphora.tasks.work import TRAIN, UpdatingWork, Work
 from anaphora.text.coder import TextCoder
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
@@ -70,17 +69,19 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     run = open_run(path, experiment, work.fingerprints)
     run.write_card({})
     with run.lock():
+        saved = not givers
         try:
             work.tell_counts(model, coders, run, report)
             if givers:
                 # so that going on never needs the other runs and files again, which may change or go
                 TrainingState(model, experiment.training).save(run)
+                saved = True
             return work.learn(model, coders, run, experiment.training, report, stop)
-        except BaseException:
-            # nothing half-written stays after a fault in the data, but for an empty folder that was there before
-            if not run.metrics.lines():
-                for entry in path.iterdir() if was_there else [path]:
-                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        except BaseException as error:
+            # an interruption keeps the encoded corpus for --resume; a fault in the data leaves nothing half-written
+            resumable = saved and (path / TRAIN).exists() and not isinstance(error, AnaphoraError)
+            if not (run.metrics.lines() or resumable):
+                discard(path, folder_too=not was_there)
             raise
 
 

@@ -13,11 +13,12 @@ the time loop, all steps for a part that the loop need not wait for, the hypothe
 and returns that of each signal read. Gradients of weights are recorded in the products.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol, cast
 
 from torch import Tensor
 
+from anaphora.config import Config
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.normalisation import Normal, UnitMatmuls
@@ -63,6 +64,13 @@ class Part(Protocol):
 
     def backward(self, matmuls: Matmuls, saved: Any, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """The gradient of each signal it read; None for one that has none."""
+
+
+def kind_of(part: Part) -> str:
+    """The class of a part, with the kinds of what it was built from: "Unit (gru)"."""
+    built_from = [getattr(part, field.name) for field in fields(cast(Any, part))]
+    kinds = [value.kind for value in built_from if isinstance(value, Config) and hasattr(value, "kind")]
+    return f"{type(part).__name__} ({', '.join(kinds)})" if kinds else type(part).__name__
 
 
 @dataclass(frozen=True)

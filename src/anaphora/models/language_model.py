@@ -6,14 +6,15 @@ first, serves as ``<s>``. A model of sentences starts every line from the initia
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Batch
-from anaphora.config import Config, by_kind
+from anaphora.config import Config, Conflict, by_kind
+from anaphora.kernels.description import PartDescription
 from anaphora.kernels.penalty import change_penalty, size_penalty
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
@@ -67,6 +68,13 @@ class LanguageModelConfig(Config):
     """Output layer."""
     initialise: AnyStart = Orthogonal()
     """Initial weights."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"output.tied": True, "embedding.kind": "characters"},
+            'words have no table to share; set output.tied = false, or embedding.kind = "table"',
+        ),
+    )
 
 
 class LanguageModel(nn.Module):
@@ -138,6 +146,10 @@ class LanguageModel(nn.Module):
         if self.config.reads == "sentences":
             return scanned.outputs, {}
         return scanned.outputs, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
+
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of a step: see ``protocols.Programmed``."""
+        return {"recurrence": self.recurrence.described()}
 
     def stepper(self) -> "LanguageModelStepper":
         """The model one token at a time; puts it into evaluation mode."""

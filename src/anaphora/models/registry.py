@@ -33,6 +33,11 @@ NETWORKS = {
 }
 
 
+def class_of(network: Network) -> type[nn.Module]:
+    """The class of a network."""
+    return cast("type[nn.Module]", getattr(import_module(network.home), network.name))
+
+
 def build(
     network: Network,
     config: Config,
@@ -51,8 +56,7 @@ def build(
         ConfigError: an option does not go with the others, or with the vocabularies.
         KeyError: a side has no symbols.
     """
-    home, name, sides, spells = network
-    of_sides: list[Any] = [symbols[side] for side in sides]
-    if spells:
-        of_sides += [(words or {}).get(side, ()) for side in sides]
-    return cast(nn.Module, getattr(import_module(home), name)(config, *of_sides))
+    of_sides: list[Any] = [symbols[side] for side in network.sides]
+    if network.spells:
+        of_sides += [(words or {}).get(side, ()) for side in network.sides]
+    return class_of(network)(config, *of_sides)

@@ -6,16 +6,17 @@ recipe ``bilstm-attention``; other options give the systems of Bahdanau et al. (
 (2014).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from anaphora.batch import Batch, Supervision
-from anaphora.config import Config, Conflict
+from anaphora.batch import Batch, Supervision, pad
+from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ConfigError
+from anaphora.kernels.description import PartDescription
 from anaphora.kernels.guidance import guidance
 from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
@@ -68,7 +69,22 @@ class TranslatorConfig(Config):
     initialise: AnyStart = Orthogonal()
     """Initial weights."""
 
-    conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        *CONFLICTS,
+        Conflict(
+            {"guide.kind": other_than("none"), "attention.kind": "none"},
+            'nothing attends; set guide = "none", or let it attend',
+        ),
+        Conflict(
+            {"guide.kind": other_than("none"), "attention.kind": "window"},
+            "alignments are compared with weights that are shares, and those of a window can grow without end; set "
+            'guide = "none", or attention.kind = "soft"',
+        ),
+        Conflict(
+            {"guide.kind": other_than("none"), "fusion.kind": other_than("none")},
+            'attention learns no more; set guide = "none", or train the translator with it before it is fused',
+        ),
+    )
 
 
 class Translator(nn.Module):
@@ -86,8 +102,6 @@ class Translator(nn.Module):
                 f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} units and the "
                 f"target {target.size}: set text.joint = true, or embedding.shared = false."
             )
-        if config.guide.kind != "none":
-            _check_guided(config)
         self.config, self.symbols = config, target
         self.target_embedding = Embedding(config.embedding, target.size, "words")
         self.source_embedding = (
@@ -173,28 +187,24 @@ class Translator(nn.Module):
         self.train()
         return read_TB.clone()  # an ordinary tensor again, which autograd may save
 
+    @torch.no_grad()
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of the steps of encoder, language model and decoder: see ``protocols.Programmed``."""
+        self.eval()
+        sentence = pad([[self.symbols.unk, self.symbols.eos]])
+        memory, first = self.encode(Batch(sentence, None, torch.tensor([0]), torch.tensor([False])))
+        bos_11 = torch.tensor([[self.symbols.bos]])
+        of_language, language_11L = dict[str, Sequence[PartDescription]](), None
+        if self.language_model:
+            of_language["language model"] = self.language_model.recurrence.described()
+            language_11L = self.language_model(bos_11, torch.tensor([1]))
+        of_decoder = self.decoder.described(self.target_embedding.vectors(bos_11), first, memory, language_11L)
+        return {**self.encoder.programs(), **of_language, "decoder": of_decoder}
+
     def stepper(self) -> "TranslatorStepper":
         """The translator one token at a time; puts it into evaluation mode."""
         self.eval()
         return TranslatorStepper(self)
-
-
-def _check_guided(config: TranslatorConfig) -> None:
-    """Refuse to supervise attention that is missing, has no distribution, or is frozen."""
-    if config.attention.kind == "none":
-        raise ConfigError(
-            'guide tells attention where to look, but attention = "none": set guide = "none", or let it attend.'
-        )
-    if config.attention.kind == "window":
-        raise ConfigError(
-            'guide measures weights that are shares, but those of attention.kind = "window" can grow without end: '
-            'set guide = "none", or attention.kind = "soft".'
-        )
-    if config.fusion.kind != "none":
-        raise ConfigError(
-            'guide tells attention where to look, but with fusion it learns no more: set guide = "none", or train the '
-            "translator with it before it is fused."
-        )
 
 
 class TranslatorState(NamedTuple):

@@ -14,13 +14,14 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import Config, Conflict, by_kind_or
+from anaphora.config import SET, Config, Conflict, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.clock import Clock
 from anaphora.kernels.parts import Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.scores import AnyScore, General
-from anaphora.kernels.spans import AnySpan, Global
+from anaphora.kernels.scores.additive import Additive
+from anaphora.kernels.spans import AnySpan, Global, LocalPredictive
 from anaphora.kernels.sums import Add
 from anaphora.kernels.weighing import AnyWeighing, Softmax
 from anaphora.kernels.window import GaussianWindow, Move
@@ -70,6 +71,18 @@ class AttentionConfig(AttentionBase):
     size: int = Field(0, ge=0)
     """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the
     decoder."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {
+                "size": SET,
+                "score": lambda score: not isinstance(score, Additive),
+                "span": lambda span: not isinstance(span, LocalPredictive),
+            },
+            'neither has a layer of that width; leave it out, or set attention.score = "concat"',
+            written=True,
+        ),
+    )
 
 
 class WindowAttention(AttentionBase):

@@ -16,9 +16,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from anaphora.config import Config, Conflict
+from anaphora.config import SET, Config, Conflict
 from anaphora.errors import ConfigError
-from anaphora.kernels.cells import Cell, Gru
+from anaphora.kernels.cells import Cell
 from anaphora.kernels.linear import linear
 from anaphora.kernels.matmul import Matmuls
 from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
@@ -43,6 +43,11 @@ class BridgeConfig(Config):
     """What a summary goes through before it is used: nothing, or a layer of tanh as wide as the decoder."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"start_activation": SET, "start": "zero"},
+            'nothing is projected; leave it out, or set decoder.start = "project"',
+            written=True,
+        ),
         Conflict(
             {"summary_layer": "tanh", "start": "copy"},
             'the state of every layer is copied: set decoder.summary_layer = "none", or decoder.start = "project"',
@@ -84,12 +89,6 @@ class Bridge:
             raise ConfigError(
                 f'decoder.start = "copy" needs a summary like the decoder\'s state, {_form(*own)}, but the encoder '
                 f'gives {_form(*given)}: make the two agree, or set decoder.start = "project".'
-            )
-        if self.beside_state and not (isinstance(cell, Gru) and cell.reset == "after"):
-            has = f'"{cell.kind}"' + (' with reset = "before"' if isinstance(cell, Gru) else "")
-            raise ConfigError(
-                f'decoder.summary_place = "recurrent" needs decoder.cell = {{kind = "gru", reset = "after"}}, but the '
-                f'cell is {has}: set it, or decoder.summary_place = "input".'
             )
         if config.start == "mean" and not spec.annotations:
             raise ConfigError(

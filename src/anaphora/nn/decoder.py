@@ -21,13 +21,14 @@ the query of the second topology, is that of the top layer's unit itself.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
-from anaphora.config import Conflict
+from anaphora.config import SET, Conflict
 from anaphora.kernels.clock import Clock
+from anaphora.kernels.description import PartDescription, described
 from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.program import Program
@@ -72,6 +73,18 @@ class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
     """What of that step input feeding feeds: o_{t-1}, or c_{t-1} alone (Chorowski et al. 2015, section 2.1)."""
     scheduled_sampling: AnySampling = NoSampling()
     """Whether, in training, it reads words of its own in the place of true ones (Bengio et al. 2015)."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"summary_place": "recurrent", "cell": lambda cell: getattr(cell, "reset", "") != "after"},
+            'set decoder.cell = {{kind = "gru", reset = "after"}}, or decoder.summary_place = "input"',
+        ),
+        Conflict(
+            {"fed": SET, "input_feeding": False},
+            "it says what input feeding feeds; leave it out, or set decoder.input_feeding = true",
+            written=True,
+        ),
+    )
 
     @property
     def readout_size(self) -> int:
@@ -226,6 +239,17 @@ class Decoder(nn.Module):
         """One step of K hypotheses a sentence: o, with attention its weights, and the new state."""
         signals = advance(self._plain, _read(x_KBD, language_KBL), state, self.weights.tensors(), memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self._plain.carried}
+
+    def described(
+        self,
+        x_11D: Tensor,
+        first: Mapping[str, Tensor],
+        memory: Mapping[str, Tensor],
+        language_11L: Tensor | None = None,
+    ) -> tuple[PartDescription, ...]:
+        """The parts of a step without dropout, by running one for one sentence."""
+        state = {name: rows.unsqueeze(0) for name, rows in first.items()}
+        return described(self._plain, _read(x_11D, language_11L), state, self.weights.tensors(), memory)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

@@ -1,13 +1,13 @@
 """Word vectors: a table, its dropout, and what it starts from."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config
+from anaphora.config import Config, Conflict
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.randomness import dropout_mask, dropped
 from anaphora.nn.weights import Start
@@ -31,11 +31,12 @@ class TableConfig(Config):
         """The files of word vectors that the rows of a side start from."""
         return {}
 
-    @model_validator(mode="after")
-    def _frozen_are_given(self) -> Self:
-        if self.frozen and not self.files:
-            raise ValueError("is frozen, but names no file of vectors: name one, or set embedding.frozen = false.")
-        return self
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            lambda table: table.frozen and not table.files,
+            "{at}frozen keeps the vectors of a file, but none is named: name one, or set {at}frozen = false",
+        ),
+    )
 
 
 class EmbeddingConfig(TableConfig):

@@ -7,14 +7,14 @@ A word is cut after its first ``longest`` characters, and ends there: words that
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from anaphora.config import Config, by_kind_or
+from anaphora.config import Config, Conflict, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.spelling import Shape, spelt
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
@@ -46,12 +46,13 @@ class CharactersConfig(Config):
     dropout: AnyWordDropout = IndependentDropout()
     """Share of the numbers of the words' vectors that is dropped in training, and how; "variational" drops more."""
 
-    @model_validator(mode="after")
-    def _words_are_as_wide(self) -> Self:
-        widest = self.longest + 2
-        if self.widths > widest:
-            raise ValueError(f"has widths = {self.widths}, but a word has at most longest + 2 = {widest} characters.")
-        return self
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            lambda table: table.widths > table.longest + 2,
+            "{at}widths = {table.widths} is wider than a word, which has at most longest + 2 characters ({at}longest = "
+            "{table.longest}): lower the one, or raise the other",
+        ),
+    )
 
     @property
     def sizes(self) -> list[int]:

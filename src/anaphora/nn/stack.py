@@ -1,15 +1,15 @@
 """A stack of recurrent layers walked from left to right: the body of encoders and of language models."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config
-from anaphora.errors import ConfigError
-from anaphora.kernels.cells import AnyCell, Cell, Forgetting, Lstm
+from anaphora.config import Config, Conflict
+from anaphora.kernels.cells import AnyCell, Cell, Lstm
+from anaphora.kernels.description import PartDescription, described
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Part, Project, Unit, previous
 from anaphora.kernels.program import Program
@@ -40,18 +40,22 @@ class RecurrentConfig(Config):
     bias: bool = True
     """Whether units have a bias."""
 
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"cell.forget_bias": bool, "bias": False},
+            'set {at}bias = true, or {at}cell = {{kind = "{table.cell.kind}", forget_bias = 0}}',
+        ),
+        Conflict(
+            {"residual": True, "layers": 1},
+            "it goes around layers from the second on; leave it out, or set {at}layers = 2",
+            written=True,
+        ),
+    )
+
     @property
     def input_bias(self) -> bool:
         """Whether the projection before a unit has a bias; with normalisation, that has it."""
         return self.bias and not self.layer_norm
-
-    def check_bias(self) -> None:
-        """Refuse a forget bias where there is no bias to hold it. Raises ConfigError with what to change."""
-        if not self.bias and isinstance(self.cell, Forgetting) and self.cell.forget_bias:
-            raise ConfigError(
-                f"a forget bias of {self.cell.forget_bias} needs units with a bias, but bias = false: "
-                f'set bias = true, or cell = {{kind = "{self.cell.kind}", forget_bias = 0}}.'
-            )
 
 
 def unit_matrices(name: str, cell: Cell, size: int) -> dict[str, Matrix]:
@@ -93,8 +97,7 @@ class Layers:
     def __init__(
         self, config: RecurrentConfig, between: BetweenTransitions | None = None, conditioned: bool = False
     ) -> None:
-        """Checks what the options say together; ``conditioned`` is of the bottom unit: see ``UnitProducts``."""
-        config.check_bias()
+        """``conditioned`` is of the bottom unit: see ``UnitProducts``."""
         self.config, self.between, self._conditioned = config, between, conditioned
 
     def matrices(self, width: int) -> dict[str, Matrix]:
@@ -190,8 +193,7 @@ class Stack(nn.Module):
     def __init__(self, config: RecurrentConfig, width: int, name: str, undropped: bool = False) -> None:
         """``width`` of the inputs; ``name`` tells its dropout masks apart from those of others.
 
-        With ``undropped`` it also gives what the top unit puts out before dropout and residual sum, in training. Raises
-        ConfigError where the options do not go together.
+        With ``undropped`` it also gives what the top unit puts out before dropout and residual sum, in training.
         """
         super().__init__()
         self.config = config
@@ -241,6 +243,13 @@ class Stack(nn.Module):
         """One step: the output of the top layer, and the new state."""
         signals = advance(self._plain, {"x": x_XBD}, state, self.weights.tensors(), {})
         return signals[self._plain.returns[0]], {name: signals[name] for name in self._plain.carried}
+
+    def described(self) -> tuple[PartDescription, ...]:
+        """The parts of a step without dropout."""
+        weights = self.weights.tensors()
+        x_11D = weights["input0.weight"].new_zeros(1, 1, weights["input0.weight"].shape[1])
+        state = {name: rows.unsqueeze(0) for name, rows in self.zeros(1).items()}
+        return described(self._plain, {"x": x_11D}, state, weights, {})
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

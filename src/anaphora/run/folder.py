@@ -3,6 +3,7 @@
     experiment.toml   the experiment, fully resolved, and the format of the folder
     vocabulary/       the coders of every side
     checkpoints/      step-N/{model,optimizer}.safetensors, state.json, manifest.json
+    encoded/          the corpus as integers, put there by training
     best, latest      one line each: the name of a checkpoint
     metrics.jsonl     a line an update and a validation
     evaluations.jsonl a line a text that the run was scored on
@@ -44,6 +45,12 @@ Which = Literal["best", "latest"] | CheckpointName
 """A checkpoint: the best by validation, the newest, the average of several, or that of an update."""
 
 EXPERIMENT = "experiment.toml"
+
+FILES = (EXPERIMENT, "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl")
+"""The files of a run folder."""
+
+FOLDERS = ("checkpoints", "encoded", "vocabulary")
+"""The folders in it."""
 
 
 class Run:
@@ -317,6 +324,16 @@ def check_free(path: Path) -> None:
     there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if not os.access(there, os.W_OK):
         raise RunError(f"The run folder {path} cannot be made: there is no permission to write in {there}.")
+
+
+def discard(path: Path, *, folder_too: bool) -> None:
+    """Remove a run from ``path``, and with ``folder_too`` the folder itself; what else lies in it stays."""
+    for name in FILES:
+        (path / name).unlink(missing_ok=True)
+    for name in FOLDERS:
+        shutil.rmtree(path / name, ignore_errors=True)
+    if folder_too and not any(path.iterdir()):
+        path.rmdir()
 
 
 def _check_is_run(path: Path) -> None:

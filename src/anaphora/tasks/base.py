@@ -1,27 +1,17 @@
 """What every experiment has, whatever its task: text, data, training and start; and how options are refused."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import tomli_w
 from pydantic import model_validator
 
-from anaphora.config import Config, unknown
+from anaphora.config import SET, Config, Conflict, unknown
 from anaphora.tasks.data_table import DataConfig
 from anaphora.text.units import Bpe, TextConfig
 from anaphora.training.config import TrainingConfig
-from anaphora.training.rules import AveragedSgd
 
 AnyExperiment = TypeVar("AnyExperiment", bound="ExperimentBase")
-
-
-class Rule(NamedTuple):
-    """Options that do not go together, or that have no effect beside others."""
-
-    broken: Callable[[Any], Any]
-    """Whether an experiment breaks the rule."""
-    message: str
-    """What is wrong and what to do; fields of the experiment stand in it as ``{e.training.seed}``."""
 
 
 class StartConfig(Config):
@@ -36,11 +26,9 @@ class StartConfig(Config):
     """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
     "none" draws them at random."""
 
-    @model_validator(mode="after")
-    def _of_a_run(self) -> Self:
-        if self.run == "none" and self.vocabulary != "keep":
-            raise ValueError(f"has vocabulary = '{self.vocabulary}' of no run: name one in start.run, or leave it out.")
-        return self
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"vocabulary": SET, "run": "none"}, "name a run, or leave it out"),
+    )
 
     @property
     def gives_weights(self) -> bool:
@@ -57,30 +45,16 @@ class ExperimentBase(Config):
     """Whether its text may be segmented differently every epoch."""
     places: ClassVar[tuple[str, ...]] = ("data.files",)
     """The options that say where files lie, which may lie elsewhere when training is resumed."""
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(
-            lambda e: getattr(getattr(e, "embedding", None), "frozen", False) and e.training.optimizer.weight_decay,
-            "training.optimizer.weight_decay would shrink the vectors that embedding.frozen keeps as they are: set the "
-            "one to 0, or the other to false.",
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"training.optimizer.weight_decay": SET, "embedding.frozen": True},
+            "it would shrink the vectors that are kept as they are; set the one to 0, or the other to false",
         ),
-        Rule(
-            lambda e: e.start.encoder != "none" and not hasattr(e, "encoder"),
-            "start.encoder is for models with an encoder, but this one has none: leave it out.",
-        ),
-    )
-    """Checked in every experiment, stored ones too; a class adds its own to those of its bases."""
-    written_rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(
-            lambda e: (
-                isinstance(e.training.optimizer, AveragedSgd)
-                and e.training.optimizer.from_epoch
-                and e.training.optimizer.interval != AveragedSgd().interval
-            ),
-            "training.optimizer.interval says when validation starts the average, but from_epoch = "
-            "{e.training.optimizer.from_epoch} starts it whatever validation says: leave one of them out.",
+        Conflict(
+            lambda experiment: experiment.start.encoder != "none" and not hasattr(experiment, "encoder"),
+            "start.encoder is for models with an encoder, but this one has none: leave it out",
         ),
     )
-    """Options without effect: refused in what a person writes, taken in stored runs, which older versions made."""
 
     format: Literal[1] = 1
     """The format of this file."""
@@ -106,23 +80,6 @@ class ExperimentBase(Config):
                 f"'{better}'."
             )
         return self
-
-    @model_validator(mode="after")
-    def _keeps_the_rules(self) -> Self:
-        for message in self._broken("rules"):
-            raise ValueError(message)
-        return self
-
-    def refusals(self) -> Iterator[str]:
-        """What is wrong with the experiment as a person wrote it, each in a sentence or two."""
-        yield from self.data.refusals()
-        yield from self._broken("written_rules")
-
-    def _broken(self, table: str) -> Iterator[str]:
-        for owner in reversed(type(self).__mro__):
-            for rule in vars(owner).get(table, ()):
-                if rule.broken(self):
-                    yield rule.message.format(e=self)
 
     @property
     def kind(self) -> str:

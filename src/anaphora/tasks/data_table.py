@@ -1,14 +1,13 @@
 """The ``[data]`` table: where text comes from, and what its parts are called."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import Config
+from anaphora.config import SET, Config, Conflict
 from anaphora.data.fetch import corpus_folder
-from anaphora.errors import ConfigError
 
 
 class DataConfig(Config):
@@ -30,26 +29,28 @@ class DataConfig(Config):
         """The language of every side, by its name; empty where nobody said."""
         return {}
 
-    def refusals(self) -> Iterator[str]:
-        """Two splits that would be the same files, or any file."""
-        for name in ("train", "valid", "test"):
-            if not getattr(self, name):
-                yield f"data.{name} is empty, and so is the name of any file: name the part."
-        if self.train == self.valid:
-            yield f"data.train and data.valid are both '{self.train}': name the files of two parts."
-        if self.train.startswith(self.test):
-            yield (
-                f"data.test = '{self.test}' stands for every name that begins so, data.train = '{self.train}' among "
-                f"them: name other files."
-            )
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"corpus": SET, "files": SET}, "keep one of them"),
+        *(
+            Conflict({name: ""}, "every name begins so; name the split", written=True)
+            for name in ("train", "valid", "test")
+        ),
+        Conflict(
+            lambda data: data.train == data.valid,
+            '{at}train and {at}valid are both "{table.train}": name the files of two splits',
+            written=True,
+        ),
+        Conflict(
+            lambda data: data.train.startswith(data.test),
+            '{at}test = "{table.test}" stands for every name that begins so, {at}train = "{table.train}" among them: '
+            "name other files",
+            written=True,
+        ),
+    )
 
     def paths(self) -> list[Path]:
-        """Where the text lies; ConfigError or DataError when the table names two places or none."""
-        if self.corpus == "none":
-            return [Path(file) for file in self.files]
-        if self.files:
-            raise ConfigError(f"data.corpus is '{self.corpus}' and data.files are given too: keep one of them.")
-        return [corpus_folder(self.corpus)]
+        """Where the text lies; DataError for a corpus that was not fetched."""
+        return [Path(file) for file in self.files] if self.corpus == "none" else [corpus_folder(self.corpus)]
 
 
 class PairData(DataConfig):

@@ -1,6 +1,6 @@
 """What is asked of an evaluation, and what it answers, whatever the task."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -12,13 +12,21 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.base import ExperimentBase
 
 
+class Text(NamedTuple):
+    """Lines of text, perhaps a stream, which are read once."""
+
+    name: str
+    """As scores call it."""
+    lines: Iterable[str]
+
+
 @dataclass(frozen=True)
 class Request:
     """What is asked of an evaluation; a task says which of it it takes. Without a text, test splits are scored."""
 
     pairs: tuple[Path, Path] | None = None
     """A text to translate and its reference."""
-    text: Path | None = None
+    text: Text | None = None
     """A text to predict."""
     search: SearchOptions = field(default_factory=SearchOptions)
     adaptation: Adaptation = field(default_factory=Static)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import torch
 
+from anaphora.config import SET, Conflict, other_than
 from anaphora.events import Report, Saved, Validated
 from anaphora.run import Run
 from anaphora.run.weights import tensors_of
-from anaphora.tasks.base import Rule
-from anaphora.tasks.data_table import CUTS, TextData
+from anaphora.tasks.data_table import CUTS
 from anaphora.tasks.work import Work
 from anaphora.text.coder import TextCoder
 from anaphora.training import log
@@ -18,41 +18,32 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop
 
 
-def segmented_alike(kind: str) -> tuple[Rule, ...]:
-    """The rules for a model that takes its text as it is, and segments it alike every time; ``kind`` says which."""
+def segmented_alike(kind: str) -> tuple[Conflict, ...]:
+    """The conflicts of a model that takes its text as it is, and segments it alike every time; ``kind`` says which."""
     return (
-        Rule(
-            lambda e: getattr(e.text, "rare", "none") != "none",
-            f"text.rare says where the rare words of a translation come from, but this is {kind}.",
+        Conflict(
+            {"text.rare": other_than("none")},
+            f"it is for the rare words of a translation, but this is {kind}; leave it out",
         ),
         # what is counted is read once, and running text is carried from window to window
-        Rule(
-            lambda e: e.text.sampling_option,
-            f"text.{{e.text.sampling_option}} cuts the sentences of translators differently every epoch, but this is "
-            f"{kind}.",
+        Conflict(
+            lambda experiment: experiment.text.sampling_option,
+            f"text.{{table.text.sampling_option}} segments the sentences of translators differently every epoch, but "
+            f"this is {kind}: leave it out",
         ),
     )
 
 
-def _about_updates(name: str) -> Rule:
-    usual = getattr(TrainingConfig(), name)
-    return Rule(
-        lambda e: getattr(e.training, name) != usual,
-        f"training.{name} is about updates, but this model is fitted in one go: leave it out.",
-    )
-
-
-def _about_cuts(name: str) -> Rule:
-    usual = TextData.model_fields[name].default
-    return Rule(
-        lambda e: getattr(e.data, name, usual) != usual,
-        f"data.{name} says where gradients are cut, but this model is fitted in one go: leave it out.",
-    )
-
-
-RULES_OF_FITTING = (
-    *(_about_updates(name) for name in TrainingConfig.model_fields if name not in ("seed", "threads")),
-    *map(_about_cuts, CUTS),
+FITTED_CONFLICTS = (
+    *(
+        Conflict({f"training.{name}": SET}, "it is for updates, but this model is fitted in one go; leave it out", True)
+        for name in TrainingConfig.model_fields
+        if name not in ("seed", "threads")
+    ),
+    *(
+        Conflict({f"data.{name}": SET}, "it says where gradients are cut, but this model has none; leave it out", True)
+        for name in CUTS
+    ),
 )
 """Of a model fitted in one go, as a person wrote it: it makes no updates."""
 

@@ -238,7 +238,7 @@ class _Training:
         if self._fallbacks >= self._config.fallbacks:
             tried = f", as after each of {self._fallbacks} times it went back and on with half the rate"
             good = (
-                f"the last good checkpoint is {last}: begin another run from it (--from) or anew"
+                f"the last good checkpoint is {last}: begin another run from it (start.run) or anew"
                 if saved
                 else "no checkpoint was saved before: begin another run"
             )

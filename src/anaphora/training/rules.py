@@ -5,12 +5,12 @@ fused Adam and fused momentum pass over memory once, and are equally reproducibl
 threads.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
 
-from anaphora.config import Config, by_kind_or
+from anaphora.config import SET, Config, Conflict, by_kind_or
 from anaphora.training.centred import CentredRmsProp
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -75,6 +75,15 @@ class AveragedSgd(Rule):
     """Averaging starts after a validation that is worse than the best of all but the last this many before it."""
     from_epoch: int = Field(0, ge=0)
     """Averaging starts with this epoch (from 1) instead, whatever validation says; 0 leaves it to validation."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"interval": SET, "from_epoch": SET},
+            "validation starts the average by the one, an epoch by the other, whatever validation gives; leave out one "
+            "of them",
+            written=True,
+        ),
+    )
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Plain steps; the average is taken beside them."""

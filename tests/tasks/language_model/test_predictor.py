@@ -3,7 +3,7 @@
 import copy
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -339,6 +339,19 @@ def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
     first = model.evaluate(lines[:1])
     assert first.known_bits_per_character == first.bits_per_character
     assert first.nats == pytest.approx(first.sentence_nats, rel=1e-5) == pytest.approx(-each[0].nats, rel=1e-5)
+
+
+@EVERY_MODEL
+def test_a_text_is_read_once_and_measured_as_if_it_were_at_hand(make: Make) -> None:
+    model, read = make(word_coder()), list[str]()
+
+    def stream() -> Iterator[str]:
+        for line in [*SENTENCES, "the zebra"]:
+            read.append(line)
+            yield line
+
+    assert model.evaluate(stream()) == model.evaluate([*SENTENCES, "the zebra"])
+    assert read == [*SENTENCES, "the zebra"]
 
 
 def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:

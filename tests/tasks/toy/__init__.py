@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 
+from anaphora.config import SET, Conflict
 from anaphora.data.corpora import Parts, TextCorpus
 from anaphora.data.ragged import Integers, unit_counts
 from anaphora.data.sentences import TextSentences
@@ -17,7 +18,7 @@ from anaphora.models.registry import Network
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import windows
 from anaphora.run import Run
-from anaphora.tasks.base import ExperimentBase, Rule
+from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import TextData
 from anaphora.tasks.evaluation import Answer, Request, Scored, one_run
 from anaphora.tasks.runs import experiment_of, load
@@ -35,7 +36,9 @@ from .network import LetterConfig, Letters
 class LetterExperiment(LetterConfig, ExperimentBase):
     """How often letters come."""
 
-    rules = (Rule(lambda e: e.start.run != "none", "letters start from no other run: leave start.run out."),)
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "letters start from no other run; leave start.run out"),
+    )
 
     task: Literal["count-letters"]
     """What is learnt."""

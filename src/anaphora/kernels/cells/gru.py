@@ -43,7 +43,7 @@ class Gru(Cell):
     gates: ClassVar[int] = 3
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict({"recurrent_bias": True, "reset": "before"}, 'set reset = "after", or recurrent_bias = false'),
+        Conflict({"recurrent_bias": True, "reset": "before"}, 'set {at}reset = "after", or {at}recurrent_bias = false'),
     )
 
     @property

@@ -6,14 +6,14 @@ evaluated, searched and sampled as they are; its state is theirs, side by side.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Batch
-from anaphora.config import Config
+from anaphora.config import Config, Conflict
 from anaphora.models.feed_forward import FeedForwardLanguageModel, FeedForwardLanguageModelConfig
 from anaphora.models.interpolation.cache import AnyCache, ComponentPredictions, NoCache
 from anaphora.models.interpolation.weights import interpolated
@@ -60,13 +60,12 @@ class InterpolationConfig(Config):
     cache: AnyCache = NoCache()
     """Cache of recent text."""
 
-    @model_validator(mode="after")
-    def _something_to_mix(self) -> Self:
-        if len(self.runs) == 1 and isinstance(self.cache, NoCache):
-            raise ValueError(
-                "is of one run without a cache, which is nothing to mix: name another run, or add a cache."
-            )
-        return self
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            lambda table: len(table.runs) == 1 and isinstance(table.cache, NoCache),
+            "{at}runs names one run without a cache, which is nothing to mix: name another run, or add a cache",
+        ),
+    )
 
     @property
     def component_names(self) -> list[str]:

@@ -4,11 +4,13 @@ A new encoder is one file like ``gated_convolution.py`` and one name in ``__init
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from anaphora.kernels.description import PartDescription
 from anaphora.nn.weights import Start, Weights
 
 
@@ -56,6 +58,10 @@ class Encoder(nn.Module, ABC):
 
         ``targets_B`` are the units of the translations, which are known in training alone.
         """
+
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of each step, by the name of what takes it; none where a sentence is read without steps."""
+        return {"encoder": ()}
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

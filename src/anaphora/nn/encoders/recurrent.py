@@ -6,12 +6,14 @@ the one direction there is (Sutskever et al. 2014, section 3.3); its annotations
 sentence, so that alignments and whatever else looks at positions know nothing of it.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from anaphora.config import SET, Conflict
+from anaphora.kernels.description import PartDescription
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
 from anaphora.nn.stack import RecurrentConfig, Stack
 from anaphora.nn.weights import Start
@@ -88,6 +90,14 @@ class RecurrentEncoder(Encoder):
         if self.config.reversed:
             x_SBD = x_SBD.take_along_dim(words_SB1, 0)
         return Encoded(x_SBD.transpose(0, 1), summaries)
+
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """Of every layer, in each direction."""
+        return {
+            f"encoder layer {layer}, {way.replace('_', ' ')}": self.stack(layer, way).described()
+            for layer in range(self.config.layers)
+            for way in self.directions
+        }
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

@@ -162,8 +162,7 @@ def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
 
 def _lent(embedding: nn.Embedding | None, width: int) -> Tensor:
     """The matrix of an embedding, for states of ``width``."""
-    if embedding is None:
-        raise ConfigError("output.tied needs embedding.kind = 'table', but words are spelt: set output.tied = false.")
+    assert embedding is not None  # see ``LanguageModelConfig``
     if embedding.embedding_dim != width:
         raise ConfigError(
             f"output.tied needs states as wide as the embedding, but they have {width} numbers and an embedding "

@@ -1,25 +1,25 @@
 """The experiment of an aligner."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
+from anaphora.config import SET, Conflict
 from anaphora.models.alignment.aligner import AlignerModelConfig
-from anaphora.tasks.base import ExperimentBase, Rule
+from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
-from anaphora.tasks.fitting import RULES_OF_FITTING, segmented_alike
+from anaphora.tasks.fitting import FITTED_CONFLICTS, segmented_alike
 from anaphora.text.units import TextConfig, Word
 
 
 class AlignerExperiment(AlignerModelConfig, ExperimentBase):
     """Word links, counted; of ``[training]`` it has use for the seed and threads alone."""
 
-    rules = (
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
         *segmented_alike("an aligner"),
-        Rule(
-            lambda e: e.start.run != "none",
-            "an aligner starts from no other run: let it learn from the old text and the new one.",
+        Conflict(
+            {"start.run": SET}, "an aligner starts from no other run; let it learn from the old text and the new one"
         ),
+        *FITTED_CONFLICTS,
     )
-    written_rules = RULES_OF_FITTING
 
     task: Literal["align"]
     """What is learnt."""

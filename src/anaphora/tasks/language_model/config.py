@@ -2,13 +2,14 @@
 
 from typing import ClassVar, Literal
 
+from anaphora.config import SET, Conflict
 from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
 from anaphora.models.interpolation.model import InterpolationModelConfig
 from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram.model import NgramModelConfig
-from anaphora.tasks.base import ExperimentBase, Rule
+from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import CUTS, TextData
-from anaphora.tasks.fitting import RULES_OF_FITTING, segmented_alike
+from anaphora.tasks.fitting import FITTED_CONFLICTS, segmented_alike
 from anaphora.text.units import Character, TextConfig, Word
 
 
@@ -16,15 +17,14 @@ class LanguageModelExperiment(ExperimentBase):
     """What every language model has."""
 
     metrics: ClassVar = {**ExperimentBase.metrics, "bits_per_character": "lower"}
-    rules = (
-        Rule(
-            lambda e: e.data.longest and e.reads_stream,
-            "data.longest leaves out sentences, but this model reads running text: leave it out.",
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            lambda experiment: experiment.data.longest and experiment.reads_stream,
+            "data.longest leaves out sentences, but this model reads running text: leave it out",
         ),
-        Rule(
-            lambda e: e.data.windows == "random" and e.training.reduction in ("sum", "sum_per_sentence"),
-            "data.windows = 'random' lets the learning rate follow the length of a window, but training.reduction = "
-            "'{e.training.reduction}' does so already: set it to 'mean_per_token'.",
+        Conflict(
+            {"data.windows": "random", "training.reduction": ("sum", "sum_per_sentence")},
+            'both let the learning rate follow the length of a window; set training.reduction = "mean_per_token"',
         ),
         *segmented_alike("a language model"),
     )
@@ -47,23 +47,19 @@ class LanguageModelExperiment(ExperimentBase):
 class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
     """A language model that reads with a recurrent network."""
 
-    rules = (
-        Rule(
-            lambda e: not e.reads_stream and any(getattr(e.data, name) != getattr(TextData(), name) for name in CUTS),
-            "data.steps and data.windows say where running text is cut, but reads = 'sentences' takes every line "
-            "whole: leave them out (data.steps = 100), or set reads = 'stream'.",
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        *(
+            Conflict(
+                {f"data.{name}": SET, "reads": "sentences"},
+                "it says where running text is cut, and sentences are taken whole; leave it out (data.steps = 100, "
+                'data.windows = "equal"), or set reads = "stream"',
+            )
+            for name in CUTS
         ),
-        Rule(
-            lambda e: e.recurrence.change_penalty and e.reads_stream and e.data.steps == 1,
-            "recurrence.change_penalty is for changes from step to step, but data.steps = 1 cuts between any two: "
-            "leave it out, or take longer steps.",
-        ),
-    )
-    written_rules = (
-        Rule(
-            lambda e: e.recurrence.residual and e.recurrence.layers == 1,
-            "recurrence.residual goes around layers from the second on, but recurrence.layers is 1: leave it out, or "
-            "set recurrence.layers = 2.",
+        Conflict(
+            {"recurrence.change_penalty": SET, "data.steps": 1, "reads": "stream"},
+            "it is for changes from step to step, and the text is cut between any two; leave it out, or take longer "
+            "steps",
         ),
     )
 
@@ -81,13 +77,13 @@ class WindowExperiment(FeedForwardLanguageModelConfig, LanguageModelExperiment):
 class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
     """A language model that was counted; of ``[training]`` it has use for the seed and threads alone."""
 
-    rules = (
-        Rule(
-            lambda e: e.start.gives_weights,
-            "a count model starts from no other run: count the old text and the new one together.",
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            lambda experiment: experiment.start.gives_weights,
+            "a count model starts from no other run: count the old text and the new one together",
         ),
+        *FITTED_CONFLICTS,
     )
-    written_rules = RULES_OF_FITTING
 
     model: Literal["ngram"]
     """The kind of model."""
@@ -101,13 +97,10 @@ class MixtureExperiment(InterpolationModelConfig, LanguageModelExperiment):
     What its text is cut into is what its runs were trained with.
     """
 
-    rules = (
-        Rule(
-            lambda e: e.start.run != "none",
-            "a mixture starts from the runs in mixture.runs: leave start.run out.",
-        ),
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "a mixture starts from the runs in mixture.runs; leave start.run out"),
+        *FITTED_CONFLICTS,
     )
-    written_rules = RULES_OF_FITTING
 
     model: Literal["mixture"]
     """The kind of model."""

@@ -7,7 +7,6 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, is_fitted
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Note, Report, silent
-from anaphora.formats.lines import read_lines
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
 from anaphora.tasks.language_model.config import LanguageModelExperiment
@@ -32,7 +31,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
             raise ConfigError(
                 f"{path} is a file of counts without data of its own: give the text to predict with --text."
             )
-        found = load(path).evaluate(read_lines(request.text), request.adaptation, report=report)
+        found = load(path).evaluate(request.text.lines, request.adaptation, report=report)
         return Answer([Scored(str(path), {request.text.name: found})])
     experiment = experiment_of(path)
     assert isinstance(experiment, LanguageModelExperiment)
@@ -95,7 +94,7 @@ def _texts(
 ) -> Mapping[str, Iterable[str]]:
     """The lines to be predicted, by split."""
     if request.text:
-        return {request.text.name: read_lines(request.text)}
+        return {request.text.name: request.text.lines}
     check_found(path, experiment, "--text")
     found = language_model_parts(experiment, report).tests
     if not found:

@@ -4,13 +4,14 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from anaphora.config import Config
+from anaphora.config import Config, Conflict
 from anaphora.models.guide import GivenGuide, NoGuide
 from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
+from anaphora.search.beam import LARGEST
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
-from anaphora.tasks.translation.rules import RULES, WRITTEN_RULES
+from anaphora.tasks.translation.conflicts import CONFLICTS
 
 
 class TranslationEvaluation(Config):
@@ -25,6 +26,15 @@ class TranslationEvaluation(Config):
     validation_beam: int = Field(1, ge=1)
     """Hypotheses kept at each step for BLEU during training."""
 
+    conflicts: ClassVar[tuple[Conflict, ...]] = tuple(
+        Conflict(
+            {option: lambda beam: beam > LARGEST},
+            f"each hypothesis takes the scores of a whole vocabulary; set it to at most {LARGEST:,}",
+            written=True,
+        )
+        for option in ("beam", "validation_beam")
+    )
+
 
 class TranslationExperiment(TranslatorConfig, ExperimentBase):
     """A translator."""
@@ -32,8 +42,7 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
     resegments = True
     metrics: ClassVar = {**ExperimentBase.metrics, "bleu": "higher"}
     places = (*ExperimentBase.places, "guide.file")
-    rules = RULES
-    written_rules = WRITTEN_RULES
+    conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
     task: Literal["translate"]
     """What is learnt."""

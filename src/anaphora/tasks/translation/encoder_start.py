@@ -30,21 +30,7 @@ class EncoderStart:
         """Open it; errors as for ``Pretrained``, and ConfigError where the encoder is not like it."""
         self._run = Pretrained(experiment.start.encoder, "start.encoder")
         encoder, vectors, table = experiment.encoder, experiment.embedding, self._run.embedding
-        if not isinstance(encoder, EncoderConfig):
-            raise ConfigError(
-                f"start.encoder gives layers of recurrence, but encoder.kind is '{encoder.kind}': leave it out, or set "
-                f"encoder.kind = 'recurrent'."
-            )
-        if encoder.reversed:
-            raise ConfigError(
-                "start.encoder gives what reads from left to right, but encoder.reversed = true reads from right to "
-                "left: set it to false, or leave start.encoder out."
-            )
-        if encoder.bidirectional and encoder.layers > 1:
-            raise ConfigError(
-                f"start.encoder fits the bottom layer of an encoder of two directions, since those above read both "
-                f"ways, but encoder.layers is {encoder.layers}: set it to 1, or encoder.bidirectional = false."
-            )
+        assert isinstance(encoder, EncoderConfig)  # see conflicts.py
         pairs = [(f"encoder.{name}", getattr(encoder, name), getattr(self._run.recurrence, name)) for name in _ALIKE]
         pairs += [(f"embedding.{name}", getattr(vectors, name), getattr(table, name)) for name in ("size", "scaled")]
         unlike = [

@@ -1,0 +1,92 @@
+"""A program described as data: its parts in order, with what each reads, writes and multiplies by.
+
+No part declares its matrices: one step is run over given tensors, and what each part asks for is recorded.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.parts import is_previous, kind_of, previous, signal_of
+from anaphora.kernels.products import Products
+from anaphora.kernels.program import Program, stages
+
+
+class Read(NamedTuple):
+    """A signal that a part reads."""
+
+    signal: str
+    previous: bool
+    """Whether its value is that of the step before."""
+
+
+class PartDescription(NamedTuple):
+    """One part of a step."""
+
+    name: str
+    kind: str
+    """Its class, and what it was built with: "Unit (gru)"."""
+    reads: tuple[Read, ...]
+    writes: tuple[str, ...]
+    weights: Mapping[str, tuple[int, ...]]
+    """Shapes of the matrices that it multiplies by and of the vectors that it adds or scales with, by name."""
+    memory: tuple[str, ...]
+    """Tensors of the sentence that it looks at."""
+    loops: bool
+    """Whether it waits for the step before; if not, it runs over all steps at once, outside the time loop."""
+
+
+class _Recorded(Products):
+    """Products that record which tensors are asked for."""
+
+    def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor]) -> None:
+        super().__init__(weights, memory, recording=False)
+        self.asked: dict[str, None] = {}
+
+    def vector(self, name: str) -> Tensor:
+        self.asked[name] = None
+        return super().vector(name)
+
+    def sentences(self, name: str, rows: int) -> Tensor:
+        self.asked[name] = None
+        return super().sentences(name, rows)
+
+    def times(self, name: str, a_XBK: Tensor) -> Tensor:
+        self.asked[name] = None
+        return super().times(name, a_XBK)
+
+    def attend(self, name: str, a_XBK: Tensor) -> Tensor:
+        self.asked[name] = None
+        return super().attend(name, a_XBK)
+
+
+@torch.no_grad()
+def described(
+    program: Program,
+    inputs: Mapping[str, Tensor],
+    state: Mapping[str, Tensor],
+    weights: Mapping[str, Tensor],
+    memory: Mapping[str, Tensor],
+) -> tuple[PartDescription, ...]:
+    """The parts of a program in order; the tensors are those of ``scan.advance``, and their values do not matter."""
+    signals = dict(inputs) | {previous(name): block for name, block in state.items()}
+    looping = {part for stage in stages(program) if stage.loops for part in stage.parts}
+    found = []
+    for part in program.parts:
+        products = _Recorded(weights, memory)
+        written, _ = part.forward(products, tuple(signals[read] for read in part.reads))
+        signals.update(zip(part.writes, written, strict=True))
+        found.append(
+            PartDescription(
+                part.name,
+                kind_of(part),
+                tuple(Read(signal_of(read), is_previous(read)) for read in part.reads),
+                part.writes,
+                {name: tuple(weights[name].shape) for name in products.asked if name in weights},
+                tuple(name for name in products.asked if name in memory),
+                part in looping,
+            )
+        )
+    return tuple(found)

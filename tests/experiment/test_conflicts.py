@@ -1,0 +1,47 @@
+"""Every row of every table of conflicts names options that exist; one about a name that is gone would do nothing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from anaphora.config import Config, Conflict, members
+from anaphora.evaluation.dynamic import Dynamic
+from anaphora.tasks.registry import every_kind
+
+
+def tables_in(annotation: Any) -> list[type[Config]]:
+    """The tables that an option of this type may hold."""
+    if isinstance(annotation, type) and issubclass(annotation, Config):
+        return [annotation]
+    return list(members(annotation))
+
+
+def every_table(table: type[Config]) -> Iterator[type[Config]]:
+    yield table
+    for field in table.model_fields.values():
+        for inner in tables_in(field.annotation):
+            yield from every_table(inner)
+
+
+def has(table: type[Config], key: str) -> bool:
+    name, _, rest = key.partition(".")
+    if name not in table.model_fields:
+        return False
+    return not rest or any(has(inner, rest) for inner in tables_in(table.model_fields[name].annotation))
+
+
+EXPERIMENTS = [kind.experiment for _, kind in every_kind()]
+TABLES = list(dict.fromkeys(table for experiment in (*EXPERIMENTS, Dynamic) for table in every_table(experiment)))
+
+
+def conflicts_of(table: type[Config]) -> list[Conflict]:
+    return [conflict for owner in table.__mro__ for conflict in vars(owner).get("conflicts", ())]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
+def test_conflicts_name_options_of_their_table_or_of_one_that_shares_them(table: type[Config]) -> None:
+    for conflict in conflicts_of(table):
+        if not callable(conflict.options):
+            sharing = [other for other in TABLES if conflict in conflicts_of(other)]
+            assert any(all(has(other, key) for key in conflict.options) for other in sharing), conflict
