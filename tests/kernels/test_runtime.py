@@ -212,7 +212,7 @@ ENTER = {
     "tasks/language_model/predictor.py",
     "tasks/language_model/word_scores.py",
     "tasks/translation/forced.py",
-    "tasks/translation/predictor.py",
+    "prediction/stream.py",
     "training/loop.py",
 }
 READ = {"kernels/linear.py", "kernels/matmul.py", "kernels/prepared.py", "nn/randomness.py"}

@@ -94,7 +94,7 @@ def test_a_changed_file_of_the_run_is_named_or_read_as_it_was(stored: Run, name:
     events: list[Event] = []
     try:
         file.write_bytes(changed)
-        _, _, model, _ = load_trained(stored.path, report=events.append)
+        model = load_trained(stored.path, report=events.append).model
     except AnaphoraError as error:
         assert Path(name).name in str(error) or "vocabulary" in str(error)
         return

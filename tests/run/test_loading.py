@@ -41,7 +41,7 @@ def test_a_model_comes_back_with_its_best_weights_coders_and_experiment(
     saved: tuple[Path, dict[str, torch.Tensor]],
 ) -> None:
     path, weights = saved
-    _, experiment, model, coders = load_trained(path)
+    _, experiment, model, coders, _ = load_trained(path)
     assert not model.training
     assert {name: tensor.tolist() for name, tensor in tensors_of(model).items()} == {
         name: tensor.tolist() for name, tensor in weights.items()
@@ -56,7 +56,7 @@ def test_a_damaged_best_model_gives_way_to_the_newest_with_a_warning(
     path, weights = saved
     (path / "checkpoints" / "step-3" / "model.safetensors").write_bytes(b"")
     events: list[Event] = []
-    _, _, model, _ = load_trained(path, report=events.append)
+    model = load_trained(path, report=events.append).model
     name, tensor = next(iter(tensors_of(model).items()))
     assert torch.equal(tensor, weights[name] + 1)
     assert [isinstance(event, Note) and event.warning for event in events] == [True]

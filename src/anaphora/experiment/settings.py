@@ -6,7 +6,6 @@ All of it is read from the classes that own the options, so nothing here has to 
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -81,7 +80,6 @@ def settings_at(key: str) -> list[tuple[str, Owned]]:
     return list(dict.fromkeys(everything[key]))
 
 
-@cache
 def _by_path() -> Mapping[str, list[tuple[str, Owned]]]:
     """Every setting by its dotted key, with that of its table; what names a table's kind shows the table."""
     found: dict[str, list[tuple[str, Owned]]] = {}

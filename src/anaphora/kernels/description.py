@@ -9,8 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import is_previous, kind_of, previous, signal_of
-from anaphora.kernels.products import Products
 from anaphora.kernels.program import Program, stages
 
 
@@ -38,7 +38,7 @@ class PartDescription(NamedTuple):
     """Whether it waits for the step before; if not, it runs over all steps at once, outside the time loop."""
 
 
-class _Recorded(Products):
+class _Recorded(Matmuls):
     """Products that record which tensors are asked for."""
 
     def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor]) -> None:
