@@ -100,7 +100,7 @@ def test_the_label_of_a_union_is_named_when_it_is_not_kind() -> None:
     with pytest.raises(
         ConfigError, match=r"text\.units 'bpee' is unknown\. Known: bpe, character\. Did you mean 'bpe'"
     ):
-        Recipe.parse({"name": "x", "text": {"units": "bpee"}}, "my.toml")
+        Recipe.parse({"name": "x", "text": {"tokenizer": "bpee"}}, "my.toml")
 
 
 def test_a_name_alone_is_short_for_a_table_with_that_kind() -> None:

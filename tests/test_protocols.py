@@ -15,7 +15,7 @@ VOCABULARY = VocabularyInfo(11, 0, 1, 2, 3)
     [
         ("translate", {}, {Searchable, Programmed}),
         ("language-model", {}, {Searchable, Programmed}),
-        ("language-model", {"model": "window"}, {Searchable}),
+        ("language-model", {"model": "feed-forward"}, {Searchable}),
         ("language-model", {"model": "ngram"}, {Searchable, Growing}),
         ("align", {}, {Growing}),
     ],

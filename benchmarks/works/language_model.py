@@ -40,7 +40,7 @@ size = {SIZE}
 dropout = 0.5
 [output]
 tied = true
-[initialise]
+[initializer]
 kind = "uniform"
 range = 0.1
 """

@@ -74,7 +74,7 @@ size = 512
 [decoder]
 cell = "lstm"
 size = 512
-start = "zero"
+initial_state = "zero"
 dropout = 0.2
 [attention]
 score = "general"
@@ -105,7 +105,7 @@ size = 256
 [decoder]
 cell = { kind = "gru", recurrent_bias = true }
 size = 256
-start_activation = "tanh"
+initial_state_activation = "tanh"
 dropout = 0.2
 [attention]
 score = "general"

@@ -68,7 +68,11 @@ def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path:
     one = small(tmp_path, seeds=(1,))
     wild = one.systems[0].model_copy(
         update={
-            "settings": ("training.optimizer={kind='sgd',rate=1e300}", "training.fallbacks=0", "training.skip_limit=1")
+            "settings": (
+                "training.optimizer={kind='sgd',learning_rate=1e300}",
+                "training.divergence_retries=0",
+                "training.skip_limit=1",
+            )
         }
     )
     one = one.model_copy(update={"systems": (wild, one.systems[1])})
@@ -80,12 +84,12 @@ def test_a_training_that_diverges_is_written_down_and_the_others_go_on(tmp_path:
 
 
 WORDS = (
-    'text={units="word",tokenise="none",size=40}',
+    'text={tokenizer="word",segmentation="whitespace",size=40}',
     "embedding.size=8",
     "encoder.size=8",
     "decoder.size=8",
     "attention.size=8",
-    "training={batch_tokens=150,epochs=4,optimizer={kind='adam',rate=0.05}}",
+    "training={batch_tokens=150,epochs=4,optimizer={kind='adam',learning_rate=0.05}}",
     "evaluation.beam=1",
 )
 """A translator of a few numbers and fewer words than there are, trained until no two of them write the same."""

@@ -16,8 +16,8 @@ from ..conftest import NETWORK
 WORDS = f"""
 task = "translate"
 [text]
-units = "word"
-tokenise = "none"
+tokenizer = "word"
+segmentation = "whitespace"
 size = 30
 {NETWORK}[training]
 batch_tokens = 400

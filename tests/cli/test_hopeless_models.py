@@ -8,7 +8,7 @@ import pytest
 
 from anaphora.cli.app import main
 
-HOPELESS = ["--set", 'initialise={kind="uniform",range=10000.0}', "--set", "training.optimizer.rate=1e-6"]
+HOPELESS = ["--set", 'initialise={kind="uniform",range=10000.0}', "--set", "training.optimizer.learning_rate=1e-6"]
 
 
 def objects(printed: str) -> list[dict[str, Any]]:

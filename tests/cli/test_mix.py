@@ -16,8 +16,8 @@ task = "language-model"
 [data]
 steps = 10
 [text]
-units = "word"
-tokenise = "none"
+tokenizer = "word"
+segmentation = "whitespace"
 [embedding]
 size = 8
 [recurrence]
@@ -52,7 +52,7 @@ def test_a_mixture_is_a_run_like_any_other_and_stands_alone(
     runs: tuple[Path, Path], toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mixed, moved = tmp_path / "mixed", tmp_path / "moved"
-    settings = ["--set", "mixture.cache.order=2", "--set", "mixture.cache.units=30"]
+    settings = ["--set", "interpolation.cache.order=2", "--set", "interpolation.cache.tokens=30"]
     assert main(["mix", *map(str, runs), "--cache", "--run", str(mixed), *settings]) == 0
     shown = capsys.readouterr()
     assert shown.out == f"{mixed}\n"
@@ -113,10 +113,10 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
         ([str(tmp_path / "cached")], f"is a mixture itself: name the runs that it was made of, {counts}"),
         ([], "one run without a cache"),
         (
-            [counts, "--set", "mixture.cache.order=2"],
-            "mixture.cache.order=2 is about a cache, but there is none: add --",
+            [counts, "--set", "interpolation.cache.order=2"],
+            "interpolation.cache.order=2 is about a cache, but there is none: add --",
         ),
-        (["--cache", "--set", "text={units='byte'}"], "as its runs were trained to: leave [text] out"),
+        (["--cache", "--set", "text={tokenizer='byte'}"], "as its runs were trained to: leave [text] out"),
         (["--cache", "--set", "data.steps=7"], "data.steps = 7 cannot be used here: it says where gradients are cut"),
         ([str(tmp_path / "nowhere")], "nowhere"),
     ):

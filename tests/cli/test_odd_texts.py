@@ -14,8 +14,8 @@ HEAD = """
 task = "language-model"
 {kind}
 [text]
-units = "word"
-tokenise = "none"
+tokenizer = "word"
+segmentation = "whitespace"
 {tables}
 """
 
@@ -38,23 +38,23 @@ size = 8
 """
 
 WINDOW = """
-[window]
-kind = "feedforward"
+[network]
+kind = "feed-forward"
 words = 2
 size = 8
 """
 
 SPELT = """
 [embedding]
-kind = "characters"
-character = 4
-widths = 2
+kind = "character-cnn"
+character_size = 4
+max_kernel = 2
 filters = 4
 """
 
 KINDS = {
     "counted": ('model = "ngram"', "[ngram]\norder = 3"),
-    "window": ('model = "window"', VECTORS + WINDOW + TRAINING),
+    "window": ('model = "feed-forward"', VECTORS + WINDOW + TRAINING),
     "recurrent": ("", VECTORS + RECURRENCE + TRAINING),
     "spelt": ("", SPELT + RECURRENCE + TRAINING),
 }

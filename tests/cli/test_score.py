@@ -83,7 +83,7 @@ def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(
 ) -> None:
     arpa = tmp_path / "counted.arpa"
     assert main(["export", str(counted), "--to", "arpa", "--output", str(arpa)]) == 0
-    assert "text.tokenise" not in capsys.readouterr().err  # its units are cut at spaces
+    assert "text.segmentation" not in capsys.readouterr().err  # its units are cut at spaces
     for model in counted, arpa:
         for option in ["--neural-cache", "9"], ["--dynamic", "0.1"]:
             assert main(["score", str(model), str(toy_book), *option]) == 2
@@ -97,11 +97,11 @@ def test_who_exports_words_is_told_how_they_were_cut(
 ) -> None:
     experiment, run, arpa = tmp_path / "words.toml", str(tmp_path / "words"), str(tmp_path / "words.arpa")
     experiment.write_text(count_model)
-    words = ["--set", "text={units='word',tokenise='moses'}"]
+    words = ["--set", "text={tokenizer='word',segmentation='moses'}"]
     assert main(["train", str(experiment), *words, "--data", str(toy_book), "--run", run]) == 0
     capsys.readouterr()
     assert main(["export", run, "--output", arpa]) == 0
-    assert "Its words are cut by text.tokenise = 'moses'" in capsys.readouterr().err
+    assert "Its words are cut by text.segmentation = 'moses'" in capsys.readouterr().err
 
 
 def test_a_count_model_starts_from_no_other_run(

@@ -13,7 +13,7 @@ from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.settings import chosen, every_setting, settings_at
 
-LABELS = ("kind", "units", "model")
+LABELS = ("kind", "tokenizer", "model")
 """The options that tell tables apart, which are shown as the tables' names."""
 
 
@@ -81,7 +81,9 @@ def test_settings_are_shown_from_the_tables_down_to_one_option(capsys: pytest.Ca
     assert (found["table"], found["setting"]["name"], found["setting"]["default"]) == ("training", "epochs", "10")
 
 
-@pytest.mark.parametrize("key", ["text.units", "guide.kind", "attention.kind", "decoder.cell.kind", "output.kind"])
+@pytest.mark.parametrize(
+    "key", ["text.tokenizer", "guided_alignment.kind", "attention.kind", "decoder.cell.kind", "output.kind"]
+)
 def test_what_names_a_kind_shows_the_kinds(key: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = []
     for one in key, key.rpartition(".")[0]:
@@ -102,4 +104,7 @@ def test_every_kind_is_called_by_its_name(table: str, capsys: pytest.CaptureFixt
     for form in [], ["--json"]:
         assert main(["settings", table, *form]) == 0
         assert "Undefined" not in capsys.readouterr().out
-    assert {kind.name for _, owned in settings_at("attention") for kind in owned.setting.kinds} >= {"window", "none"}
+    assert {kind.name for _, owned in settings_at("attention") for kind in owned.setting.kinds} >= {
+        "gaussian-window",
+        "none",
+    }

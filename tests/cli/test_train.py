@@ -54,8 +54,8 @@ def test_a_recipe_goes_on_with_the_data_of_the_run_where_none_is_named(
     toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, sizes = ["--run", str(tmp_path / "run")], [f"{part}.size=8" for part in ("embedding", "encoder", "decoder")]
-    small = [*sizes, "decoder.readout=8", "attention.size=0", "training.batch_tokens=200", "training.metric=loss"]
-    changes = [f"--set={change}" for change in (*small, "training.better=lower", "text.size=300")]
+    small = [*sizes, "decoder.readout_size=8", "attention.size=0", "training.batch_tokens=200", "training.metric=loss"]
+    changes = [f"--set={change}" for change in (*small, "text.size=300")]
     begun = ["--data", str(toy_pairs), "--source", "en", "--target", "fr"]
     # a recipe of a corpus that is not there, in other languages and in lower case
     assert main(["train", "multi30k-en-de", *begun, *changes, "--set=training.epochs=1", *run]) == 0

@@ -21,7 +21,7 @@ def runs(
 ) -> tuple[str, str, str]:
     """Two translators of one vocabulary, and one of another."""
     folders = []
-    for name, more in (("a", []), ("b", ["--set", "training.seed=7"]), ("c", ["--set", "text.least=5"])):
+    for name, more in (("a", []), ("b", ["--set", "training.seed=7"]), ("c", ["--set", "text.min_count=5"])):
         folders.append(str(tmp_path / name))
         command = ["train", str(tiny_translator), "--data", str(toy_pairs), "--run", folders[-1], *SETTINGS, *more]
         assert main(command) == 0

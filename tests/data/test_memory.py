@@ -25,7 +25,7 @@ for name, count in (("train.en", lines), ("train.fr", lines), ("val.en", 100), (
     with (folder / name).open("w") as out:
         for number in range(count):
             out.write(" ".join(draw.choices(words, k=draw.randint(5, 30))) + "\\n")
-options = {"units": kind} | ({"size": 1000, "sample": 2000} if kind in ("bpe", "unigram") else {})
+options = {"tokenizer": kind} | ({"size": 1000, "sample": 2000} if kind in ("bpe", "unigram") else {})
 config = TypeAdapter(TextConfig).validate_python(options)
 if part == "text":
     (folder / "train.en").rename(folder / "train.txt")

@@ -21,7 +21,7 @@ from tests.networks import build
 SIZE = 12
 NETWORKS = {
     "recurrent": {"embedding": {"size": 8}, "recurrence": {"size": 8}},
-    "window": {"embedding": {"size": 8}, "window": {"kind": "feedforward", "words": 2, "size": 8}},
+    "network": {"embedding": {"size": 8}, "network": {"kind": "feed-forward", "words": 2, "size": 8}},
 }
 DRAW = random.Random(4)
 TEXT = [DRAW.randrange(3, SIZE) for _ in range(40)] * 2
@@ -48,7 +48,7 @@ def cached_by_hand(model: Any, ids: list[int], cache: NeuralCache) -> tuple[list
         states, own, _ = model.states_and_target_log_probs(whole)
     found, sums = [], []
     for t, unit in enumerate(ids):
-        past = range(max(0, t - cache.units), t)
+        past = range(max(0, t - cache.tokens), t)
         if not past:
             found.append(float(own[0, t].exp()))
             continue
@@ -64,7 +64,7 @@ def cached_by_hand(model: Any, ids: list[int], cache: NeuralCache) -> tuple[list
 @settings(max_examples=5)
 @given(units=st.integers(1, 30), theta=st.sampled_from([0.0, 0.1, 2.0]), window=st.sampled_from([1, 7, 128]))
 def test_a_neural_cache_says_what_its_equations_say(kind: str, units: int, theta: float, window: int) -> None:
-    model, cache = make(kind), NeuralCache(units=units, theta=theta, weight=0.3)
+    model, cache = make(kind), NeuralCache(tokens=units, theta=theta, weight=0.3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neural_cache, "WINDOW", window)
         found = log_probs(model, TEXT[:45], cache)
@@ -75,18 +75,18 @@ def test_a_neural_cache_says_what_its_equations_say(kind: str, units: int, theta
 
 def test_what_a_neural_cache_leaves_open_is_fitted_and_helps_where_a_text_repeats_itself() -> None:
     model = make()
-    chosen = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(units=60))
+    chosen = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(tokens=60))
     assert isinstance(chosen, NeuralCache)
     assert chosen.theta in neural_cache.THETAS and 0 < chosen.weight < 1
     assert float(log_probs(model, TEXT, chosen).sum()) > float(log_probs(model, TEXT, Static()).sum())
-    given = NeuralCache(units=60, theta=0.4, weight=0.2)
+    given = NeuralCache(tokens=60, theta=0.4, weight=0.2)
     assert fitted_adaptation(model, iter(TEXT), (), 3, given) == given
-    half = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(units=60, theta=0.4))
+    half = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(tokens=60, theta=0.4))
     assert cast(NeuralCache, half).theta == 0.4
-    none = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(units=60, weight=0.0))
+    none = fitted_adaptation(model, iter(TEXT), (), 3, NeuralCache(tokens=60, weight=0.0))
     assert torch.equal(log_probs(model, TEXT, none), log_probs(model, TEXT, Static()))
     with pytest.raises(ConfigError, match="without theta and weight"):
-        log_probs(model, TEXT, NeuralCache(units=60, theta=0.4))
+        log_probs(model, TEXT, NeuralCache(tokens=60, theta=0.4))
 
 
 def learnt_by_hand(model: Any, ids: list[int], options: Dynamic, sizes: Tensors) -> torch.Tensor:
@@ -107,7 +107,7 @@ def learnt_by_hand(model: Any, ids: list[int], options: Dynamic, sizes: Tensors)
                 if sizes:
                     scale = sizes[number] + options.epsilon * mean
                     back = (sizes[number] / mean).clamp(max=1 / options.decay)
-                weight += -options.rate * gradient / scale + options.decay * back * (before - weight)
+                weight += -options.learning_rate * gradient / scale + options.decay * back * (before - weight)
     return torch.cat(found)
 
 
@@ -130,10 +130,10 @@ def sizes_by_hand(model: Any, ids: list[int], steps: int) -> Tensors:
 def test_weights_move_as_the_equations_say(kind: str, rule: str, steps: int, decay: float, epsilon: float) -> None:
     model = make(kind)
     before = deepcopy(model.state_dict())
-    options = Dynamic(rate=0.1, steps=steps, decay=decay)
+    options = Dynamic(learning_rate=0.1, steps=steps, decay=decay)
     adaptation, sizes = cast(Adaptation, options), Tensors()
     if rule == "rms":
-        options = Dynamic(rule="rms", rate=0.01, steps=steps, decay=decay, epsilon=epsilon)
+        options = Dynamic(rule="rms", learning_rate=0.01, steps=steps, decay=decay, epsilon=epsilon)
         adaptation = fitted_adaptation(model, iter(()), iter(TEXT[:50]), 3, options)
         assert isinstance(adaptation, Scaled) and adaptation.dynamic == options
         sizes = adaptation.sizes
@@ -179,18 +179,20 @@ def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_
     monkeypatch.setattr(dynamic, "RATES", {"sgd": (1e-9, 0.03, 1e9), "rms": (1e-9, 0.03, 1e9)})
     model, text = make(), TEXT
     plain = log_probs(model, text, Static())
-    torch.testing.assert_close(log_probs(model, text, Dynamic(rate=1e-30, steps=10)), plain, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(
+        log_probs(model, text, Dynamic(learning_rate=1e-30, steps=10)), plain, rtol=1e-5, atol=1e-6
+    )
     for asked in Dynamic(steps=10), Dynamic(rule="rms", steps=10):
         chosen = fitted_adaptation(model, iter(text), iter(text), 3, asked)
         options = chosen.dynamic if isinstance(chosen, Scaled) else chosen
-        assert isinstance(options, Dynamic) and options.rate == 0.03 and str(chosen) == str(options)
+        assert isinstance(options, Dynamic) and options.learning_rate == 0.03 and str(chosen) == str(options)
         assert float(log_probs(model, text, chosen).sum()) > float(plain.sum()) + 1
         assert fitted_adaptation(model, iter(text), (), 3, chosen) == chosen
 
 
 def test_the_rule_rms_is_refused_before_anything_was_gathered_and_its_option_without_it() -> None:
     with pytest.raises(ConfigError, match="the rule 'rms' need numbers that are not known yet"):
-        adapted_log_probs(make(), TEXT, 3, Dynamic(rule="rms", rate=0.1))
+        adapted_log_probs(make(), TEXT, 3, Dynamic(rule="rms", learning_rate=0.1))
     with pytest.raises(ConfigError, match=r'epsilon = 2\.0 does not go with rule = "sgd"'):
         Dynamic.parse({"epsilon": 2.0}, "--dynamic")
 

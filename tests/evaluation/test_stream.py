@@ -114,8 +114,11 @@ def test_every_unit_comes_with_what_it_costs_and_an_empty_text_costs_nothing() -
 def test_the_members_of_a_mixture_are_read_each_in_its_own_way() -> None:
     forgetful, remembering, ids = Counted(-1.0), Counted(40.0), text(140)
     member = {"model": "recurrent", "embedding": {"size": 6}, "recurrence": {"size": 8, "layers": 2}}
-    cache = {"kind": "counts", "units": 5}
-    tables = {"model": "mixture", "mixture": {"runs": ["a", "b"], "members": [member, member], "cache": cache}}
+    cache = {"kind": "counts", "tokens": 5}
+    tables = {
+        "model": "interpolation",
+        "interpolation": {"runs": ["a", "b"], "members": [member, member], "cache": cache},
+    }
     mixture: Any = build("language-model", tables, {"text": symbols_of(SIZE)}, "a test")
     mixture.members[0], mixture.members[1] = forgetful.model, remembering.model
     whole = Counted(1.0)

@@ -68,13 +68,14 @@ def test_what_is_said_is_what_settings_make_of_it(toy_pairs: Path, toy_book: Pat
         "a translator with 1,000 subwords, word vectors of 96, encoder 2 x 96, decoder 128, dropout 0.3, 40 epochs."
     )
     settings = "decoder.size=512", "encoder.bidirectional=false", "encoder.dropout=0.1", "training.epochs=5"
-    assert said_of(toy_pairs, 'text={units="character"}', *settings) == (
+    assert said_of(toy_pairs, 'text={tokenizer="character"}', *settings) == (
         "a translator with characters, word vectors of 96, encoder 96, decoder 512, dropout 0.3 and 0.1, 5 epochs."
     )
     assert "encoder" not in said_of(toy_pairs, "encoder=convolution", "training.epochs=many")
     assert said_of(toy_book) == "a character language model of 192 units, 30 epochs."
     assert (
-        said_of(toy_book, 'text={units="word"}', "recurrence.size=8") == "a word language model of 8 units, 30 epochs."
+        said_of(toy_book, 'text={tokenizer="word"}', "recurrence.size=8")
+        == "a word language model of 8 units, 30 epochs."
     )
 
 
@@ -112,10 +113,10 @@ def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
     chosen = read_experiment(automatic([toy_pairs], "en", "fr"), "auto.toml")
     recipe = read_experiment(recipes.read("multi30k-en-de"), "multi30k-en-de.toml")
     assert isinstance(chosen, TranslationExperiment) and isinstance(recipe, TranslationExperiment)
-    rate = {"rate": recipe.training.optimizer.rate}
+    rate = {"learning_rate": recipe.training.optimizer.learning_rate}
     assert chosen.training.optimizer.model_copy(update=rate) == recipe.training.optimizer
     assert chosen.training.schedule == recipe.training.schedule
-    schedule = chosen.training.schedule.build(chosen.training.optimizer.rate, chosen.training.epochs)
+    schedule = chosen.training.schedule.build(chosen.training.optimizer.learning_rate, chosen.training.epochs)
     assert schedule.rate(0, 1) == TIERS[0].rate and schedule.rate(TIERS[0].epochs / 2, 1) > TIERS[0].rate / 2
     assert chosen.decoder.input_feeding == recipe.decoder.input_feeding
     assert chosen.encoder.layer_norm == recipe.encoder.layer_norm

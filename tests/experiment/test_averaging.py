@@ -20,7 +20,7 @@ from anaphora.training.loop import Validate
 @pytest.fixture
 def kept(tiny_language_model: Path, toy_book: Path) -> ExperimentBase:
     """A language model whose last three checkpoints are kept."""
-    settings = ["training.keep=3", "training.epochs=3", "training.optimizer.rate=0.02"]
+    settings = ["training.keep=3", "training.epochs=3", "training.optimizer.learning_rate=0.02"]
     return read_experiment(tiny_language_model.read_text(), "tiny.toml", settings, data=[toy_book])
 
 
@@ -116,7 +116,7 @@ def test_an_average_is_judged_by_bleu_where_that_decides_and_by_the_loss_where_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path, tables = tmp_path / "run", translator.tables()
-    by_bleu = tables["training"] | {"metric": "bleu", "better": "higher"}
+    by_bleu = tables["training"] | {"metric": "bleu"}
     train(parse(tables | {"training": by_bleu}, "by-bleu.toml"), path)
     before = Run.open(path).best()
     monkeypatch.setattr("anaphora.experiment.averaging.work_of", lambda experiment, report: Told(best, average))

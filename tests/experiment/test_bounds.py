@@ -56,11 +56,11 @@ def test_a_new_bound_is_said_and_is_that_of_the_run_from_then_on(
 def test_links_may_be_moved_but_not_changed(translator: ExperimentBase, toy_pairs: Path, tmp_path: Path) -> None:
     run, links, moved = tmp_path / "run", tmp_path / "links", tmp_path / "moved"
     write_lines(links, ["0-0"] * 12)
-    guided = parse(translator.tables() | {"guide": {"kind": "file", "file": str(links)}}, "guided.toml")
+    guided = parse(translator.tables() | {"guided_alignment": {"kind": "file", "file": str(links)}}, "guided.toml")
     elsewhere = changed(guided, "guide", file=str(moved))
     train(guided, run)
     links.rename(moved)
-    assert resumed(elsewhere, run) == [f"guide.file is the same, and is read from {moved} this time."]
+    assert resumed(elsewhere, run) == [f"guided_alignment.file is the same, and is read from {moved} this time."]
     write_lines(moved, ["0-0"] * 11 + [""])
     with pytest.raises(RunError, match=r"begun otherwise: data/guide has changed\. Resume"):
         train(elsewhere, run, resume=True)

@@ -47,12 +47,12 @@ def test_a_guide_that_training_would_refuse_is_an_error(
     file = tmp_path / "guide.links"
     if links is not None:
         file.write_text(links)
-    settings = ["guide.kind=file", f"guide.file={file}"]
+    settings = ["guided_alignment.kind=file", f"guided_alignment.file={file}"]
     assert str(file) in only_error(checked(tiny_translator, toy_pairs, *settings, trial=0.1)).what
 
 
 def test_an_experiment_that_does_not_suit_the_data_is_an_error(tiny_translator: Path, toy_pairs: Path) -> None:
-    found = checked(tiny_translator, toy_pairs, "data.longest=1", trial=0.1)
+    found = checked(tiny_translator, toy_pairs, "data.max_length=1", trial=0.1)
     assert "more than 1 units on a side" in only_error(found).what
     assert found.survey.sides, "what was learnt before the error is kept"
 

@@ -79,10 +79,10 @@ def with_units(experiment: ExperimentBase, **options: object) -> ExperimentBase:
 
 
 UNITS: list[dict[str, object]] = [
-    {"units": "bpe", "size": 300, "dropout": 0.5},
-    {"units": "unigram", "size": 300, "alpha": 0.1, "joint": False},
-    {"units": "word", "size": 12},
-    {"units": "byte"},
+    {"tokenizer": "bpe", "size": 300, "dropout": 0.5},
+    {"tokenizer": "unigram", "size": 300, "alpha": 0.1, "joint": False},
+    {"tokenizer": "word", "size": 12},
+    {"tokenizer": "byte"},
 ]
 
 
@@ -219,7 +219,7 @@ def test_a_tokeniser_that_is_missing_is_told_before_anything_is_made(
 ) -> None:
     for file in toy_pairs.glob("*.fr"):
         file.rename(file.with_suffix(f".{language}"))
-    measured = changed(changed(translator, "training", metric="bleu", better="higher"), "data", target=language)
+    measured = changed(changed(translator, "training", metric="bleu"), "data", target=language)
     with pytest.raises(MissingExtraError, match=f"'{language}'"):
         train(measured, tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -281,7 +281,7 @@ def test_bad_data_leaves_nothing_behind(
     [
         ("output", {"tied": True}, "output.tied"),
         ("attention", {"score": "dot"}, "decoder.size"),
-        ("data", {"longest": 1}, "has more than 1 units on a side"),
+        ("data", {"max_length": 1}, "has more than 1 units on a side"),
     ],
 )
 def test_options_that_do_not_go_together_leave_nothing_behind(

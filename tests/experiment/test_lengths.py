@@ -17,8 +17,14 @@ def unfolding(translator: ExperimentBase) -> ExperimentBase:
     """The toy translator, its source unfolded to the length of the target."""
     changed = {
         "attention": "none",
-        "encoder": {"kind": "ngram-convolution", "folds": 1, "widest": 3},
-        "decoder": {"cell": "elman", "size": 8, "start": "zero", "summary": "every-step", "input_feeding": False},
+        "encoder": {"kind": "ngram-convolution", "folds": 1, "max_kernel": 3},
+        "decoder": {
+            "cell": "elman",
+            "size": 8,
+            "initial_state": "zero",
+            "sentence_encoding": "every-step",
+            "input_feeding": False,
+        },
     }
     return parse(translator.tables() | changed, "unfolding.toml")
 

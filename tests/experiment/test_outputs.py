@@ -24,7 +24,7 @@ OUTPUTS: list[tuple[str, Any]] = [
     ("language_model", {"kind": "sampled", "proposal": {"kind": "unigram", "words": 5}}),
     ("language_model", PARTITION),
     ("translator", PARTITION),
-    ("translator", {"kind": "nce", "noise": 5}),
+    ("translator", {"kind": "nce", "noise_samples": 5}),
 ]
 
 

@@ -68,7 +68,7 @@ def test_a_model_of_sentences_measures_a_text_by_the_scores_of_its_lines(
 def test_long_sentences_are_left_out_of_training_and_that_is_said(
     of_sentences: ExperimentBase, toy_book: Path, tmp_path: Path
 ) -> None:
-    data = {"files": [str(toy_book)], "longest": 25}
+    data = {"files": [str(toy_book)], "max_length": 25}
     said: list[Event] = []
     train(parse(of_sentences.tables() | {"data": data}, "x"), tmp_path / "run", said.append, stop=lambda: True)
     assert [event.reason for event in said if isinstance(event, Skipped)] == [
@@ -85,8 +85,8 @@ def test_what_cuts_running_text_is_refused_for_sentences(
         parse(of_sentences.tables() | {"data": options}, "x")
 
 
-@pytest.mark.parametrize("changes", [{"reads": "stream"}, {"model": "window"}])
+@pytest.mark.parametrize("changes", [{"reads": "stream"}, {"model": "feed-forward"}])
 def test_running_text_has_no_longest_line(changes: dict[str, object], language_model: ExperimentBase) -> None:
     tables = {key: value for key, value in language_model.tables().items() if key in ("task", "text")}
-    with pytest.raises(ConfigError, match=r"data\.longest leaves out sentences"):
-        parse(tables | changes | {"data": {"longest": 9}}, "x")
+    with pytest.raises(ConfigError, match=r"data\.max_length leaves out sentences"):
+        parse(tables | changes | {"data": {"max_length": 9}}, "x")

@@ -57,7 +57,7 @@ def shown(part: Config) -> str:
 
 
 CELLS = [cell for member in members(AnyCell) for cell in variants(member)]
-SMALL = {"longest": 3, "filters": 2, "radius": 1}
+SMALL = {"max_length": 3, "filters": 2, "radius": 1}
 """Sizes of a score's own under which positions are left out, and filters see both ends of a sentence."""
 
 
@@ -160,7 +160,7 @@ class Network:
             assert isinstance(options, AttentionConfig)
             outputs, state = naive.decoder(
                 self.cell,
-                Scored(options.score, options.span, options.weights),
+                Scored(options.score, options.window, options.normalizer),
                 self.query,
                 leaves["x"],
                 leaves["memory"],

@@ -24,7 +24,11 @@ SYMBOLS = VocabularyInfo(12, 0, 1, 2, 3)
 LUONG = {"query": "current", "context": "output"}
 BAHDANAU = {"query": "previous", "context": "state"}
 SENNRICH = {"query": "current", "context": "state"}
-FEEDINGS: list[dict[str, Any]] = [{"input_feeding": False}, {"fed": "readout"}, {"fed": "context"}]
+FEEDINGS: list[dict[str, Any]] = [
+    {"input_feeding": False},
+    {"input_feeding_from": "readout"},
+    {"input_feeding_from": "context"},
+]
 READINGS: dict[str, dict[str, Any]] = {
     "both": {"size": 2},
     "one": {"size": 4, "bidirectional": False},
@@ -57,10 +61,10 @@ def batch(rows: list[list[int]], turned: bool) -> Batch:
 def test_every_encoder_unit_score_span_topology_and_feeding_take_an_update_together(
     cell: str, encoder: dict[str, Any]
 ) -> None:
-    looks = [{"score": name, "span": span} for name, span in itertools.product(kinds(AnyScore), kinds(AnySpan))]
+    looks = [{"score": name, "window": span} for name, span in itertools.product(kinds(AnyScore), kinds(AnySpan))]
     given = batch([[4, 5, 6], [7]], turned=False)
     for look, topology, feeding in itertools.product(
-        [*looks, {"kind": "window", "components": 2}], (LUONG, BAHDANAU, SENNRICH), FEEDINGS
+        [*looks, {"kind": "gaussian-window", "components": 2}], (LUONG, BAHDANAU, SENNRICH), FEEDINGS
     ):
         model = make(
             {
@@ -68,7 +72,7 @@ def test_every_encoder_unit_score_span_topology_and_feeding_take_an_update_toget
                 "encoder": {"cell": cell} | encoder,
                 "decoder": {"cell": cell, "size": 4} | feeding,
                 "attention": look | topology,
-                "initialise": "uniform",
+                "initializer": "uniform",
             }
         )
         loss = model(given)[0].sum
@@ -83,7 +87,7 @@ def test_every_encoder_unit_score_span_topology_and_feeding_take_an_update_toget
 
 def test_positions_are_those_of_the_sentence_where_the_encoder_reads_it_in_reverse() -> None:
     encoder = {"size": 8, "bidirectional": False, "reversed": True}
-    attention = LUONG | {"span": {"kind": "local-m", "window": 1}}
+    attention = LUONG | {"window": {"kind": "local-m", "radius": 1}}
     model = make({"embedding": {"size": 8}, "encoder": encoder, "decoder": {"size": 8}, "attention": attention})
     rows = [[4, 5, 6, 7, 8], [9, 10]]
     for forced, row in zip(score(model.stepper(), batch(rows, turned=False)), rows, strict=True):
@@ -95,16 +99,16 @@ def test_positions_are_those_of_the_sentence_where_the_encoder_reads_it_in_rever
 
 
 TASKS = {
-    "location": (LUONG | {"score": {"kind": "location", "longest": 16}}, True),
+    "location": (LUONG | {"score": {"kind": "location", "max_length": 16}}, True),
     "coverage": (BAHDANAU | {"score": {"kind": "concat", "coverage": True}}, True),
     "hybrid": (BAHDANAU | {"score": "hybrid"}, True),
     "location-only": (BAHDANAU | {"score": {"kind": "hybrid", "content": False}}, False),
-    "local-m": (LUONG | {"span": {"kind": "local-m", "window": 2}}, False),
-    "local-p": (LUONG | {"span": {"kind": "local-p", "window": 2}}, True),
-    "median": (BAHDANAU | {"score": "hybrid", "span": {"kind": "median", "window": 3}}, False),
+    "local-m": (LUONG | {"window": {"kind": "local-m", "radius": 2}}, False),
+    "local-p": (LUONG | {"window": {"kind": "local-p", "radius": 2}}, True),
+    "median": (BAHDANAU | {"score": "hybrid", "window": {"kind": "median", "radius": 3}}, False),
     "sigmoid": (LUONG | {"weights": "sigmoid"}, True),
     "sharp": (LUONG | {"weights": {"kind": "softmax", "sharpness": 2.0}}, True),
-    "window": (LUONG | {"kind": "window", "components": 3}, False),
+    "window": (LUONG | {"kind": "gaussian-window", "components": 3}, False),
 }
 """An attention, and whether words are to be spelt backwards with it or copied."""
 

@@ -35,7 +35,7 @@ def members(union: Any) -> dict[str, Any]:
 
 CELLS, SCORES, SPANS = members(AnyCell), members(AnyScore), members(AnySpan)
 
-VARIATIONAL = {"kind": "variational", "rate": 0.2, "recurrent": 0.2}
+VARIATIONAL = {"kind": "variational", "probability": 0.2, "recurrent": 0.2}
 CHOICES: dict[str, list[Any]] = {
     "cell": list(CELLS),
     "score": ["dot", "general", "concat"],
@@ -50,7 +50,7 @@ CHOICES: dict[str, list[Any]] = {
     "bias": [True, False],
     "reading": ["both", "backward", "one", "reversed"],
     "start": ["project", "mean", "zero"],
-    "words": [0.0, 0.1, {"kind": "variational", "rate": 0.1, "words": 0.1}],
+    "words": [0.0, 0.1, {"kind": "variational", "probability": 0.1, "words": 0.1}],
     "readout": [0, 8],
     "readout_word": [False, True],
     "readout_layer": ["tanh", "maxout"],
@@ -60,7 +60,7 @@ CHOICES: dict[str, list[Any]] = {
 
 READINGS: dict[str, dict[str, Any]] = {
     "both": {"bidirectional": True, "size": 12},
-    "backward": {"bidirectional": True, "size": 12, "summary_from": "backward"},
+    "backward": {"bidirectional": True, "size": 12, "sentence_encoding_from": "backward"},
     "one": {"bidirectional": False, "size": 24},
     "reversed": {"bidirectional": False, "size": 24, "reversed": True},
 }
@@ -69,7 +69,7 @@ READINGS: dict[str, dict[str, Any]] = {
 LOOKING: dict[str, list[Any]] = {
     "score": [*SCORES, {"kind": "concat", "coverage": True}, {"kind": "hybrid", "content": False}, "window"],
     "cell": list(CELLS),
-    "span": list(SPANS),
+    "window": list(SPANS),
     "topology": CHOICES["topology"],
     "feeding": ["readout", "none", "context"],
     "weights": ["softmax", {"kind": "softmax", "sharpness": 1.5}, "sigmoid"],
@@ -82,7 +82,7 @@ LOOKING: dict[str, list[Any]] = {
 
 def shown(row: dict[str, Any]) -> str:
     score = row["score"] if isinstance(row["score"], str) else "-".join(map(str, row["score"].values()))
-    return "-".join(map(str, (row["cell"], score, row["layers"], row.get("span", "global"))))
+    return "-".join(map(str, (row["cell"], score, row["layers"], row.get("window", "global"))))
 
 
 ROWS, LOOKING_ROWS = covering(CHOICES), covering(LOOKING)
@@ -101,9 +101,10 @@ def make(row: dict[str, Any]) -> Translator:
         "embedding": {"size": 8, "dropout": row["words"]},
         "encoder": shared | READINGS[row["reading"]] | {"cell": cell},
         "decoder": shared
-        | {"cell": cell, "size": 24, "readout": row["readout"]}
-        | ({"input_feeding": False} if row["feeding"] == "none" else {"fed": row["feeding"]})
-        | {name: row[name] for name in ("start", "readout_word", "readout_layer", "readout_state")},
+        | {"cell": cell, "size": 24, "readout_size": row["readout"]}
+        | ({"input_feeding": False} if row["feeding"] == "none" else {"input_feeding_from": row["feeding"]})
+        | {"initial_state": row["start"]}
+        | {name: row[name] for name in ("readout_word", "readout_layer", "readout_state")},
         "attention": looking(row) | {"query": row["topology"][0], "context": row["topology"][1]},
         "output": {"bias": row["bias"]},
     }
@@ -116,13 +117,13 @@ def make(row: dict[str, Any]) -> Translator:
 def looking(row: dict[str, Any]) -> dict[str, Any]:
     """The attention of a row; the window has no score, span or weighing."""
     if row["score"] == "window":
-        return {"kind": "window", "components": 2}
+        return {"kind": "gaussian-window", "components": 2}
     score = row["score"] if isinstance(row["score"], dict) else {"kind": row["score"]}
-    if "span" not in row:
+    if "window" not in row:
         return {"score": score | {"scaled": row["scaled"]}}
-    small = {"longest": 5} if score["kind"] == "location" else {"filters": 3} if score["kind"] == "hybrid" else {}
-    span = {"kind": row["span"]} | ({} if row["span"] == "global" else {"window": 2})
-    return {"score": score | small | {"scaled": row["scaled"]}, "span": span, "weights": row["weights"]}
+    small = {"max_length": 5} if score["kind"] == "location" else {"filters": 3} if score["kind"] == "hybrid" else {}
+    span = {"kind": row["window"]} | ({} if row["window"] == "global" else {"radius": 2})
+    return {"score": score | small | {"scaled": row["scaled"]}, "window": span, "normalizer": row["weights"]}
 
 
 @pytest.mark.parametrize(("choices", "rows"), [(CHOICES, ROWS), (LOOKING, LOOKING_ROWS)], ids=["all", "attention"])
@@ -183,7 +184,7 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
     weights = {name: leaf for name, leaf in leaves.items() if "." in name and not name.startswith("first ")}
     first = {name.removeprefix("first "): leaf for name, leaf in leaves.items() if name.startswith("first ")}
     config, attention = decoder.config, decoder.attention.config
-    options = Scored(attention.score, attention.span, attention.weights) if attention.kind == "soft" else None
+    options = Scored(attention.score, attention.window, attention.normalizer) if attention.kind == "soft" else None
     memory = decoder.attention.prepare(leaves["memory"], positions_B, weights)
     with updating(1, 1):
         o_TBR, weights_TBS = decoder(leaves["x"], lengths_B, first, memory)
@@ -223,8 +224,8 @@ def decoder_leaves(decoder: Decoder) -> dict[str, Tensor]:
     shapes = {"x": (4, 3, 8), "memory": (3, 5, 24)}
     shapes |= {f"first layer{n}.{f}": (3, 24) for n in range(decoder.config.layers) for f in decoder.config.cell.state}
     if decoder.config.input_feeding:
-        context = decoder.config.fed == "context"
-        shapes["first context" if context else "first o"] = (3, 24 if context else decoder.config.readout_size)
+        context = decoder.config.input_feeding_from == "context"
+        shapes["first context" if context else "first o"] = (3, 24 if context else decoder.config.readout_width)
     made = {name: torch.randn(shape, generator=source, dtype=torch.float64) for name, shape in shapes.items()}
     made |= {f"first {name}": value for name, value in decoder.attention.first(made["memory"]).items()}
     used = {n: w for n, w in decoder.weights.tensors().items() if not n.startswith("start")}
@@ -234,7 +235,7 @@ def decoder_leaves(decoder: Decoder) -> dict[str, Tensor]:
 def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
     """What the decoder draws, under the names and in the layout of the naive reading."""
     config = decoder.config
-    widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
+    widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
     units = {f"layer{n}": config.size for n in range(config.layers)}
     units |= {"ask": config.size} if decoder.attention.config.two_transitions else {}
     inputs, memory = config.dropout.draw("decoder", widths, units, x_TBD)

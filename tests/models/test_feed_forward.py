@@ -19,16 +19,16 @@ from ..batches import pair_batch
 SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 END = SYMBOLS.eos
 KINDS: list[dict[str, Any]] = [
-    {"kind": "feedforward", "words": 3, "size": 16},
-    {"kind": "feedforward", "words": 2, "size": 16, "direct": True},
-    {"kind": "feedforward", "words": 1, "size": 8},
+    {"kind": "feed-forward", "words": 3, "size": 16},
+    {"kind": "feed-forward", "words": 2, "size": 16, "direct": True},
+    {"kind": "feed-forward", "words": 1, "size": 8},
     {"kind": "log-bilinear", "words": 3},
     {"kind": "log-bilinear", "words": 4, "diagonal": True},
     {"kind": "log-bilinear", "words": 5, "diagonal": True},
     {"kind": "convolution", "layers": 3, "words": 2, "size": 24},
-    {"kind": "feedforward", "words": 2, "size": 8, "bias": False},
+    {"kind": "feed-forward", "words": 2, "size": 8, "bias": False},
     {"kind": "convolution", "layers": 2, "words": 2, "size": 24, "bias": False},
-    {"kind": "feedforward", "words": 2, "size": 16, "layer_norm": True},
+    {"kind": "feed-forward", "words": 2, "size": 16, "layer_norm": True},
     {"kind": "convolution", "layers": 2, "words": 2, "size": 24, "layer_norm": True},
     {"kind": "convolution", "layers": 3, "words": 2, "size": 8, "layer_norm": True, "bias": False},
 ]
@@ -37,7 +37,7 @@ TEXT = [END, 5, 6, 7, END, 8, 9, 5, 5, END, 10, 6]
 
 
 def make(window: dict[str, Any], embedding: int = 8) -> FeedForwardLanguageModel:
-    tables = {"model": "window", "embedding": {"size": embedding}, "window": window}
+    tables = {"model": "feed-forward", "embedding": {"size": embedding}, "network": window}
     model = build("language-model", tables, {"text": SYMBOLS}, "test.toml")
     assert isinstance(model, FeedForwardLanguageModel)
     model.initialise(seed=4)
@@ -64,7 +64,7 @@ def hidden(weights: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
 
 def by_hand(model: FeedForwardLanguageModel, before: list[int]) -> Tensor:
     """The log-probabilities after ``before``, which holds as many ids as the model sees."""
-    weights, config = model.window.weights.tensors(), model.config.window
+    weights, config = model.window.weights.tensors(), model.config.network
     x = [model.embedding.weight[unit] for unit in before]
     if config.kind == "feedforward":
         state = hidden(weights, "hidden", torch.cat(x))
@@ -84,7 +84,7 @@ def by_hand(model: FeedForwardLanguageModel, before: list[int]) -> Tensor:
 @torch.no_grad()
 def test_a_window_of_text_costs_what_the_equations_say(window: dict[str, Any]) -> None:
     model = make(window)
-    steps = model.config.window.steps
+    steps = model.config.network.steps
     padded = [END] * steps + TEXT
     expected = -sum(
         float(by_hand(model, padded[place - steps : place])[padded[place]]) for place in range(steps + 1, len(padded))

@@ -26,12 +26,12 @@ from .four_pairs import (
 )
 
 BAHDANAU = {
-    "decoder": {"cell": "gru", "input_feeding": False, "readout": 10, "readout_layer": "maxout"}
+    "decoder": {"cell": "gru", "input_feeding": False, "readout_size": 10, "readout_layer": "maxout"}
     | {"readout_state": "previous", "readout_word": True},
     "attention": {"score": "concat", "query": "previous", "context": "state"},
 }
 CONDITIONAL = {"decoder": {"layers": 2, "dropout": 0.2}, "attention": {"query": "current", "context": "state"}}
-CHO = {"decoder": {"summary": "every-step", "bias": False, "cell": "gru"}, "attention": "none"}
+CHO = {"decoder": {"sentence_encoding": "every-step", "bias": False, "cell": "gru"}, "attention": "none"}
 SENTENCES = {"reads": "sentences", "recurrence": {"cell": "gru", "layers": 2, "size": 6, "dropout": 0.5}}
 SYSTEMS: dict[str, dict[str, Any]] = {
     "luong": {},
@@ -39,7 +39,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "bahdanau": BAHDANAU,
     "conditional": CONDITIONAL | {"model": SENTENCES},
     "no attention": CHO,
-    "tied": {"decoder": {"readout": 8}, "output": {"tied": True}},
+    "tied": {"decoder": {"readout_size": 8}, "output": {"tied": True}},
 }
 EVERY_SYSTEM = pytest.mark.parametrize("tables", SYSTEMS.values(), ids=SYSTEMS.keys())
 
@@ -90,7 +90,7 @@ def test_what_search_steps_through_is_what_training_computes(tables: dict[str, A
 
 
 def test_own_words_in_training_are_read_by_the_language_model_too() -> None:
-    sampling = {"kind": "linear", "updates": 1, "least": 0.0, "draw": "likeliest"}
+    sampling = {"kind": "linear", "updates": 1, "min_probability": 0.0, "draw": "argmax"}
     model = make({"decoder": {"scheduled_sampling": sampling}})
     with updating(1, 1):
         loss = model(ALL)[0].sum.item()
@@ -128,13 +128,13 @@ def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
 
     x_TBD, language_TBL, memory_BSM = drawn(4, 3, 8), drawn(4, 3, states), drawn(3, 5, 16)
     first = {f"layer{n}.{field}": drawn(3, 12) for n in range(config.layers) for field in config.cell.state}
-    first |= {"o": drawn(3, config.readout_size)} if config.input_feeding else {}
+    first |= {"o": drawn(3, config.readout_width)} if config.input_feeding else {}
     lengths_B, positions_B = torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
     memory = decoder.attention.prepare(memory_BSM, positions_B, weights)
     o_TBR, weights_TBS = decoder(x_TBD, lengths_B, first, memory, language_TBL)
     expected = naive.decoder(
         config.cell,
-        Scored(attention.score, attention.span, attention.weights),
+        Scored(attention.score, attention.window, attention.normalizer),
         "between" if attention.two_transitions else attention.query,
         x_TBD,
         memory_BSM,
@@ -178,7 +178,7 @@ def test_a_gate_starts_from_its_bias() -> None:
     ("tables", "remedy"),
     [
         ({"decoder": {"readout_layer": "none"}}, r'readout_layer = "tanh"'),
-        ({"guide": "learn"}, 'set guide = "none", or train the translator with it before'),
+        ({"guided_alignment": "learn"}, 'set guided_alignment = "none", or train the translator with it before'),
     ],
 )
 def test_what_fusion_leaves_nothing_to_do_is_refused(tables: dict[str, Any], remedy: str) -> None:

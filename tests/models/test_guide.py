@@ -25,7 +25,7 @@ def translator(query: str, context: str) -> Translator:
         "encoder": {"size": 4},
         "decoder": {"size": 6},
         "attention": {"query": query, "context": context},
-        "guide": {"kind": "learn", "weight": 0.7},
+        "guided_alignment": {"kind": "learn", "weight": 0.7},
     }
     model = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test")
     assert isinstance(model, Translator)
@@ -85,7 +85,12 @@ def test_the_gradient_is_that_of_finite_differences_along_any_direction(query: s
 )
 def test_a_translator_without_weights_that_are_shares_cannot_be_guided(attention: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
-        build("translate", {"attention": attention, "guide": "learn"}, {"source": SYMBOLS, "target": SYMBOLS}, "test")
+        build(
+            "translate",
+            {"attention": attention, "guided_alignment": "learn"},
+            {"source": SYMBOLS, "target": SYMBOLS},
+            "test",
+        )
 
 
 def test_steps_along_the_gradient_lead_attention_to_the_links() -> None:

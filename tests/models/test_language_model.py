@@ -84,7 +84,7 @@ def gradients(model: LanguageModel, ids: torch.Tensor) -> tuple[torch.Tensor, ..
     return (loss.sum.detach(), *torch.autograd.grad(loss.sum, weights))
 
 
-DROPOUTS = [0.0, 0.3, {"kind": "variational", "rate": 0.3, "recurrent": 0.3}]
+DROPOUTS = [0.0, 0.3, {"kind": "variational", "probability": 0.3, "recurrent": 0.3}]
 
 
 @pytest.mark.parametrize("dropout", DROPOUTS)
@@ -113,8 +113,8 @@ def test_truncation_by_windows_keeps_the_loss_and_shortens_the_gradient(dropout:
 def test_what_states_cost_is_that_of_the_dropped_ones_size_and_of_the_others_change(
     dropout: Any, residual: bool
 ) -> None:
-    options = {"size": 8, "layers": 2, "dropout": dropout, "residual": residual, "size_penalty": 0.7}
-    model = make(recurrence=options | {"change_penalty": 0.3}).double()
+    options = {"size": 8, "layers": 2, "dropout": dropout, "residual": residual, "activation_regularization": 0.7}
+    model = make(recurrence=options | {"temporal_activation_regularization": 0.3}).double()
     ids, ones = torch.randint(4, 17, (3, 8), generator=torch.Generator().manual_seed(1)), torch.ones(3)
     with updating(1, 1):
         loss, _ = model(window(ids, False))
@@ -137,7 +137,13 @@ def test_what_states_cost_is_differentiated_through_windows_as_through_chunks(dr
     ids = torch.randint(4, 17, (3, 8), generator=torch.Generator().manual_seed(1))
     found = []
     for truncation in "chunk", {"kind": "window", "steps": 6}:
-        options = {"size": 8, "layers": 2, "dropout": dropout, "size_penalty": 0.7, "change_penalty": 0.3}
+        options = {
+            "size": 8,
+            "layers": 2,
+            "dropout": dropout,
+            "activation_regularization": 0.7,
+            "temporal_activation_regularization": 0.3,
+        }
         model = make(recurrence=options | {"truncation": truncation}).double()
         with updating(1, 1):
             penalty = model(window(ids, False))[0].penalty
@@ -158,8 +164,9 @@ def test_a_window_needs_its_steps() -> None:
 def test_a_deep_model_with_everything_on_it_learns(cell: str, truncation: Any) -> None:
     options = {"size": 8, "cell": cell, "layers": 4, "residual": True, "layer_norm": True, "truncation": truncation}
     model = make(
-        embedding={"size": 6, "dropout": {"kind": "variational", "rate": 0.1, "words": 0.1}},
-        recurrence=options | {"dropout": {"kind": "variational", "rate": 0.1, "recurrent": 0.1}, "weight_dropout": 0.1},
+        embedding={"size": 6, "dropout": {"kind": "variational", "probability": 0.1, "words": 0.1}},
+        recurrence=options
+        | {"dropout": {"kind": "variational", "probability": 0.1, "recurrent": 0.1}, "weight_dropout": 0.1},
     )
     ids = torch.randint(4, 17, (4, 9), generator=torch.Generator().manual_seed(2))
     model.eval()

@@ -21,7 +21,10 @@ SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 OUTPUTS: list[Any] = ["full", "class-factored", "hierarchical", "sampled", "nce", "adaptive"]
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     "recurrent": ("language-model", {"recurrence": {"size": 24}}),
-    "window": ("language-model", {"model": "window", "window": {"kind": "feedforward", "words": 2, "size": 24}}),
+    "window": (
+        "language-model",
+        {"model": "feed-forward", "network": {"kind": "feed-forward", "words": 2, "size": 24}},
+    ),
     "translator": ("translate", {"encoder": {"size": 12}, "decoder": {"size": 24}}),
 }
 IDS = torch.tensor([[3, 5, 9, 11, 3, 22], [3, 4, 4, 21, 20, 3]])

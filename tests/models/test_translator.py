@@ -102,7 +102,7 @@ def test_every_weight_learns(tables: dict[str, Any]) -> None:
 
 
 def test_shared_and_tied_tables_are_one() -> None:
-    model = make({"embedding": {"shared": True}, "decoder": {"readout": 8}, "output": {"tied": True}})
+    model = make({"embedding": {"shared": True}, "decoder": {"readout_size": 8}, "output": {"tied": True}})
     assert model.source_embedding.weight is model.target_embedding.weight is model.output.weight
     assert len({id(weight) for weight in model.parameters()}) == len(list(model.parameters()))
 
@@ -133,8 +133,8 @@ def test_weights_start_from_the_seed() -> None:
 
 
 SAMPLING = [
-    {"kind": "linear", "updates": 1, "least": 0.5},
-    {"kind": "linear", "updates": 1, "least": 0.0, "draw": "likeliest"},
+    {"kind": "linear", "updates": 1, "min_probability": 0.5},
+    {"kind": "linear", "updates": 1, "min_probability": 0.0, "draw": "argmax"},
 ]
 
 
@@ -149,7 +149,7 @@ def test_words_of_its_own_are_a_function_of_the_update_and_teach_every_weight(sa
     (model, loss), (_, again), (_, later) = sampled(sampling), sampled(sampling), sampled(sampling, 2)
     assert model.training
     assert loss.item() == again.item()
-    assert (loss.item() == later.item()) == (sampling["least"] == 0)
+    assert (loss.item() == later.item()) == (sampling["min_probability"] == 0)
     loss.backward()
     assert [name for name, w in model.named_parameters() if w.numel() and (w.grad is None or not w.grad.any())] == []
 

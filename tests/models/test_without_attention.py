@@ -25,47 +25,70 @@ from .four_pairs import (
 )
 
 ONE_WAY = {"size": 16, "bidirectional": False}
-EVERY_STEP = {"summary": "every-step", "input_feeding": False}
+EVERY_STEP = {"sentence_encoding": "every-step", "input_feeding": False}
 SYSTEMS: dict[str, dict[str, Any]] = {
     "plain": {},
     "sutskever": {
         "encoder": ONE_WAY | {"cell": "lstm", "layers": 3, "reversed": True},
-        "decoder": {"cell": "lstm", "layers": 3, "start": "copy", "readout_layer": "none", "input_feeding": False},
+        "decoder": {
+            "cell": "lstm",
+            "layers": 3,
+            "initial_state": "copy",
+            "readout_layer": "none",
+            "input_feeding": False,
+        },
     },
     "fed without a readout": {"decoder": {"readout_layer": "none", "layers": 2, "residual": True, "dropout": 0.2}},
     "cho": {
         "encoder": ONE_WAY | {"cell": "gru"},
         "decoder": EVERY_STEP
-        | {"cell": "gru", "summary_layer": "tanh", "start_activation": "tanh"}
-        | {"readout_layer": "maxout", "readout": 12, "readout_word": True},
+        | {"cell": "gru", "sentence_encoding_layer": "tanh", "initial_state_activation": "tanh"}
+        | {"readout_layer": "maxout", "readout_size": 12, "readout_word": True},
     },
     "cho's reset": {
         "encoder": ONE_WAY | {"cell": {"kind": "gru", "reset": "before"}},
         "decoder": EVERY_STEP
-        | {"cell": "gru", "summary_layer": "tanh", "summary_place": "recurrent", "layers": 2, "layer_norm": True},
+        | {
+            "cell": "gru",
+            "sentence_encoding_layer": "tanh",
+            "sentence_encoding_place": "recurrent",
+            "layers": 2,
+            "layer_norm": True,
+        },
     },
     "folded": {
         "encoder": {"kind": "gated-convolution", "size": 20},
         "decoder": EVERY_STEP | {"cell": "gru", "readout_layer": "maxout", "readout_state": "previous", "layers": 2},
     },
     "kalchbrenner": {
-        "encoder": {"kind": "convolution", "widest": 3},
-        "decoder": EVERY_STEP | {"cell": "elman", "start": "zero", "readout_layer": "none"},
+        "encoder": {"kind": "convolution", "max_kernel": 3},
+        "decoder": EVERY_STEP | {"cell": "elman", "initial_state": "zero", "readout_layer": "none"},
     },
     "kalchbrenner's second": {
-        "encoder": {"kind": "ngram-convolution", "widest": 3},
-        "decoder": EVERY_STEP | {"cell": "elman", "start": "zero", "readout_layer": "none"},
+        "encoder": {"kind": "ngram-convolution", "max_kernel": 3},
+        "decoder": EVERY_STEP | {"cell": "elman", "initial_state": "zero", "readout_layer": "none"},
     },
     "unfolded and read out": {
         "encoder": {"kind": "ngram-convolution", "folds": 1},
-        "decoder": {"summary": "every-step", "start": "zero", "layers": 2, "readout_word": True},
+        "decoder": {"sentence_encoding": "every-step", "initial_state": "zero", "layers": 2, "readout_word": True},
     },
-    "normalised": {"decoder": {"summary": "every-step", "layer_norm": True, "layers": 2, "start": "mean"}},
+    "normalised": {
+        "decoder": {"sentence_encoding": "every-step", "layer_norm": True, "layers": 2, "initial_state": "mean"}
+    },
     "unbiased": {
-        "decoder": {"summary": "every-step", "cell": "gru", "bias": False, "summary_layer": "tanh", "start": "zero"}
+        "decoder": {
+            "sentence_encoding": "every-step",
+            "cell": "gru",
+            "bias": False,
+            "sentence_encoding_layer": "tanh",
+            "initial_state": "zero",
+        }
     },
     "variational": {
-        "decoder": {"summary": "every-step", "dropout": {"kind": "variational", "rate": 0.2, "recurrent": 0.2}}
+        "decoder": {
+            "sentence_encoding": "every-step",
+            "dropout": {"kind": "variational", "probability": 0.2, "recurrent": 0.2},
+        }
     },
 }
 CELLS = {unit.model_fields["kind"].default: unit for unit in get_args(get_args(AnyCell)[0])}
@@ -78,18 +101,18 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "both": {"size": 8},
     "one": ONE_WAY,
     "reversed": ONE_WAY | {"reversed": True},
-    "convolution": {"kind": "convolution", "widest": 3},
+    "convolution": {"kind": "convolution", "max_kernel": 3},
     "gated-convolution": {"kind": "gated-convolution", "size": 16},
-    "ngram-convolution": {"kind": "ngram-convolution", "widest": 3},
+    "ngram-convolution": {"kind": "ngram-convolution", "max_kernel": 3},
 }
 """Each tells of a sentence in 16 numbers, as many as a word vector and a decoder have."""
 TELLING: dict[str, list[Any]] = {
     "encoder": list(ENCODERS),
     "cell": list(CELLS),
-    "start": ["project", "copy", "mean", "zero"],
-    "summary": ["every-step", "start"],
-    "summary_layer": ["none", "tanh"],
-    "summary_place": ["input", "recurrent"],
+    "initial_state": ["project", "copy", "mean", "zero"],
+    "sentence_encoding": ["every-step", "initial-state"],
+    "sentence_encoding_layer": ["none", "tanh"],
+    "sentence_encoding_place": ["input", "recurrent"],
     "input_feeding": [False, True],
     "layers": [1, 2],
     "readout_layer": ["tanh", "maxout", "none"],
@@ -101,18 +124,18 @@ TELLING: dict[str, list[Any]] = {
 
 FOLDED, TWO_FIELDS = ["convolution", "gated-convolution"], [name for name, unit in CELLS.items() if len(unit.state) > 1]
 NEVER: Never = [
-    {"summary": ["start"], "start": ["zero"]},
-    {"summary": ["start"], "summary_place": ["recurrent"]},
-    {"summary": ["start"], "summary_layer": ["tanh"], "start": ["mean"]},
-    {"summary_layer": ["tanh"], "start": ["copy"]},
-    {"cell": [name for name in CELLS if name != "gru"], "summary_place": ["recurrent"]},
-    {"encoder": FOLDED, "start": ["mean"]},
-    {"encoder": FOLDED, "start": ["copy"], "cell": TWO_FIELDS},
-    {"encoder": FOLDED, "start": ["copy"], "layers": [2]},
-    {"encoder": ["ngram-convolution"], "start": ["project", "copy", "mean"]},
-    {"encoder": ["ngram-convolution"], "summary": ["start"]},
-    {"encoder": ["ngram-convolution"], "summary_layer": ["tanh"]},
-    {"encoder": ["ngram-convolution"], "summary_place": ["recurrent"]},
+    {"sentence_encoding": ["initial-state"], "initial_state": ["zero"]},
+    {"sentence_encoding": ["initial-state"], "sentence_encoding_place": ["recurrent"]},
+    {"sentence_encoding": ["initial-state"], "sentence_encoding_layer": ["tanh"], "initial_state": ["mean"]},
+    {"sentence_encoding_layer": ["tanh"], "initial_state": ["copy"]},
+    {"cell": [name for name in CELLS if name != "gru"], "sentence_encoding_place": ["recurrent"]},
+    {"encoder": FOLDED, "initial_state": ["mean"]},
+    {"encoder": FOLDED, "initial_state": ["copy"], "cell": TWO_FIELDS},
+    {"encoder": FOLDED, "initial_state": ["copy"], "layers": [2]},
+    {"encoder": ["ngram-convolution"], "initial_state": ["project", "copy", "mean"]},
+    {"encoder": ["ngram-convolution"], "sentence_encoding": ["initial-state"]},
+    {"encoder": ["ngram-convolution"], "sentence_encoding_layer": ["tanh"]},
+    {"encoder": ["ngram-convolution"], "sentence_encoding_place": ["recurrent"]},
     {"readout_layer": ["none"], "readout_word": [True]},
     {"readout_layer": ["none"], "readout_state": ["previous"]},
 ]
@@ -131,7 +154,7 @@ def tables(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown(row: dict[str, Any]) -> str:
-    return "-".join(str(row[name]) for name in ("encoder", "cell", "start", "summary", "layers"))
+    return "-".join(str(row[name]) for name in ("encoder", "cell", "initial_state", "sentence_encoding", "layers"))
 
 
 EVERY_ROW = pytest.mark.parametrize("row", TOLD, ids=shown)
@@ -245,7 +268,7 @@ def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
         masks = naive_masks(decoder, x_TBD)
     assert weights is None
     used = decoder.weights.tensors()
-    if config.summary_place == "recurrent":
+    if config.sentence_encoding_place == "recurrent":
         condition = encoded_summary(decoder, encoded) @ used["context.weight"].T
         used = {name: weight for name, weight in used.items() if name != "context.weight"} | {
             "layer0.condition": condition
@@ -295,7 +318,7 @@ def summaries(model: Translator) -> Encoded:
 def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
     """What the decoder draws, under the names and in the layout of the naive reading."""
     config = decoder.config
-    widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
+    widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
     inputs, memory = config.dropout.draw(
         "decoder", widths, {f"layer{n}": config.size for n in range(config.layers)}, x_TBD
     )
@@ -330,7 +353,7 @@ def test_a_decoder_starts_from_the_top_layers_of_a_deeper_encoder(deep: int, lay
 
 
 def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> None:
-    model = make({"decoder": {"start": "mean", "cell": "gru"}})
+    model = make({"decoder": {"initial_state": "mean", "cell": "gru"}})
     with torch.no_grad():
         model.decoder.weights.tensors()["start0_h.weight"].copy_(torch.eye(16))
     encoded = Encoded(torch.randn(2, 3, 16), [{"h": torch.randn(2, 16)}])
@@ -342,31 +365,46 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
 @pytest.mark.parametrize(
     ("tables", "remedy"),
     [
-        ({"decoder": {"start": "zero"}}, r'sees nothing of the source: set decoder\.start = "project"'),
-        ({"attention": {}, "decoder": {"summary": "every-step"}}, 'set attention = "none"'),
+        ({"decoder": {"initial_state": "zero"}}, r'sees nothing of the source: set decoder\.initial_state = "project"'),
+        ({"attention": {}, "decoder": {"sentence_encoding": "every-step"}}, 'set attention = "none"'),
         (
-            {"decoder": {"fed": "context"}},
-            r'attention\.kind = "none": there is no context: set decoder\.fed = "readout"',
+            {"decoder": {"input_feeding_from": "context"}},
+            r'attention\.kind = "none": there is no context: set decoder\.input_feeding_from = "readout"',
         ),
         ({"attention": {}, "decoder": {"readout_layer": "none"}}, r'or attention\.context = "state"'),
         ({"attention": {}, "encoder": {"kind": "convolution"}}, 'set attention = "none"'),
-        ({"decoder": {"start": "mean"}, "encoder": {"kind": "gated-convolution"}}, r'decoder\.start = "project"'),
-        ({"decoder": {"start": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder gives 1 x 16 .* h, c"),
-        ({"decoder": {"start": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
-        ({"decoder": {"start": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with h: make"),
-        ({"decoder": {"start": "copy", "start_activation": "tanh"}}, r'start_activation = "none"'),
         (
-            {"decoder": {"start": "copy", "summary": "every-step", "summary_layer": "tanh"}},
-            r'decoder\.summary_layer = "none", or',
+            {"decoder": {"initial_state": "mean"}, "encoder": {"kind": "gated-convolution"}},
+            r'decoder\.initial_state = "project"',
         ),
-        ({"decoder": {"start": "mean", "summary_layer": "tanh"}}, r'decoder\.summary_layer = "none"'),
+        ({"decoder": {"initial_state": "copy", "size": 15}}, r"1 x 15 with h, c, but the encoder gives 1 x 16 .* h, c"),
+        ({"decoder": {"initial_state": "copy", "layers": 2}}, r"2 x 16 with h, c, but the encoder gives 1 x 16"),
+        ({"decoder": {"initial_state": "copy"}, "encoder": {"cell": "gru"}}, r"gives 1 x 16 with h: make"),
+        (
+            {"decoder": {"initial_state": "copy", "initial_state_activation": "tanh"}},
+            r'initial_state_activation = "none"',
+        ),
+        (
+            {
+                "decoder": {
+                    "initial_state": "copy",
+                    "sentence_encoding": "every-step",
+                    "sentence_encoding_layer": "tanh",
+                }
+            },
+            r'decoder\.sentence_encoding_layer = "none", or',
+        ),
+        (
+            {"decoder": {"initial_state": "mean", "sentence_encoding_layer": "tanh"}},
+            r'decoder\.sentence_encoding_layer = "none"',
+        ),
         (
             {"encoder": {"kind": "ngram-convolution"}},
-            r'set decoder\.start = "zero" and decoder\.summary = "every-step"',
+            r'set decoder\.initial_state = "zero" and decoder\.sentence_encoding = "every-step"',
         ),
-        ({"decoder": {"summary_place": "recurrent"}}, r'set decoder\.summary = "every-step"'),
+        ({"decoder": {"sentence_encoding_place": "recurrent"}}, r'set decoder\.sentence_encoding = "every-step"'),
         (
-            {"decoder": {"summary": "every-step", "summary_place": "recurrent"}},
+            {"decoder": {"sentence_encoding": "every-step", "sentence_encoding_place": "recurrent"}},
             r'decoder.cell = "lstm": set decoder.cell = {kind = "gru", reset = "after"}',
         ),
         (
@@ -374,13 +412,13 @@ def test_a_mean_start_sees_every_annotation_alike_and_none_behind_the_end() -> N
                 "encoder": {"cell": "gru"},
                 "decoder": {
                     "cell": {"kind": "gru", "reset": "before"},
-                    "summary": "every-step",
-                    "summary_place": "recurrent",
+                    "sentence_encoding": "every-step",
+                    "sentence_encoding_place": "recurrent",
                 },
             },
             r'decoder.cell = { kind = "gru", reset = "before" }: set decoder.cell =',
         ),
-        ({"decoder": {"readout_layer": "none", "readout": 8}}, r"decoder\.readout = 8 does not go with"),
+        ({"decoder": {"readout_layer": "none", "readout_size": 8}}, r"decoder\.readout_size = 8 does not go with"),
         (
             {"decoder": {"readout_layer": "none", "readout_word": True}},
             r"decoder\.readout_word = true does not go with",

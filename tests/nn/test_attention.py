@@ -29,29 +29,29 @@ SCORES: list[Any] = [
     General(scaled=True),
     Concat(),
     Concat(coverage=True, scaled=True),
-    Location(longest=3),
+    Location(max_length=3),
     Hybrid(**FEW),
     Hybrid(**FEW, content=False, scaled=True),
     Hybrid(**FEW, bias=False),
 ]
-SPANS: list[Any] = [Global(), LocalMonotonic(window=1), LocalPredictive(window=2), Median(window=2)]
+SPANS: list[Any] = [Global(), LocalMonotonic(radius=1), LocalPredictive(radius=2), Median(radius=2)]
 WEIGHINGS: list[Any] = [Softmax(), Softmax(sharpness=1.5), Sigmoid()]
 PRODUCT = [
-    AttentionConfig(score=score, span=span, weights=weighing)
+    AttentionConfig(score=score, window=span, normalizer=weighing)
     for score, span, weighing in product(SCORES, SPANS, WEIGHINGS)
 ]
 WINDOWS = [
-    WindowAttention(kind="window", components=1),
-    WindowAttention(kind="window", components=3),
-    WindowAttention(kind="window", components=2, bias=False),
+    WindowAttention(kind="gaussian-window", components=1),
+    WindowAttention(kind="gaussian-window", components=3),
+    WindowAttention(kind="gaussian-window", components=2, bias=False),
 ]
 EACH: list[Options] = [
-    *(options for options in PRODUCT if isinstance(options.span, Global) and options.weights == Softmax()),
-    *(AttentionConfig(span=span) for span in SPANS[1:]),
-    *(AttentionConfig(weights=weighing) for weighing in WEIGHINGS[1:]),
-    AttentionConfig(score=Hybrid(**FEW), span=Median(window=3), weights=Sigmoid()),
-    AttentionConfig(score=Concat(coverage=True), span=LocalMonotonic(window=1), weights=Softmax(sharpness=0.5)),
-    AttentionConfig(score=Location(longest=2), span=LocalPredictive(window=1)),
+    *(options for options in PRODUCT if isinstance(options.window, Global) and options.normalizer == Softmax()),
+    *(AttentionConfig(window=span) for span in SPANS[1:]),
+    *(AttentionConfig(normalizer=weighing) for weighing in WEIGHINGS[1:]),
+    AttentionConfig(score=Hybrid(**FEW), window=Median(radius=3), normalizer=Sigmoid()),
+    AttentionConfig(score=Concat(coverage=True), window=LocalMonotonic(radius=1), normalizer=Softmax(sharpness=0.5)),
+    AttentionConfig(score=Location(max_length=2), window=LocalPredictive(radius=1)),
     *WINDOWS,
 ]
 
@@ -62,8 +62,8 @@ def shown(options: Options) -> str:
     more = [name for name in ("scaled", "coverage") if getattr(options.score, name, False)]
     more += ["unbiased"] if not getattr(options.score, "bias", True) else []
     more += ["location-only"] if not getattr(options.score, "content", True) else []
-    weighing = getattr(options.weights, "sharpness", options.weights.kind)
-    return "-".join(map(str, (options.score.kind, *more, options.span.kind, weighing)))
+    weighing = getattr(options.normalizer, "sharpness", options.normalizer.kind)
+    return "-".join(map(str, (options.score.kind, *more, options.window.kind, weighing)))
 
 
 EVERY = pytest.mark.parametrize("options", EACH, ids=shown)
@@ -104,7 +104,7 @@ class Asked:
     def naive(self, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
         config = self.attention.config
         scored = isinstance(config, AttentionConfig)
-        options = naive_attention.Scored(config.score, config.span, config.weights) if scored else None
+        options = naive_attention.Scored(config.score, config.window, config.normalizer) if scored else None
         own = {name.partition(".")[2]: leaf for name, leaf in leaves.items() if "." in name}
         state, steps = self.first(leaves), []
         for t, q_BQ in enumerate(leaves["q"]):
@@ -223,7 +223,7 @@ def test_weights_are_a_distribution_over_the_open_positions(options: Options) ->
     assert weights_TBS[:, torch.arange(SPAN) >= POSITIONS.unsqueeze(1)].count_nonzero() == 0
     assert weights_TBS[~there_TB].count_nonzero() == 0
     assert (weights_TBS[there_TB].sum(-1) > 0).all()
-    if isinstance(options, AttentionConfig) and not isinstance(options.span, LocalPredictive):
+    if isinstance(options, AttentionConfig) and not isinstance(options.window, LocalPredictive):
         assert_close(weights_TBS.sum(-1), there_TB.double())
 
 
@@ -292,14 +292,14 @@ def test_one_step_at_a_time_gives_the_bits_of_a_scan(options: Options) -> None:
                 assert torch.equal(signals["weights"][k], whole["weights"][t])
 
 
-@pytest.mark.parametrize("span", [LocalMonotonic(window=4), Median(window=4)], ids=lambda span: span.kind)
+@pytest.mark.parametrize("span", [LocalMonotonic(radius=4), Median(radius=4)], ids=lambda span: span.kind)
 def test_a_window_wider_than_the_sentence_sees_all_of_it(span: Any) -> None:
-    wide, whole = asked(AttentionConfig(span=span), 7), asked(AttentionConfig(), 7)
+    wide, whole = asked(AttentionConfig(window=span), 7), asked(AttentionConfig(), 7)
     assert torch.equal(wide.fast(wide.leaves)["weights"], whole.fast(whole.leaves)["weights"])
 
 
 def test_the_window_of_every_step_moves_on_by_one_and_stays_at_the_end() -> None:
-    one = asked(AttentionConfig(span=LocalMonotonic(window=1)), 7, lengths=torch.tensor([6, 6, 6]))
+    one = asked(AttentionConfig(window=LocalMonotonic(radius=1)), 7, lengths=torch.tensor([6, 6, 6]))
     looked_TBS = one.fast(one.leaves)["weights"] > 0
     for sentence, positions in enumerate(POSITIONS.tolist()):
         for step in range(6):

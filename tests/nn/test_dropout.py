@@ -16,7 +16,7 @@ from tests.runtimes import updating
 
 def test_a_number_is_short_for_a_mask_of_its_own_at_every_step() -> None:
     short = RecurrentConfig.parse({"dropout": 0.3}, "test")
-    assert short.dropout == IndependentDropout(rate=0.3)
+    assert short.dropout == IndependentDropout(probability=0.3)
     assert RecurrentConfig.parse(short.model_dump(), "test") == short
     assert RecurrentConfig.parse({"dropout": 0}, "test") == RecurrentConfig()
 
@@ -24,8 +24,8 @@ def test_a_number_is_short_for_a_mask_of_its_own_at_every_step() -> None:
 @pytest.mark.parametrize(
     ("value", "complaint"),
     [
-        (1.0, "dropout.rate should be less than 1, but is 1"),
-        (-0.1, "dropout.rate should be at least 0, but is -0.1"),
+        (1.0, "dropout.probability should be less than 1, but is 1"),
+        (-0.1, "dropout.probability should be at least 0, but is -0.1"),
         ({"kind": "variational", "recurrent": 2.0}, "dropout.recurrent should be less than 1, but is 2"),
         ({"kind": "variationl"}, "dropout 'variationl' is unknown.*Did you mean 'variational'"),
         ({"kind": "independent", "recurrent": 0.2}, "dropout.recurrent is for dropout.kind = "),
@@ -38,7 +38,7 @@ def test_what_is_no_dropout_is_refused_in_a_sentence(value: Any, complaint: str)
 
 
 def test_an_independent_mask_differs_from_step_to_step() -> None:
-    inputs, memory = draw(IndependentDropout(rate=0.4))
+    inputs, memory = draw(IndependentDropout(probability=0.4))
     assert set(inputs) == {"dropout0 mask", "dropout1 mask"} and not memory
     assert 0.3 < (inputs["dropout0 mask"] == 0).float().mean() < 0.5
     assert not torch.equal(inputs["dropout0 mask"][0], inputs["dropout0 mask"][1])
@@ -46,7 +46,7 @@ def test_an_independent_mask_differs_from_step_to_step() -> None:
 
 
 def test_a_variational_mask_is_one_for_each_sentence() -> None:
-    inputs, memory = draw(VariationalDropout(rate=0.4, recurrent=0.2))
+    inputs, memory = draw(VariationalDropout(probability=0.4, recurrent=0.2))
     assert not inputs and {name: mask.shape for name, mask in memory.items()} == {
         "dropout0.mask": (30, 40),
         "dropout1.mask": (30, 40),
@@ -70,7 +70,7 @@ def vectors(dropout: Any, ids_TB: Tensor) -> Tensor:
 
 
 def test_variational_dropout_of_word_vectors_drops_the_same_numbers_of_all_words_of_a_sentence() -> None:
-    x_TBD = vectors({"kind": "variational", "rate": 0.5}, torch.randint(50, (7, 30)))
+    x_TBD = vectors({"kind": "variational", "probability": 0.5}, torch.randint(50, (7, 30)))
     assert torch.equal(x_TBD, x_TBD[:1].expand_as(x_TBD))
     assert not torch.equal(x_TBD[0, 0], x_TBD[0, 1])
     assert set(x_TBD.unique().tolist()) == {0.0, 2.0}

@@ -31,7 +31,7 @@ def test_a_row_that_is_given_is_looked_up_as_it_was_given_and_others_stay_as_the
 
 @pytest.mark.parametrize(
     "rule",
-    [Sgd(), Momentum(), AveragedSgd(from_epoch=1), Adadelta(), RmsProp(centred=True), Adam()],
+    [Sgd(), Momentum(), AveragedSgd(from_epoch=1), Adadelta(), RmsProp(centered=True), Adam()],
     ids=lambda r: r.kind,
 )
 def test_a_frozen_row_stays_under_every_rule_and_a_drawn_one_is_trained(rule: Rule) -> None:

@@ -16,11 +16,11 @@ LENGTHS = torch.tensor([3, 7, 1, 5])
 KINDS: list[dict[str, Any]] = [
     {"size": 16},
     {"size": 16, "layers": 2, "bidirectional": False, "reversed": True},
-    {"size": 16, "cell": "gru", "summary_from": "backward"},
-    {"kind": "convolution", "widest": 3},
+    {"size": 16, "cell": "gru", "sentence_encoding_from": "backward"},
+    {"kind": "convolution", "max_kernel": 3},
     {"kind": "gated-convolution", "size": 16},
     {"kind": "gated-convolution", "size": 16, "bias": False},
-    {"kind": "ngram-convolution", "folds": 1, "widest": 3},
+    {"kind": "ngram-convolution", "folds": 1, "max_kernel": 3},
 ]
 EVERY_KIND = pytest.mark.parametrize("table", KINDS, ids=lambda table: "-".join(map(str, table.values())))
 
@@ -98,9 +98,9 @@ def test_without_a_translation_there_are_as_many_columns_as_are_expected() -> No
     assert torch.equal(expected, columns(encoder(x_BSD, torch.tensor([5]), torch.tensor([9]))))
 
 
-@pytest.mark.parametrize(("summary_from", "half"), [("backward", slice(0, 6)), ("forward", slice(6, 12))])
-def test_a_summary_from_one_direction_is_its_half_of_both(summary_from: str, half: slice) -> None:
-    both, one = made({"size": 6}), made({"size": 6, "summary_from": summary_from})
+@pytest.mark.parametrize(("sentence_encoding_from", "half"), [("backward", slice(0, 6)), ("forward", slice(6, 12))])
+def test_a_sentence_encoding_from_one_direction_is_its_half_of_both(sentence_encoding_from: str, half: slice) -> None:
+    both, one = made({"size": 6}), made({"size": 6, "sentence_encoding_from": sentence_encoding_from})
     x_BSD = torch.randn(4, 7, 12)
     whole, part = both(x_BSD, LENGTHS), one(x_BSD, LENGTHS)
     assert torch.equal(whole.annotations_BSM, part.annotations_BSM)
@@ -122,9 +122,10 @@ def test_both_directions_and_a_reversed_one_are_not_asked_for_together() -> None
     with pytest.raises(ConfigError, match=r"encoder\.reversed .* set one of the two to false"):
         made({"reversed": True})
     with pytest.raises(
-        ConfigError, match=r'encoder\.summary_from = "forward" does not go with encoder\.bidirectional = false'
+        ConfigError,
+        match=r'encoder\.sentence_encoding_from = "forward" does not go with encoder\.bidirectional = false',
     ):
-        made({"bidirectional": False, "summary_from": "forward"})
+        made({"bidirectional": False, "sentence_encoding_from": "forward"})
 
 
 def test_an_encoder_without_a_kind_is_a_recurrent_one_and_another_has_no_options_of_it() -> None:

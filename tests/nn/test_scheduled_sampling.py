@@ -31,7 +31,7 @@ def always_nine(ids_B: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("sampling", "chances"),
     [
-        (LinearSampling(kind="linear", updates=10, least=0.3), {1: 0.9, 5: 0.5, 8: 0.3, 10_000: 0.3}),
+        (LinearSampling(kind="linear", updates=10, min_probability=0.3), {1: 0.9, 5: 0.5, 8: 0.3, 10_000: 0.3}),
         (ExponentialSampling(kind="exponential", k=0.5), {1: 0.5, 3: 0.125, 100_000: 0.0}),
         (InverseSigmoidSampling(kind="inverse-sigmoid", k=2), {1: 2 / (2 + math.exp(0.5)), 10**9: 0.0}),
     ],

@@ -17,7 +17,7 @@ from tests.runtimes import updating
 
 WORDS = ["the", "cat", "cats", "catalogue", "t", "act"]
 SYMBOLS = VocabularyInfo(4 + len(WORDS), 0, 1, 2, 3)
-SMALL = {"kind": "characters", "character": 5, "widths": 3, "filters": 12, "most": 16}
+SMALL = {"kind": "character-cnn", "character_size": 5, "max_kernel": 3, "filters": 12, "max_filters": 16}
 
 
 def spelling(words: list[str] = WORDS, **options: Any) -> Spelling:
@@ -29,7 +29,7 @@ def spelling(words: list[str] = WORDS, **options: Any) -> Spelling:
 def test_filters_grow_with_their_width_up_to_a_bound() -> None:
     small = CharactersConfig()
     assert (small.sizes, small.size) == ([25, 50, 75, 100, 125, 150], 525)
-    large = CharactersConfig(widths=7, filters=50)
+    large = CharactersConfig(max_kernel=7, filters=50)
     assert (large.sizes[-2:], large.size) == ([200, 200], 1100)
 
 
@@ -103,7 +103,9 @@ def batch() -> Batch:
 
 
 def test_a_language_model_learns_from_characters() -> None:
-    network = model(embedding=SMALL | {"highways": 2, "dropout": {"kind": "variational", "rate": 0.1, "words": 0.1}})
+    network = model(
+        embedding=SMALL | {"highways": 2, "dropout": {"kind": "variational", "probability": 0.1, "words": 0.1}}
+    )
     network.eval()
     before = network(batch())[0].sum.item()
     network.train()
@@ -133,23 +135,23 @@ def test_the_outputs_of_composed_words_are_not_tied() -> None:
 
 
 def test_units_that_are_no_words_are_not_spelt() -> None:
-    with pytest.raises(ConfigError, match=r"needs text\.units = 'word': set it"):
-        build("language-model", {"embedding": "characters"}, {"text": SYMBOLS}, "test.toml")
+    with pytest.raises(ConfigError, match=r"needs text\.tokenizer = 'word': set it"):
+        build("language-model", {"embedding": "character-cnn"}, {"text": SYMBOLS}, "test.toml")
 
 
 @pytest.mark.parametrize(
     ("table", "complaint"),
     [
-        ({"kind": "character"}, r"embedding 'character' is unknown.*Did you mean 'characters'"),
+        ({"kind": "character"}, r"embedding 'character' is unknown.*Did you mean 'character-cnn'"),
         (
-            {"kind": "characters", "size": 100},
-            r'embedding\.size is for embedding\.kind = "table", but that is "characters"',
+            {"kind": "character-cnn", "size": 100},
+            r'embedding\.size is for embedding\.kind = "table", but that is "character-cnn"',
         ),
         (
-            {"kind": "characters", "widths": 100},
-            r"widths = 100 is wider than a word, .* \(embedding\.longest = 64\)",
+            {"kind": "character-cnn", "widths": 100},
+            r"widths = 100 is wider than a word, .* \(embedding\.max_length = 64\)",
         ),
-        ({"filters": 9}, r'embedding\.filters is for embedding\.kind = "characters", but that is "table"'),
+        ({"filters": 9}, r'embedding\.filters is for embedding\.kind = "character-cnn", but that is "table"'),
     ],
 )
 def test_what_is_no_embedding_is_refused_in_a_sentence(table: dict[str, Any], complaint: str) -> None:

@@ -7,8 +7,8 @@ from anaphora.text.coder import EOS, UNK
 from anaphora.text.rare import AnnotatedCoder, Rare, annotations
 from anaphora.text.words import WordCoder
 
-SOURCE = WordCoder(["the", "sees"], lowercase=False, tokenise="none", language="en")
-TARGET = WordCoder(["le", "la", "voit", "chat", "Ann"], lowercase=False, tokenise="none", language="fr")
+SOURCE = WordCoder(["the", "sees"], lowercase=False, segmentation="whitespace", language="en")
+TARGET = WordCoder(["le", "la", "voit", "chat", "Ann"], lowercase=False, segmentation="whitespace", language="fr")
 LE, LA, VOIT, CHAT, ANN = TARGET.encode("le la voit chat Ann")
 TRANSLATIONS = {"the": ["la", "le", "les"], "cat": ["chat"], "sees": ["regarde"]}
 
@@ -26,7 +26,7 @@ def test_a_sentence_has_the_frequent_words_and_the_likeliest_translations_of_its
 
 
 def test_dictionary_and_vocabularies_may_write_words_in_cases_of_their_own() -> None:
-    target = WordCoder(["Hund", "der", "Der"], lowercase=False, tokenise="none", language="de")
+    target = WordCoder(["Hund", "der", "Der"], lowercase=False, segmentation="whitespace", language="de")
     hund, der, _ = target.encode("Hund der Der")
     found = Candidates({"DOG": ["hund"], "the": ["der"]}, 0, 1).of(["The dog"], SOURCE, target)
     assert found.ids_BT.tolist() == [[UNK, EOS, hund, der]]
@@ -41,7 +41,12 @@ def test_the_candidates_of_a_sentence_do_not_depend_on_its_neighbours() -> None:
 def test_annotations_may_always_be_written_and_are_no_frequent_words(rare: Rare) -> None:
     marks = annotations(rare)
     target = AnnotatedCoder(
-        [*marks, "le", "la", "voit"], lowercase=False, tokenise="none", language="fr", rare=rare, dictionary={}
+        [*marks, "le", "la", "voit"],
+        lowercase=False,
+        segmentation="whitespace",
+        language="fr",
+        rare=rare,
+        dictionary={},
     )
     [ids] = Candidates({}, frequent=2, each=1).of(["sees"], SOURCE, target).ids_BT.tolist()
     assert target.pieces(ids)[2:] == [f"\u2581{word}" for word in (*marks, "le", "la")]

@@ -87,5 +87,7 @@ def sizes(name: str) -> list[str]:
     assert isinstance(experiment, TranslationExperiment)
     encoder, decoder = experiment.encoder, experiment.decoder
     small = [] if encoder.kind in ("convolution", "ngram-convolution") else ["encoder.size=16"]
-    small.append("decoder.size=16" if decoder.start == "copy" or not decoder.readout else "decoder.size=24")
-    return small + (["decoder.readout=16"] if decoder.readout else [])
+    small.append(
+        "decoder.size=16" if decoder.initial_state == "copy" or not decoder.readout_size else "decoder.size=24"
+    )
+    return small + (["decoder.readout_size=16"] if decoder.readout_size else [])

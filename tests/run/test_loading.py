@@ -15,7 +15,7 @@ from anaphora.text.characters import CharacterCoder
 
 EXPERIMENT: dict[str, Any] = {
     "task": "language-model",
-    "text": {"units": "character"},
+    "text": {"tokenizer": "character"},
     "embedding": {"size": 5},
     "recurrence": {"cell": "lstm", "size": 6, "layers": 1},
 }

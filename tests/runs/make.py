@@ -28,7 +28,7 @@ files = ["corpus"]
 source = "en"
 target = "fr"
 [text]
-units = "bpe"
+tokenizer = "bpe"
 size = 450
 [embedding]
 size = 8
@@ -44,7 +44,7 @@ tied = false
 beam = 2
 length_penalty = 0.5
 [training]
-optimizer = {kind = "adam", rate = 0.02}
+optimizer = {kind = "adam", learning_rate = 0.02}
 batch_tokens = 2000
 epochs = 8
 """
@@ -59,7 +59,9 @@ def make(place: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # the experiment names its files from here, so that no path of this machine is stored
         write(Path("corpus"), train=4000)
-        train(read_experiment(EXPERIMENT, "make.py"), Path("run"), print)
+        experiment = read_experiment(EXPERIMENT, "make.py")
+        data = experiment.data.model_copy(update={"files": ("corpus",)})
+        train(experiment.model_copy(update={"data": data}), Path("run"), print)
         model = load("run")
         assert isinstance(model, TranslationPredictor)
         found = [

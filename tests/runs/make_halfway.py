@@ -37,8 +37,8 @@ files = ["text"]
 """
 WORDS = """
 [text]
-units = "word"
-tokenise = "none"
+tokenizer = "word"
+segmentation = "whitespace"
 """
 TRAINING = """
 [training]
@@ -50,7 +50,7 @@ keep = 1
 
 DROPOUT = f"""{PAIRS}
 [text]
-units = "bpe"
+tokenizer = "bpe"
 size = 90
 byte_fallback = false
 dropout = 0.1
@@ -58,12 +58,12 @@ dropout = 0.1
 size = 6
 shared = true
 scaled = true
-dropout = {{kind = "variational", rate = 0.1, words = 0.1}}
+dropout = {{kind = "variational", probability = 0.1, words = 0.1}}
 [encoder]
 cell = "lstm"
 layers = 2
 size = 6
-dropout = {{kind = "variational", rate = 0.1, recurrent = 0.1}}
+dropout = {{kind = "variational", probability = 0.1, recurrent = 0.1}}
 weight_dropout = 0.1
 [decoder]
 cell = "gru"
@@ -84,11 +84,10 @@ beam = 3
 length_penalty = 0.5
 validation_beam = 2
 {TRAINING}
-optimizer = {{kind = "adam", rate = 0.05, epsilon = 1e-5}}
+optimizer = {{kind = "adam", learning_rate = 0.05, epsilon = 1e-5}}
 schedule = {{kind = "linear", final = 0.1, warmup = 4}}
 batch_tokens = 100
 metric = "bleu"
-better = "higher"
 """
 
 MOVING_AVERAGE = f"""{PAIRS}{WORDS}
@@ -97,26 +96,26 @@ size = 6
 [encoder]
 cell = "gru"
 size = 6
-summary_from = "backward"
+sentence_encoding_from = "backward"
 dropout = 0.1
 [decoder]
 cell = {{kind = "lstm", forget_bias = 0}}
 size = 8
 layer_norm = true
 input_feeding = true
-dropout = {{kind = "variational", rate = 0.1, recurrent = 0.2}}
-scheduled_sampling = {{kind = "linear", updates = 20, least = 0.3, draw = "likeliest"}}
+dropout = {{kind = "variational", probability = 0.1, recurrent = 0.2}}
+scheduled_sampling = {{kind = "linear", updates = 20, min_probability = 0.3, draw = "argmax"}}
 [attention]
 score = "general"
-span = {{kind = "local-p", window = 4}}
+window = {{kind = "local-p", radius = 4}}
 [output]
 kind = "sampled"
 proposal = {{kind = "partition", words = 15}}
-[guide]
+[guided_alignment]
 kind = "learn"
 weight = 0.3
 {TRAINING}
-optimizer = {{kind = "adadelta", rate = 1.0, epsilon = 1e-4}}
+optimizer = {{kind = "adadelta", learning_rate = 1.0, epsilon = 1e-4}}
 moving_average = 0.9
 reduction = "sum_per_sentence"
 clip_norm = 5.0
@@ -131,7 +130,7 @@ windows = "random"
 {WORDS}
 [embedding]
 size = 6
-dropout = {{kind = "variational", rate = 0.1, words = 0.1}}
+dropout = {{kind = "variational", probability = 0.1, words = 0.1}}
 [recurrence]
 cell = "gru"
 layers = 2
@@ -139,9 +138,9 @@ size = 8
 dropout = 0.2
 [output]
 kind = "nce"
-noise = 10
+noise_samples = 10
 {TRAINING}
-optimizer = {{kind = "rmsprop", rate = 0.01, momentum = 0.5, centred = true, epsilon = 1e-4}}
+optimizer = {{kind = "rmsprop", learning_rate = 0.01, momentum = 0.5, centered = true, epsilon = 1e-4}}
 schedule = {{kind = "decay", half_life = 2}}
 batch_tokens = 40
 save_every = 4
@@ -155,18 +154,18 @@ size = 8
 [recurrence]
 cell = "lstm"
 size = 8
-dropout = {{kind = "variational", rate = 0.2, recurrent = 0.2}}
+dropout = {{kind = "variational", probability = 0.2, recurrent = 0.2}}
 weight_dropout = 0.2
-size_penalty = 2.0
-change_penalty = 1.0
+activation_regularization = 2.0
+temporal_activation_regularization = 1.0
 truncation = {{kind = "window", steps = 3}}
 [output]
 tied = true
-[initialise]
+[initializer]
 kind = "uniform"
 range = 0.1
 {TRAINING}
-optimizer = {{kind = "averaged-sgd", rate = 12.0, weight_decay = 1e-5, interval = 1}}
+optimizer = {{kind = "averaged-sgd", learning_rate = 12.0, weight_decay = 1e-5, interval = 1}}
 schedule = "constant"
 clip_norm = 0.5
 batch_tokens = 40
@@ -178,9 +177,9 @@ SENTENCES = f"""
 reads = "sentences"
 {TEXT}{WORDS}
 [embedding]
-kind = "characters"
-character = 4
-widths = 3
+kind = "character-cnn"
+character_size = 4
+max_kernel = 3
 filters = 2
 dropout = 0.1
 [recurrence]
@@ -191,28 +190,28 @@ dropout = 0.1
 kind = "sampled"
 proposal = {{kind = "log-uniform", words = 10}}
 {TRAINING.replace("fp32", "bf16")}
-optimizer = {{kind = "momentum", rate = 0.2, nesterov = true}}
+optimizer = {{kind = "momentum", learning_rate = 0.2, nesterov = true}}
 schedule = {{kind = "halving", after = 1}}
 batch_tokens = 50
 """
 
 WINDOW = f"""
-model = "window"
+model = "feed-forward"
 {TEXT}
 steps = 8
 {WORDS}
 [embedding]
 size = 6
 dropout = 0.1
-[window]
-kind = "feedforward"
+[network]
+kind = "feed-forward"
 words = 3
 size = 8
 dropout = 0.2
 [output]
 kind = "class-factored"
 {TRAINING}
-optimizer = {{kind = "sgd", rate = 0.5}}
+optimizer = {{kind = "sgd", learning_rate = 0.5}}
 schedule = {{kind = "inverse-root", warmup = 4}}
 batch_tokens = 40
 """

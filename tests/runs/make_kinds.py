@@ -33,8 +33,8 @@ files = ["text"]
 """
 WORDS = """
 [text]
-units = "word"
-tokenise = "none"
+tokenizer = "word"
+segmentation = "whitespace"
 """
 NETWORK = """
 [embedding]
@@ -42,7 +42,7 @@ size = 4
 [recurrence]
 size = 4
 [training]
-optimizer = {kind = "adam", rate = 0.02}
+optimizer = {kind = "adam", learning_rate = 0.02}
 batch_tokens = 40
 epochs = 3
 keep = 1
@@ -57,7 +57,7 @@ target = "fr"
 RUNS = {
     "language-model": f"{TEXT}steps = 8\n{WORDS}{NETWORK}",
     "counts": f'model = "ngram"\n{TEXT}{WORDS}[ngram]\norder = 3\n',
-    "mixture": f'model = "mixture"\n{TEXT}[mixture]\nruns = ["counts", "language-model"]\ncache = "counts"\n',
+    "mixture": f'model = "interpolation"\n{TEXT}[interpolation]\nruns = ["counts", "language-model"]\ncache = "counts"\n',
     "aligner": f"{PAIRS}{WORDS}",
 }
 UPDATES = 8

@@ -33,9 +33,9 @@ def complaint(text: str, *settings: str) -> str:
         read_experiment(TRANSLATE, "x"),
         read_experiment(LANGUAGE_MODEL, "x"),
         read_experiment(TRANSLATE + '[text]\nunits = "character"\n[decoder]\ncell = "gru"\n', "x", ["training.seed=9"]),
-        read_experiment(TRANSLATE + 'attention = "window"\n', "x", ["decoder.cell=gru"]),
-        read_experiment(TRANSLATE, "x", ["attention.span.kind=local-p", "attention.score=hybrid"]),
-        read_experiment(LANGUAGE_MODEL, "x", ["training.optimizer.rate=1e-7", "initialise=uniform"]),
+        read_experiment(TRANSLATE + 'attention = "gaussian-window"\n', "x", ["decoder.cell=gru"]),
+        read_experiment(TRANSLATE, "x", ["attention.window.kind=local-p", "attention.score=hybrid"]),
+        read_experiment(LANGUAGE_MODEL, "x", ["training.optimizer.learning_rate=1e-7", "initialise=uniform"]),
     ],
 )
 def test_an_experiment_survives_being_written_and_read(experiment: ExperimentBase) -> None:
@@ -72,22 +72,24 @@ def test_the_task_decides_which_tables_there_are() -> None:
         ),
         (
             TRANSLATE + '[attention]\nspan = "globl"',
-            "mine.toml: attention.span 'globl' is unknown. Known: global, local-m, local-p, median. "
+            "mine.toml: attention.window 'globl' is unknown. Known: global, local-m, local-p, median. "
             "Did you mean 'global'?",
         ),
         (
-            TRANSLATE + '[attention]\nkind = "window"\nscore = "dot"',
-            'mine.toml: attention.score is for attention.kind = "soft", but that is "window": leave it out, or set '
+            TRANSLATE + '[attention]\nkind = "gaussian-window"\nscore = "dot"',
+            'mine.toml: attention.score is for attention.kind = "soft", but that is "gaussian-window": leave it '
+            "out, or set "
             'attention.kind = "soft".',
         ),
         (
             TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 0}',
-            "mine.toml: attention.span.window should be at least 1, but is 0.",
+            "mine.toml: attention.window.radius should be at least 1, but is 0.",
         ),
         (
             TRANSLATE + '[attention]\nspan = {kind = "local-p", window = 101}',
-            "mine.toml: attention.span.window = 101 is larger than any sentence (data.longest = 100): make it smaller, "
-            'or set attention.span = "global".',
+            "mine.toml: attention.window.radius = 101 is larger than any sentence (data.max_length = 100): make it "
+            "smaller, "
+            'or set attention.window = "global".',
         ),
         (
             TRANSLATE + '[data]\ntarget = "zh_Hans"\n[evaluation]\nconditions = "moses-lowercase"',
@@ -118,7 +120,7 @@ def test_the_task_decides_which_tables_there_are() -> None:
         ),
         (TRANSLATE + "format = 2", "mine.toml: format should be 1, but is 2."),
         (
-            TRANSLATE + '[training]\nmetric = "blue"\nbetter = "higher"',
+            TRANSLATE + '[training]\nmetric = "blue"',
             "mine.toml: training.metric 'blue' is unknown. Known: bleu, loss, perplexity. Did you mean 'bleu'?",
         ),
         (
@@ -140,7 +142,7 @@ def test_a_rate_never_follows_the_length_of_a_window_twice(reduction: str) -> No
 
 
 def test_changes_cost_nothing_where_no_step_follows_another() -> None:
-    settings = ["recurrence.change_penalty=1", "data.steps=1"]
+    settings = ["recurrence.temporal_activation_regularization=1", "data.steps=1"]
     assert "the text is cut between any two" in complaint(LANGUAGE_MODEL, *settings)
     read_experiment(LANGUAGE_MODEL, "x", [settings[0], "data.steps=2"])
 
@@ -150,16 +152,16 @@ def test_what_going_on_needs_again_is_kept_by_its_whole_path(monkeypatch: pytest
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     text = TRANSLATE + '[data]\nfiles = ["mine", "~/more"]\n[guide]\nkind = "file"\nfile = "train.links"\n'
     experiment = read_experiment(text, "x")
-    assert isinstance(experiment, TranslationExperiment) and isinstance(experiment.guide, GivenGuide)
+    assert isinstance(experiment, TranslationExperiment) and isinstance(experiment.guided_alignment, GivenGuide)
     assert experiment.data.files == (str(tmp_path / "mine"), str(tmp_path / "home" / "more"))
-    assert experiment.guide.file == str(tmp_path / "train.links")
+    assert experiment.guided_alignment.file == str(tmp_path / "train.links")
 
 
 def test_own_data_takes_the_place_of_the_recipes_corpus_and_part_names() -> None:
     recipe = TRANSLATE + '[data]\ncorpus = "multi30k"\ntest = "test_2016_flickr"\nsource = "en"\ntarget = "de"\n'
-    experiment = read_experiment(recipe, "x", ["data.longest=7"], data=[Path("mine"), Path("more.tsv")], target="cs")
+    experiment = read_experiment(recipe, "x", ["data.max_length=7"], data=[Path("mine"), Path("more.tsv")], target="cs")
     assert isinstance(experiment, TranslationExperiment)
-    assert (experiment.data.corpus, experiment.data.test, experiment.data.longest) == ("none", "test", 7)
+    assert (experiment.data.corpus, experiment.data.test, experiment.data.max_length) == ("none", "test", 7)
     assert (experiment.data.source, experiment.data.target) == ("en", "cs")
     assert experiment.data.files == (str(Path("mine").absolute()), str(Path("more.tsv").absolute()))
 
@@ -193,7 +195,7 @@ def test_defaults_are_written_out_in_full() -> None:
 
 @pytest.mark.parametrize(("units", "option"), [("bpe", "dropout"), ("unigram", "alpha")])
 def test_only_translators_cut_their_text_anew(units: str, option: str) -> None:
-    settings = [f"text.units={units}", f"text.{option}=0.1"]
+    settings = [f"text.tokenizer={units}", f"text.{option}=0.1"]
     read_experiment('task = "translate"', "mine.toml", settings)
     with pytest.raises(
         ConfigError, match=rf"text\.{option} segments the sentences of translators differently every epoch"
@@ -204,9 +206,12 @@ def test_only_translators_cut_their_text_anew(units: str, option: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (["text.units=character"], r"It stands in mine.toml, .* give the whole table, as in --set .text={units=..}."),
+        (
+            ["text.tokenizer=character"],
+            r"It stands in mine.toml, .* give the whole table, as in --set .text={tokenizer=..}.",
+        ),
         (["model=recurrent"], "take a recipe with another model"),
-        (["text.size=3", "text.units=character"], r'text\.units = "bpe" or "unigram" or "word"\.$'),
+        (["text.size=3", "text.tokenizer=character"], r'text\.tokenizer = "bpe" or "unigram" or "word"\.$'),
         (["text.unitz=word"], r"Did you mean 'units'\?$"),
     ],
 )
@@ -230,7 +235,10 @@ def test_an_option_of_another_kind_is_said_to_be_of_it(text: str, sentence: str)
 
 def test_a_table_of_another_model_is_said_to_be_of_it_before_one_of_another_task() -> None:
     said = complaint('task = "language-model"\nmodel = "ngram"\n[embedding]\nsize = 3\n')
-    assert 'embedding is for model = "recurrent" or "window", but that is "ngram": leave it out, or set model =' in said
+    assert (
+        'embedding is for model = "recurrent" or "feed-forward", but that is "ngram": leave it out, or set model ='
+        in said
+    )
 
 
 def test_languages_are_for_pairs() -> None:

@@ -12,10 +12,14 @@ from anaphora.text.words import WordCoder
 from tests.networks import build
 
 LINES = ["the man walks", "a big dog sees the man", "the dog walks"]
-CODER = WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="none", language="en")
+CODER = WordCoder.learn(LINES, size=50, least=1, lowercase=False, segmentation="whitespace", language="en")
 TABLES: dict[str, dict[str, Any]] = {
     "language-model": {"embedding": {"size": 8}, "recurrence": {"size": 8}},
-    "window": {"model": "window", "embedding": {"size": 8}, "window": {"kind": "feedforward", "words": 2, "size": 8}},
+    "network": {
+        "model": "feed-forward",
+        "embedding": {"size": 8},
+        "network": {"kind": "feed-forward", "words": 2, "size": 8},
+    },
     "translate": {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 8}},
 }
 

@@ -72,7 +72,7 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
     references = ["a", "a b c d e", "a c e a c e", "b d f b d"]
     for side, lines in (("en", sources), ("fr", references)):
         (toy_pairs / f"val.{side}").write_text("".join(f"{line}\n" for line in lines))
-    by_bleu = changed(translator, "training", metric="bleu", better="higher")
+    by_bleu = changed(translator, "training", metric="bleu")
     experiment = changed(by_bleu, "evaluation", validation_beam=3, beam=7)
     train(translator, tmp_path / "run")
     run, asked = Run.open(tmp_path / "run"), list[int]()

@@ -9,7 +9,7 @@ from anaphora.text.units import AnyUnits, Bpe, Character, Unigram, Word
 from anaphora.text.words import WordCoder
 
 OLD = ["the old man walks and walks", "a man talks to the dog"]
-CONFIG: dict[str, AnyUnits] = {"bpe": Bpe(), "character": Character(), "word": Word(tokenise="none")}
+CONFIG: dict[str, AnyUnits] = {"bpe": Bpe(), "character": Character(), "word": Word(segmentation="whitespace")}
 NEW = ["Гарри the wizard wands walks", "the wizard dog 中文"]
 
 
@@ -17,7 +17,7 @@ def learnt(kind: str, lines: list[str]) -> TextCoder:
     if kind == "character":
         return CharacterCoder.learn(lines, lowercase=False, least=1)
     if kind == "word":
-        return WordCoder.learn(lines, size=100, least=1, lowercase=False, tokenise="none", language="en")
+        return WordCoder.learn(lines, size=100, least=1, lowercase=False, segmentation="whitespace", language="en")
     return SubwordCoder.learn(lines * 20, size=340, lowercase=False, byte_fallback=True)
 
 
@@ -47,7 +47,7 @@ def test_an_extended_vocabulary_survives_being_written_and_read(kind: str) -> No
     reread: TextCoder = {
         "character": lambda: CharacterCoder.deserialise(written, lowercase=False),
         "bpe": lambda: SubwordCoder(written, lowercase=False),
-        "word": lambda: WordCoder.deserialise(written, lowercase=False, tokenise="none"),
+        "word": lambda: WordCoder.deserialise(written, lowercase=False, segmentation="whitespace"),
     }[kind]()
     assert [reread.encode(line) for line in OLD + NEW] == [both.encode(line) for line in OLD + NEW]
 
@@ -60,5 +60,5 @@ def test_a_text_without_new_units_changes_nothing(kind: str) -> None:
 
 @pytest.mark.parametrize("config", [Unigram(), Word(rare="posall")], ids=lambda config: config.units)
 def test_units_that_cannot_be_appended_are_refused(config: AnyUnits) -> None:
-    with pytest.raises(ConfigError, match=f"'word' without text.rare, but they are '{config.units}'"):
+    with pytest.raises(ConfigError, match=f"'word' without text.rare, but they are '{config.tokenizer}'"):
         extended(config, learnt("bpe", OLD), learnt("bpe", NEW))

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from anaphora.errors import RunError
 from anaphora.text.coder import UNK
 from anaphora.text.rare import NUMBERS, REACH, AnnotatedCoder, NumberingCoder, Rare, annotations
-from anaphora.text.words import Tokenise, WordCoder
+from anaphora.text.words import Segmentation, WordCoder
 
-NONE: Tokenise = "none"
+NONE: Segmentation = "none"
 KINDS: list[Rare] = ["copyable", "posall", "posunk"]
 
 
@@ -19,13 +19,13 @@ def coders(rare: Rare) -> tuple[WordCoder, AnnotatedCoder]:
     """A source that knows "the of", and a target that knows "le de"."""
     marks = annotations(rare)
     source = (
-        NumberingCoder([*marks, "the", "of"], lowercase=False, tokenise=NONE, language="en")
+        NumberingCoder([*marks, "the", "of"], lowercase=False, segmentation=NONE, language="en")
         if rare == "copyable"
-        else WordCoder(["the", "of"], lowercase=False, tokenise=NONE, language="en")
+        else WordCoder(["the", "of"], lowercase=False, segmentation=NONE, language="en")
     )
     words = [*marks, "le", "de"]
     return source, AnnotatedCoder(
-        words, lowercase=False, tokenise=NONE, language="fr", rare=rare, dictionary={"cat": "chat"}
+        words, lowercase=False, segmentation=NONE, language="fr", rare=rare, dictionary={"cat": "chat"}
     )
 
 
@@ -92,13 +92,13 @@ def test_whatever_a_translator_writes_is_resolved(rare: Rare, ids: list[int], so
 @pytest.mark.parametrize("rare", KINDS)
 def test_what_is_serialised_comes_back_with_its_dictionary(rare: Rare) -> None:
     _, coder = coders(rare)
-    again = AnnotatedCoder.restored(coder.serialise(), rare, lowercase=False, tokenise=NONE)
+    again = AnnotatedCoder.restored(coder.serialise(), rare, lowercase=False, segmentation=NONE)
     assert again.fingerprint == coder.fingerprint and again.dictionary == {"cat": "chat"}
     assert again.encode("le chat") == coder.encode("le chat")
-    plain = WordCoder(coder.vocabulary, lowercase=False, tokenise=NONE, language="fr")
+    plain = WordCoder(coder.vocabulary, lowercase=False, segmentation=NONE, language="fr")
     assert plain.fingerprint != coder.fingerprint
     with pytest.raises(RunError, match="should have a dictionary"):
-        AnnotatedCoder.restored(plain.serialise(), rare, lowercase=False, tokenise=NONE)
+        AnnotatedCoder.restored(plain.serialise(), rare, lowercase=False, segmentation=NONE)
 
 
 def test_there_are_three_kinds() -> None:

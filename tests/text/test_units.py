@@ -33,7 +33,7 @@ CONFIGS = [
     Bpe(size=90, byte_fallback=False),
     Unigram(size=300, joint=False),
     Word(),
-    Word(tokenise="none", lowercase=True, least=2),
+    Word(segmentation="whitespace", lowercase=True, min_count=2),
     Character(),
     Character(joint=True, lowercase=True),
     Byte(),
@@ -96,20 +96,20 @@ def test_that_subwords_lose_the_character_that_stands_for_a_space_is_said(config
 
 def test_the_table_is_told_apart_by_its_units() -> None:
     adapter: TypeAdapter[AnyUnits] = TypeAdapter(TextConfig)
-    assert adapter.validate_python({"units": "bpe", "size": 100}) == Bpe(size=100)
-    assert adapter.validate_python({"units": "unigram", "alpha": 0.2}) == Unigram(alpha=0.2)
-    assert adapter.validate_python({"units": "word", "tokenise": "none"}) == Word(tokenise="none")
-    assert adapter.validate_python({"units": "character"}) == Character()
+    assert adapter.validate_python({"tokenizer": "bpe", "size": 100}) == Bpe(size=100)
+    assert adapter.validate_python({"tokenizer": "unigram", "alpha": 0.2}) == Unigram(alpha=0.2)
+    assert adapter.validate_python({"tokenizer": "word", "segmentation": "none"}) == Word(segmentation="whitespace")
+    assert adapter.validate_python({"tokenizer": "character"}) == Character()
 
 
-@pytest.mark.parametrize("tokenise", ["moses", "none"])
+@pytest.mark.parametrize("segmentation", ["moses", "none"])
 def test_words_of_text_without_spaces_are_said_to_be_none(tokenise: Any) -> None:
     events: list[Event] = []
     lines = {"target": lambda: iter(["今天天气很好我喜欢", "他每天骑自行车去学校", "图书馆里有很多旧书"])}
-    fit(Word(tokenise=tokenise), lines, events.append, languages={"target": "zh"})
+    fit(Word(segmentation=tokenise), lines, events.append, languages={"target": "zh"})
     [note] = events
     assert isinstance(note, Note) and note.warning and "(target) are as long as sentences" in note.text
-    fit(Word(tokenise=tokenise), SIDES, events.append)
+    fit(Word(segmentation=tokenise), SIDES, events.append)
     assert events == [note]
 
 

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError, RunError
 from anaphora.text.coder import EOS, MARKS, UNK
-from anaphora.text.words import Tokenise, WordCoder, written
+from anaphora.text.words import Segmentation, WordCoder, written
 
 LINES = ['Hello, world! It\'s "fine".', "The world (all of it) costs 3.5 %.", "Hello, you."]
 
 
-def learn(lines: list[str], size: int = 100, tokenise: Tokenise = "moses", lowercase: bool = False) -> WordCoder:
-    return WordCoder.learn(lines, size=size, least=1, lowercase=lowercase, tokenise=tokenise, language="en")
+def learn(lines: list[str], size: int = 100, tokenise: Segmentation = "moses", lowercase: bool = False) -> WordCoder:
+    return WordCoder.learn(lines, size=size, least=1, lowercase=lowercase, segmentation=tokenise, language="en")
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -25,15 +25,15 @@ def test_a_line_of_known_words_comes_back_as_it_was_written(line: str) -> None:
 @given(st.lists(st.text(st.characters(categories=("L", "N", "P")), min_size=1), min_size=1))
 def test_tokens_between_spaces_come_back_as_they_were(tokens: list[str]) -> None:
     line = " ".join(tokens)
-    coder = WordCoder(sorted(set(line.split())), lowercase=False, tokenise="none", language="en")
+    coder = WordCoder(sorted(set(line.split())), lowercase=False, segmentation="whitespace", language="en")
     again = coder.decode(coder.encode(line))
     assert coder.encode(again) == coder.encode(line)
     assert len(coder.encode(line)) == len(line.split())
 
 
-@pytest.mark.parametrize("tokenise", ["moses", "none"])
+@pytest.mark.parametrize("segmentation", ["moses", "none"])
 @given(text=st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
-def test_every_token_belongs_to_a_word_between_ascii_white_space(tokenise: Tokenise, text: str) -> None:
+def test_every_token_belongs_to_a_word_between_ascii_white_space(tokenise: Segmentation, text: str) -> None:
     coder = learn(LINES, tokenise=tokenise)
     words = coder.by_word(text)
     assert len(words) == len(text.encode().split()) + 1
@@ -46,7 +46,7 @@ def test_tokens_belong_to_the_word_that_they_were_cut_from() -> None:
 
 
 def test_the_language_decides_what_a_token_is() -> None:
-    french = WordCoder.learn(["l'homme"], size=9, least=1, lowercase=False, tokenise="moses", language="fr")
+    french = WordCoder.learn(["l'homme"], size=9, least=1, lowercase=False, segmentation="moses", language="fr")
     assert french.pieces(french.encode("l'homme")) == ["\u2581l'", "homme"]
     assert learn(["l'homme"]).pieces(learn(["l'homme"]).encode("l'homme")) == ["\u2581l", "'homme"]
 
@@ -59,12 +59,12 @@ def test_only_the_most_frequent_words_have_a_unit() -> None:
 
 
 def test_words_that_are_too_rare_have_none() -> None:
-    coder = WordCoder.learn(["a a b"], size=9, least=2, lowercase=False, tokenise="none", language="en")
+    coder = WordCoder.learn(["a a b"], size=9, least=2, lowercase=False, segmentation="whitespace", language="en")
     assert coder.encode("a b") == [4, UNK]
 
 
-@pytest.mark.parametrize("tokenise", ["none", "moses"])
-def test_the_unknown_word_of_a_text_is_the_unknown_unit_and_reads_as_it_did(tokenise: Tokenise) -> None:
+@pytest.mark.parametrize("segmentation", ["none", "moses"])
+def test_the_unknown_word_of_a_text_is_the_unknown_unit_and_reads_as_it_did(tokenise: Segmentation) -> None:
     coder = learn(["the <unk> of <unk> the </s>"], tokenise=tokenise)
     assert coder.encode("the <unk> of") == [coder.encode("the")[0], UNK, coder.encode("of")[0]]
     assert coder.decode(coder.encode("the <unk> of")) == "the <unk> of"
@@ -125,7 +125,7 @@ def test_case_is_kept_unless_lower_case_is_asked_for() -> None:
 
 def test_what_is_serialised_comes_back() -> None:
     coder = learn(LINES)
-    again = WordCoder.deserialise(coder.serialise(), lowercase=False, tokenise="moses")
+    again = WordCoder.deserialise(coder.serialise(), lowercase=False, segmentation="moses")
     assert again.fingerprint == coder.fingerprint
     assert [again.encode(line) for line in LINES] == [coder.encode(line) for line in LINES]
 
@@ -143,14 +143,14 @@ def test_what_is_serialised_comes_back() -> None:
 )
 def test_a_damaged_list_is_refused(damage: bytes) -> None:
     with pytest.raises(RunError, match="word vocabulary"):
-        WordCoder.deserialise(damage, lowercase=False, tokenise="none")
+        WordCoder.deserialise(damage, lowercase=False, segmentation="whitespace")
 
 
 def test_a_text_without_words_is_refused_with_what_would_give_some() -> None:
     with pytest.raises(DataError, match=r"No word occurs 1 or more times"):
         learn(["", " "])
-    with pytest.raises(DataError, match=r"No word occurs 3 or more times .*, or lower text\.least\.$"):
-        WordCoder.learn(["a a b"], size=9, least=3, lowercase=False, tokenise="none", language="en")
+    with pytest.raises(DataError, match=r"No word occurs 3 or more times .*, or lower text\.min_count\.$"):
+        WordCoder.learn(["a a b"], size=9, least=3, lowercase=False, segmentation="whitespace", language="en")
 
 
 def test_a_size_without_places_for_words_is_refused() -> None:
@@ -160,4 +160,4 @@ def test_a_size_without_places_for_words_is_refused() -> None:
 
 def test_a_unit_is_written_by_itself_whatever_its_neighbours() -> None:
     words = [",", "$", "'s", "a", "\u2581a"]
-    assert written(WordCoder(words, lowercase=False, tokenise="moses", language="en")) == (*MARKS, *words)
+    assert written(WordCoder(words, lowercase=False, segmentation="moses", language="en")) == (*MARKS, *words)

@@ -14,20 +14,22 @@ def test_a_bare_name_is_short_for_a_table_of_that_kind() -> None:
 def test_published_recipes_can_be_written_down() -> None:
     zaremba = {"optimizer": "sgd", "schedule": "halving", "reduction": "sum_per_sentence", "clip_norm": 5.0}
     assert TrainingConfig.parse(zaremba, "here").schedule == Halving(after=4, factor=0.5)
-    merity = {"optimizer": {"kind": "averaged-sgd", "rate": 30.0, "weight_decay": 1.2e-6}}
-    assert TrainingConfig.parse(merity, "here").optimizer == AveragedSgd(rate=30.0, weight_decay=1.2e-6, interval=5)
+    merity = {"optimizer": {"kind": "averaged-sgd", "learning_rate": 30.0, "weight_decay": 1.2e-6}}
+    assert TrainingConfig.parse(merity, "here").optimizer == AveragedSgd(
+        learning_rate=30.0, weight_decay=1.2e-6, interval=5
+    )
     nesterov = {"optimizer": {"kind": "momentum", "nesterov": True}}
     assert TrainingConfig.parse(nesterov, "here").optimizer == Momentum(nesterov=True)
 
 
 def test_parts_keep_their_options() -> None:
-    table = {"optimizer": {"rate": 0.1, "betas": [0.5, 0.9]}, "schedule": {"kind": "plateau", "patience": 4}}
+    table = {"optimizer": {"learning_rate": 0.1, "betas": [0.5, 0.9]}, "schedule": {"kind": "plateau", "patience": 4}}
     config = TrainingConfig.parse(table, "here")
-    assert config.optimizer == Adam(rate=0.1, betas=(0.5, 0.9)) and config.schedule == Plateau(patience=4)
+    assert config.optimizer == Adam(learning_rate=0.1, betas=(0.5, 0.9)) and config.schedule == Plateau(patience=4)
 
 
 def test_a_dumped_config_parses_to_itself() -> None:
-    config = TrainingConfig(minutes=2.5, metric="bleu", better="higher")
+    config = TrainingConfig(minutes=2.5, metric="bleu")
     assert TrainingConfig.parse(config.model_dump(mode="json"), "here") == config
 
 
@@ -41,7 +43,7 @@ def test_a_dumped_config_parses_to_itself() -> None:
         {"schedule": {"kind": "halving", "factor": 1.0}},
         {"reduction": "mean"},
         {"clip_value": -1.0},
-        {"optimizer": {"rate": 0}},
+        {"optimizer": {"learning_rate": 0}},
         {"optimizer": {"betas": [0.9, 1.0]}},
         {"schedule": {"kind": "plateau", "factor": 1.5}},
         {"schedule": {"kind": "plateau", "patience": 0}},

@@ -125,7 +125,7 @@ def test_training_gives_up_after_going_back_in_vain_and_keeps_the_good_checkpoin
     patient.spoil({5, 6, 7})
     said = r"update 7: 3 updates in a row .* after each of 2 times .* step-4: begin another run .* and lower training"
     with pytest.raises(DivergedError, match=said) as caught:
-        patient.train(epochs=2, validate_every=4, skip_limit=3, fallbacks=2)
+        patient.train(epochs=2, validate_every=4, skip_limit=3, divergence_retries=2)
     assert caught.value.exit_code == 3
     assert patient.run.checkpoints() == [4]
     assert patient.run.load("latest", for_training=True).update == 4
@@ -133,7 +133,7 @@ def test_training_gives_up_after_going_back_in_vain_and_keeps_the_good_checkpoin
 
 def test_a_new_checkpoint_gives_as_many_tries_again_at_the_lower_rate(patient: Patient) -> None:
     patient.spoil({5, 9}, times=2)
-    outcome = patient.train(epochs=2, validate_every=4, skip_limit=1, fallbacks=2, schedule="constant")
+    outcome = patient.train(epochs=2, validate_every=4, skip_limit=1, divergence_retries=2, schedule="constant")
     assert outcome.reason == "epochs"
     assert patient.updates()[-1] == (12, pytest.approx(1e-3 / 16))
     assert patient.run.load("latest").state["cursor"]["fallbacks"] == 4

@@ -114,7 +114,7 @@ def test_early_stopping_counts_validations_without_improvement(session: Session)
 def test_the_best_may_be_the_highest(session: Session) -> None:
     figures = iter([1.0, 5.0, 2.0])
     session.validate = lambda model: {"bleu": next(figures)}
-    outcome = session.train(epochs=1, validate_every=2, metric="bleu", better="higher")
+    outcome = session.train(epochs=1, validate_every=2, metric="bleu")
     assert (outcome.best_update, session.run.best()) == (4, 4)
 
 
@@ -226,7 +226,7 @@ def test_averaging_begins_when_the_deciding_figure_gets_worse(
     given = iter(figures)
     session.validate = lambda model: {"bleu": next(given)}
     averaged = {"kind": "averaged-sgd", "interval": 1}
-    session.train(epochs=1, validate_every=2, metric="bleu", better="higher", optimizer=averaged)
+    session.train(epochs=1, validate_every=2, metric="bleu", optimizer=averaged)
     assert session.run.load("latest").state["optimizer"]["triggered"] is begins
 
 

@@ -42,7 +42,7 @@ def test_state_is_kept_under_the_names_of_the_parameters() -> None:
         Momentum(nesterov=True),
         AveragedSgd(from_epoch=1),
         Adadelta(),
-        RmsProp(momentum=0.5, centred=True),
+        RmsProp(momentum=0.5, centered=True),
         Adam(),
     ],
     ids=lambda rule: rule.kind,

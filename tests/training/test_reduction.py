@@ -16,7 +16,7 @@ LENGTHS = (1, 7, 4)
 
 
 def network() -> LanguageModel:
-    penalties = {"size_penalty": 0.7, "change_penalty": 0.4}
+    penalties = {"activation_regularization": 0.7, "temporal_activation_regularization": 0.4}
     table = {"embedding": {"size": 5}, "recurrence": {"size": 6} | penalties, "output": {"label_smoothing": 0.1}}
     model = LanguageModel(LanguageModelConfig.parse(table, "test"), VocabularyInfo(11, 0, 1, 2, 3)).double()
     model.initialise(4)

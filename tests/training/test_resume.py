@@ -70,9 +70,9 @@ def test_a_killed_training_resumes_to_the_same_bits(
         {"optimizer": {"kind": "sgd", "weight_decay": 0.01}, "schedule": {"kind": "halving", "after": 1}},
         {"optimizer": {"kind": "momentum", "nesterov": True}, "schedule": {"kind": "inverse-root", "warmup": 8}},
         {"optimizer": {"kind": "averaged-sgd", "from_epoch": 2}, "schedule": {"kind": "constant", "warmup": 3}},
-        {"optimizer": {"kind": "averaged-sgd", "rate": 9.0, "interval": 1}, "reduction": "sum"},
+        {"optimizer": {"kind": "averaged-sgd", "learning_rate": 9.0, "interval": 1}, "reduction": "sum"},
         {"optimizer": "adadelta", "reduction": "sum_per_sentence", "clip_value": 0.05},
-        {"optimizer": {"kind": "rmsprop", "momentum": 0.5, "centred": True}, "moving_average": 0.8},
+        {"optimizer": {"kind": "rmsprop", "momentum": 0.5, "centered": True}, "moving_average": 0.8},
     ],
     ids=lambda training: str(training["optimizer"]),
 )
@@ -87,7 +87,7 @@ def test_every_rule_and_schedule_resumes_to_the_same_bits(
 
 
 def test_a_training_that_diverged_and_went_back_resumes_to_the_same_bits(trainer: Trainer, tmp_path: Path) -> None:
-    fragile = {"optimizer": {"kind": "sgd", "rate": 2.0}, "schedule": "constant", "skip_limit": 2}
+    fragile = {"optimizer": {"kind": "sgd", "learning_rate": 2.0}, "schedule": "constant", "skip_limit": 2}
     request = {"training": fragile | {"validate_every": 5, "save_every": 0}, "fragile": 1.2}
     operations = trainer(folder=tmp_path / "whole" / "run", **request)["operations"]
     expected = everything(tmp_path / "whole" / "run")
@@ -132,8 +132,8 @@ def test_training_in_two_parts_equals_training_in_one(
 @pytest.mark.parametrize(
     "training",
     [
-        {"optimizer": {"kind": "sgd", "rate": 9.0}, "schedule": {"kind": "plateau", "patience": 1}},
-        {"optimizer": {"kind": "averaged-sgd", "rate": 9.0, "interval": 1}, "schedule": "constant"},
+        {"optimizer": {"kind": "sgd", "learning_rate": 9.0}, "schedule": {"kind": "plateau", "patience": 1}},
+        {"optimizer": {"kind": "averaged-sgd", "learning_rate": 9.0, "interval": 1}, "schedule": "constant"},
     ],
     ids=["plateau", "averaged"],
 )

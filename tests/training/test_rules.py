@@ -65,7 +65,7 @@ RULES = pytest.mark.parametrize(
         (Momentum(momentum=0.8, nesterov=True), nesterov),
         (Adadelta(decay=0.9, epsilon=1e-4), adadelta),
         (RmsProp(decay=0.8, epsilon=1e-3), rmsprop),
-        (RmsProp(decay=0.8, epsilon=1e-3, momentum=0.5, centred=True), centred),
+        (RmsProp(decay=0.8, epsilon=1e-3, momentum=0.5, centered=True), centred),
         (Adam(betas=(0.8, 0.95), epsilon=1e-6), adam),
     ],
     ids=lambda value: getattr(value, "kind", None) or value.__name__,

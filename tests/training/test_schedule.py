@@ -58,8 +58,8 @@ def test_the_rate_falls_after_patience_validations_without_improvement() -> None
 
 
 def test_the_rate_never_falls_below_its_minimum_nor_rises_to_it() -> None:
-    falling = Plateau(factor=0.5, patience=1, minimum=0.4).build(1.0, 10)
-    low = Plateau(factor=0.5, patience=1, minimum=0.4).build(0.1, 10)
+    falling = Plateau(factor=0.5, patience=1, min_learning_rate=0.4).build(1.0, 10)
+    low = Plateau(factor=0.5, patience=1, min_learning_rate=0.4).build(0.1, 10)
     for _ in range(5):
         falling.validated(False)
         low.validated(False)

@@ -69,7 +69,7 @@ def run(
 
     with listening() as report:
         text, where = experiment_text(recipe, data or [], source, target, changes, report)
-        experiment = read_experiment(text, where, changes, data=data or [], source=source, target=target)
+        experiment = read_experiment(text, where, changes, data=data or [], source=source, target=target, report=report)
         say_columns(experiment, data or [], source, target, report)
         checked = check(experiment, trial=trial, report=report)
     if as_json:

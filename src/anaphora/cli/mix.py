@@ -14,7 +14,7 @@ from anaphora.errors import ConfigError
 EXAMPLES = (
     "anaphora mix runs/ptb-ngram --cache --run runs/ptb-cache",
     "anaphora mix runs/ptb-ngram runs/ptb-lstm --cache --run runs/ptb-mixed",
-    "anaphora mix runs/mine --cache --set mixture.cache.half_life=300 --run runs/mixed",
+    "anaphora mix runs/mine --cache --set interpolation.cache.half_life=300 --run runs/mixed",
 )
 
 
@@ -36,14 +36,17 @@ def run(
     use_threads(threads)
 
     from anaphora.experiment.conduct import train
+    from anaphora.experiment.overrides import Setting
     from anaphora.experiment.reading import read_experiment
-    from anaphora.tasks.language_model import mixture_table
+    from anaphora.tasks.language_model import interpolation_table
 
     with listening() as report:
-        of_cache = [setting for setting in settings or [] if setting.startswith("mixture.cache.")]
+        of_cache = [text for text in settings or [] if Setting.parse(text).key.startswith("interpolation.cache.")]
         if of_cache and not cache:
             raise ConfigError(f"--set {of_cache[0]} is about a cache, but there is none: add --cache, or leave it out.")
-        experiment = read_experiment(mixture_table(runs, cache=cache), "the mixture", settings or [], data=data or [])
+        experiment = read_experiment(
+            interpolation_table(runs, cache=cache), "the mixture", settings or [], data=data or [], report=report
+        )
         train(experiment, run_folder, report)
     say(f"Mixed. Next: anaphora evaluate {quote(str(run_folder))}")
     typer.echo(run_folder)

@@ -175,8 +175,8 @@ def adaptation_of(neural_cache: str, dynamic: str) -> "Adaptation":
     if neural_cache and dynamic:
         raise ConfigError("--neural-cache and --dynamic are two ways to use the text: keep one of them.")
     if neural_cache:
-        return NeuralCache.parse(_table(neural_cache, "units"), "--neural-cache")
-    return Dynamic.parse(_table(dynamic, "rate"), "--dynamic") if dynamic else Static()
+        return NeuralCache.parse(_table(neural_cache, "tokens"), "--neural-cache")
+    return Dynamic.parse(_table(dynamic, "learning_rate"), "--dynamic") if dynamic else Static()
 
 
 def _table(text: str, first: str) -> dict[str, int | float | str]:

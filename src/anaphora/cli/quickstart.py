@@ -47,7 +47,9 @@ def run(
 
     use_threads(threads)
     corpus, run_folder = place / "corpus", place / "run"
-    experiment = read_experiment(recipes.read("quickstart"), "quickstart.toml", settings or [], data=[corpus])
+    with listening() as report:
+        read = recipes.read("quickstart")
+        experiment = read_experiment(read, "quickstart.toml", settings or [], data=[corpus], report=report)
     say(f"Making a corpus of {sentences:,} English-French pairs in {corpus} ...")
     write(corpus, train=sentences)
     try:

@@ -79,7 +79,7 @@ def run(
             given = _Data(data or [], source, target)
             given = _begun_with(folder, recipe, given) if resume else given
             text, where = _toml(recipe, folder if resume else parent, resume, vocabulary, given, changes, report)
-            experiment = read_experiment(text, where, changes, **given._asdict(), start=start)
+            experiment = read_experiment(text, where, changes, **given._asdict(), start=start, report=report)
             say_columns(experiment, *given, report)
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
     except (KeyboardInterrupt, typer.Exit):

@@ -100,7 +100,7 @@ def pair_store(
             Skipped(f"pairs with more than {longest} units on a side were left out of {corpus.name}", facts["skipped"])
         )
     if not len(arrays["numbers"]):
-        raise DataError(f"Every pair of {corpus.name} has more than {longest} units on a side: raise data.longest.")
+        raise DataError(f"Every pair of {corpus.name} has more than {longest} units on a side: raise data.max_length.")
     return PairStore(
         Ragged(arrays["source.ids"], arrays["source.ends"]),
         Ragged(arrays["target.ids"], arrays["target.ends"]),

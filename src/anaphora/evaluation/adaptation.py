@@ -83,7 +83,7 @@ def is_fitted(adaptation: Adaptation) -> bool:
     """Whether nothing about an adaptation is left to be found."""
     if isinstance(adaptation, NeuralCache):
         return None not in (adaptation.theta, adaptation.weight)
-    return not isinstance(adaptation, Dynamic) or (adaptation.rule == "sgd" and adaptation.rate > 0)
+    return not isinstance(adaptation, Dynamic) or (adaptation.rule == "sgd" and adaptation.learning_rate > 0)
 
 
 def network_of(model: TextModel) -> StateModel:

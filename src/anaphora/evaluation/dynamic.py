@@ -42,7 +42,7 @@ class Dynamic(Config):
 
     rule: Literal["sgd", "rms"] = "sgd"
     """Whether one rate holds for all weights, or every weight has a scale that is gathered on the training part."""
-    rate: float = Field(0.0, ge=0, le=1e6)
+    learning_rate: float = Field(0.0, ge=0, le=1e6)
     """How far a segment's gradient moves the weights; 0 takes what suits the validation part best."""
     steps: int = Field(20, ge=1)
     """Predictions of a segment."""
@@ -58,7 +58,7 @@ class Dynamic(Config):
     def __str__(self) -> str:
         back = f", decay {self.decay:g}" if self.decay else ""
         scaled = f", scaled by gradients in training, epsilon {self.epsilon:g}" if self.rule == "rms" else ""
-        return f"dynamic evaluation by {self.steps} predictions, rate {self.rate:g}{back}{scaled}"
+        return f"dynamic evaluation by {self.steps} predictions, rate {self.learning_rate:g}{back}{scaled}"
 
 
 def dynamic_log_probs(
@@ -88,10 +88,10 @@ def fitted_dynamic(
     model: TextModel, units: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
 ) -> Dynamic:
     """The options with the rate under which the start of a text is likeliest, where it is not given."""
-    if dynamic.rate:
+    if dynamic.learning_rate:
         return dynamic
     begin = list(islice(units, TRIED_ON))
-    tried = [dynamic.model_copy(update={"rate": rate}) for rate in RATES[dynamic.rule]]
+    tried = [dynamic.model_copy(update={"learning_rate": rate}) for rate in RATES[dynamic.rule]]
     nats = [-sum(float(some.sum()) for _, some in dynamic_log_probs(model, begin, before, one, sizes)) for one in tried]
     # a rate that is too high ends in no number, which is never the least
     return min(zip(tried, nats, strict=True), key=lambda one: one[1] if one[1] == one[1] else torch.inf)[0]
@@ -114,4 +114,4 @@ class _Move:
             torch._foreach_lerp_(self._weights, self._trained, self._ways_back or self._dynamic.decay)
         if self._scales:
             gradients = torch._foreach_div(gradients, self._scales)
-        torch._foreach_add_(self._weights, gradients, alpha=-self._dynamic.rate)
+        torch._foreach_add_(self._weights, gradients, alpha=-self._dynamic.learning_rate)

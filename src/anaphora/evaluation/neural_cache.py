@@ -31,7 +31,7 @@ WINDOW = 128
 class NeuralCache(Config):
     """States of the network are remembered with what followed them."""
 
-    units: int = Field(2000, ge=1, le=2**31 - 1)
+    tokens: int = Field(2000, ge=1, le=2**31 - 1)
     """N: how many units before a place are remembered."""
     theta: float | None = Field(None, ge=0)
     """How much likeness counts; left out, what suits the validation part best."""
@@ -45,7 +45,7 @@ class NeuralCache(Config):
 
     def __str__(self) -> str:
         theta, weight = self.settled()
-        return f"neural cache of {self.units:,} units, theta {theta:g}, weight {weight:.4f}"
+        return f"neural cache of {self.tokens:,} units, theta {theta:g}, weight {weight:.4f}"
 
 
 class Found(NamedTuple):
@@ -66,14 +66,14 @@ def neural_cache_log_probs(
     """The units of a text and ln p of each, read one by one: as ``stream.stream_log_probs``."""
     theta, weight = cache.settled()
     weights_K = torch.tensor([1 - weight, weight], dtype=torch.float64)
-    for found in looked_up(model, units, before, cache.units, [theta]):
+    for found in looked_up(model, units, before, cache.tokens, [theta]):
         yield found.ids_N, interpolated(*_both(found.own_N, found.cached_KN[0], found.known_N), weights_K)
 
 
 def fitted_cache(model: StateModel, units: Iterable[int], before: int, cache: NeuralCache) -> NeuralCache:
     """The cache with the theta and the weight under which a text is likeliest, where they are not given."""
     thetas = list(THETAS) if cache.theta is None else [cache.theta]
-    parts = zip(*looked_up(model, units, before, cache.units, thetas), strict=True)
+    parts = zip(*looked_up(model, units, before, cache.tokens, thetas), strict=True)
     _, own_N, cached_KN, known_N = (torch.cat(some, dim=-1) for some in parts)
     best, chosen = -torch.inf, cache
     for theta, cached_N in zip(thetas, cached_KN, strict=True):

@@ -64,7 +64,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
             for weights, where in ((before.model, before.path), (tensors, path / "checkpoints" / AVERAGE)):
                 fill(model, weights, where / "model.safetensors")
                 figures.append(validate(model))
-        best = BestSoFar(experiment.training.metric, experiment.training.better)
+        best = BestSoFar(experiment.training.metric, experiment.better)
         best.observe(figures[0], 0)
         better = best.observe(figures[1], updates[-1])
         if not better and run.best() == AVERAGE:

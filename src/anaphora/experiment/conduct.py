@@ -74,9 +74,9 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
             work.tell_counts(model, coders, run, report)
             if givers:
                 # so that going on never needs the other runs and files again, which may change or go
-                TrainingState(model, experiment.training).save(run)
+                TrainingState(model, experiment.training, experiment.better).save(run)
                 saved = True
-            return work.learn(model, coders, run, experiment.training, report, stop)
+            return work.learn(model, coders, run, experiment, report, stop)
         except BaseException as error:
             # an interruption keeps the encoded corpus for --resume; a fault in the data leaves nothing half-written
             resumable = saved and (path / TRAIN).exists() and not isinstance(error, AnaphoraError)
@@ -98,7 +98,7 @@ def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> O
         say_what_autograd_does(model, report)
         say_what_is_frozen(model, report)
         work.tell_counts(model, coders, run, report)
-        return work.learn(model, coders, run, experiment.training, report, stop)
+        return work.learn(model, coders, run, experiment, report, stop)
 
 
 def _sized(
@@ -108,7 +108,7 @@ def _sized(
     if experiment.training.batch_tokens or not isinstance(work, UpdatingWork):
         return experiment
     if not work.longest:
-        raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.longest.")
+        raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.max_length.")
     free = free_bytes(experiment.training.device)
     tokens = fitting_tokens(model, {coder.symbols.size for coder in coders.values()}, work.longest, free)
     why = "the usual number" if tokens == USUAL else "what is estimated to fit"

@@ -163,11 +163,10 @@ def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     """The experiment over the sample, bounded to one epoch and ``seconds``."""
     places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "test"}
     bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0}
-    decided = {"metric": "loss", "better": "lower"}
     return experiment.for_trial().model_copy(
         update={
             "data": experiment.data.model_copy(update=places),
-            "training": experiment.training.model_copy(update=bounds | decided),
+            "training": experiment.training.model_copy(update=bounds | {"metric": "loss"}),
         }
     )
 

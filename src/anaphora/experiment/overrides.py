@@ -3,11 +3,42 @@
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from anaphora.errors import ConfigError, UnknownOptionError
+from anaphora.run.upgrade import Renamed, renamed
 
 Table = dict[str, Any]
+
+
+class Setting(NamedTuple):
+    """One ``dotted.key=value``, in the names of the present format."""
+
+    path: tuple[str, ...]
+    """The key; empty for an option that is no more."""
+    value: Any
+    old: tuple[Renamed, ...]
+    """What it said by an older name."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Setting":
+        """A value is read as TOML; what is not TOML is a string. Raises ConfigError for what is no setting."""
+        key, separator, value = text.partition("=")
+        names = [name.strip() for name in key.split(".")]
+        if not separator or not all(names):
+            raise ConfigError(f"--set takes dotted.key=value, but got '{text}'.")
+        table, old = renamed(_nested(names, _value(value.strip())), "--set")
+        path: list[str] = []
+        here: Any = table
+        while isinstance(here, dict) and here and len(path) < len(names):
+            [(name, here)] = here.items()
+            path.append(name)
+        return cls(tuple(path) if len(path) == len(names) else (), here, tuple(old))
+
+    @property
+    def key(self) -> str:
+        """With dots."""
+        return ".".join(self.path)
 
 
 def read_table(text: str, where: str) -> Table:
@@ -22,15 +53,13 @@ def override(table: Table, settings: Iterable[str]) -> Table:
     """A copy of ``table`` with settings such as ``training.epochs=5`` put in, the later ones last.
 
     A value is read as TOML; what is not TOML is taken as a string, so that ``cell=gru`` needs no quotes. A part
-    given by its name alone becomes a table when one of its options is set.
+    given by its name alone becomes a table when one of its options is set. Old names of options count as their new
+    ones. Raises ConfigError for what is no setting.
     """
     changed = _copied(table)
-    for setting in settings:
-        key, separator, text = setting.partition("=")
-        names = [name.strip() for name in key.split(".")]
-        if not separator or not all(names):
-            raise ConfigError(f"--set takes dotted.key=value, but got '{setting}'.")
-        _put(changed, names, _value(text.strip()))
+    for setting in map(Setting.parse, settings):
+        if setting.path:
+            _put(changed, setting.path, setting.value)
     return changed
 
 
@@ -40,7 +69,7 @@ def explaining_leftovers(settings: Sequence[str], where: str) -> Iterator[None]:
     try:
         yield
     except UnknownOptionError as error:
-        keys = [setting.partition("=")[0].strip() for setting in settings]
+        keys = [Setting.parse(setting).key for setting in settings]
         table, _, name = error.key.rpartition(".")
         beside = [key.rpartition(".")[2] for key in keys if key.rpartition(".")[0] == table]
         if not beside or name in beside:
@@ -55,7 +84,14 @@ def explaining_leftovers(settings: Sequence[str], where: str) -> Iterator[None]:
         ) from None
 
 
-def _put(table: Table, names: list[str], value: Any) -> None:
+def _nested(names: Sequence[str], value: Any) -> Table:
+    """The table with ``value`` alone in it."""
+    for name in reversed(names):
+        value = {name: value}
+    return dict(value)
+
+
+def _put(table: Table, names: Sequence[str], value: Any) -> None:
     here = table
     for name in names[:-1]:
         inside = here.get(name)

@@ -4,7 +4,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from anaphora.errors import ConfigError
-from anaphora.experiment.overrides import Table, explaining_leftovers, override, read_table
+from anaphora.events import Note, Report, silent
+from anaphora.experiment.overrides import Setting, Table, explaining_leftovers, override, read_table
+from anaphora.run.manifest import FORMAT
+from anaphora.run.upgrade import Renamed, renamed, upgraded
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.data_table import own_files, with_whole_paths
 from anaphora.tasks.registry import named_in, parse
@@ -19,14 +22,21 @@ def read_experiment(
     source: str = "",
     target: str = "",
     start: StartConfig | None = None,
+    report: Report = silent,
 ) -> ExperimentBase:
     """The experiment in a TOML ``text`` that came from ``where``, with ``settings`` such as ``training.epochs=5``.
 
-    ``data`` takes the place of the files in the ``[data]`` table, or of its corpus and the names of its parts;
+    ``data`` takes the place of the files in the ``[data]`` table, or of its corpus and the names of its splits;
     ``source`` and ``target`` replace the languages. ``start`` takes the place of the ``[start]`` table. Settings come
-    last. Raises ConfigError with one sentence.
+    last. Options may have their names of format 1, unless the text says ``format = 2``; one warning is reported then.
+    Raises ConfigError with one sentence.
     """
-    table = read_table(text, where) if isinstance(text, str) else dict(text)
+    table, found = present(read_table(text, where) if isinstance(text, str) else dict(text), where)
+    settings = list(settings)
+    found += [old for setting in map(Setting.parse, settings) for old in setting.old]
+    if found:
+        names = "; ".join(map(str, dict.fromkeys(found)))
+        report(Note(f"Old names of options still work, but change them: {names}.", warning=True))
     if data:
         table["data"] = own_files(table.get("data"), data)
     if start is not None:
@@ -35,10 +45,23 @@ def read_experiment(
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
     if languages and "source" not in kind.experiment.model_fields["data"].default.languages:
         raise ConfigError(f"{where} is no task of two languages, as --source and --target are for: leave them out.")
-    settings = list(settings)
     with explaining_leftovers(settings, where):
         table = override(table, [*languages, *settings])
         experiment = parse(with_whole_paths(table, kind.experiment.places), where)
     for refusal in experiment.refusals():
         raise ConfigError(f"{where}: {refusal}")
     return experiment
+
+
+def present(table: Table, where: str) -> tuple[Table, list[Renamed]]:
+    """A table in the names of the present format, and what a person should rename in it; without ``format``.
+
+    A table without it is of format 1. One that says so is that of a run, in which nobody has to rename anything.
+    """
+    given = {name: value for name, value in table.items() if name != "format"}
+    number = table.get("format")
+    if number is None:
+        return renamed(given, where)
+    if isinstance(number, bool) or number not in range(1, FORMAT + 1):
+        raise ConfigError(f"{where}: format should be from 1 to {FORMAT}, but is {number!r}: leave it out.")
+    return upgraded(given, number), []

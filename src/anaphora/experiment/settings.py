@@ -13,6 +13,7 @@ from pydantic_core import PydanticUndefined
 
 from anaphora.config import Config, as_toml, label_of, members, nearest
 from anaphora.errors import ConfigError
+from anaphora.experiment.overrides import Setting as Given
 from anaphora.tasks.registry import every_kind
 
 _NUMBERS = {int: "a whole number", float: "a number", str: "a string", bool: "true | false"}
@@ -72,9 +73,9 @@ def every_setting() -> list[Owned]:
 def settings_at(key: str) -> list[tuple[str, Owned]]:
     """What stands at a dotted key, once for each meaning that it has, with the key of the table it stands in.
 
-    Raises ConfigError for a key that no experiment has, with the nearest.
+    Old names of options stand for the new ones. Raises ConfigError for a key that no experiment has, with the nearest.
     """
-    everything = _by_path()
+    everything, key = _by_path(), Given.parse(f"{key}=true").key or key
     if key not in everything:
         raise ConfigError(f"{key} is no setting.{nearest(key, everything)} anaphora settings lists the tables.")
     return list(dict.fromkeys(everything[key]))

@@ -23,11 +23,11 @@ class FeedForwardLanguageModelConfig(Config):
 
     embedding: EmbeddingConfig = EmbeddingConfig()
     """Word vectors."""
-    window: AnyWindow = Feedforward()
+    network: AnyWindow = Feedforward()
     """Network over the fixed context."""
     output: AnyOutput = Full()
     """Output layer."""
-    initialise: AnyStart = Orthogonal()
+    initializer: AnyStart = Orthogonal()
     """Initial weights."""
 
 
@@ -43,19 +43,19 @@ class FeedForwardLanguageModel(nn.Module):
         super().__init__()
         self.config, self.symbols = config, text
         self.embedding = Embedding(config.embedding, text.size, "text")
-        self.window = WindowBody(config.window, config.embedding.size)
+        self.window = WindowBody(config.network, config.embedding.size)
         self.output = config.output.build(self.embedding, self.window.width, text)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with its initial value under this seed."""
         source = generator(seed, "initialise")
         for layer in self.embedding, self.window, self.output:
-            layer.initialise(self.config.initialise, source)
+            layer.initialise(self.config.initializer, source)
 
     @property
     def earlier(self) -> int:
         """Number of tokens of the context before the last one."""
-        return self.config.window.steps - 1
+        return self.config.network.steps - 1
 
     def empty_context(self, rows: int) -> Tensor:
         """The ids of the context before anything was read, rows x earlier."""
@@ -110,7 +110,7 @@ class FeedForwardStepper:
 
     def __init__(self, model: FeedForwardLanguageModel) -> None:
         """The model is read, never changed."""
-        self._model, self.order = model, model.config.window.steps + 1
+        self._model, self.order = model, model.config.network.steps + 1
         self.size, _, self.unk, _, self.eos = model.symbols
         self.bos = self.eos
 

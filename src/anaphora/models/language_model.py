@@ -47,10 +47,10 @@ class RecurrenceConfig(RecurrentConfig):
 
     truncation: Annotated[ChunkTruncation | WindowTruncation, Field(discriminator="kind"), by_kind] = ChunkTruncation()
     """Truncation of backpropagation through time."""
-    size_penalty: float = Field(0.0, ge=0)
+    activation_regularization: float = Field(0.0, ge=0)
     """alpha: activation regularization, the weight of the mean square of the top layer's outputs after dropout (Merity
     et al. 2018, section 4.6); not part of the reported loss."""
-    change_penalty: float = Field(0.0, ge=0)
+    temporal_activation_regularization: float = Field(0.0, ge=0)
     """beta: temporal activation regularization, the weight of the mean square of the change of the top layer's outputs
     from step to step, before dropout."""
 
@@ -66,12 +66,12 @@ class LanguageModelConfig(Config):
     """Recurrent layers."""
     output: AnyOutput = Full()
     """Output layer."""
-    initialise: AnyStart = Orthogonal()
+    initializer: AnyStart = Orthogonal()
     """Initial weights."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            {"output.tied": True, "embedding.kind": "characters"},
+            {"output.tied": True, "embedding.kind": "character-cnn"},
             'words have no table to share; set output.tied = false, or embedding.kind = "table"',
         ),
     )
@@ -90,7 +90,7 @@ class LanguageModel(nn.Module):
         self.config, self.symbols = config, text
         self.embedding = embedding_of(config.embedding, text, words, "text")
         table = self.embedding if isinstance(self.embedding, Embedding) else None
-        changes = config.recurrence.change_penalty > 0
+        changes = config.recurrence.temporal_activation_regularization > 0
         self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence", undropped=changes)
         self.output = config.output.build(table, config.recurrence.size, text)
 
@@ -98,7 +98,7 @@ class LanguageModel(nn.Module):
         """Fill every weight with its initial value under this seed."""
         source = generator(seed, "initialise")
         for layer in self.embedding, self.recurrence, self.output:
-            layer.initialise(self.config.initialise, source)
+            layer.initialise(self.config.initializer, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """The loss of a window, and the state for the next; rows that are not carried on start from zero.
@@ -113,10 +113,10 @@ class LanguageModel(nn.Module):
         """The loss, with the regularization of the states as its penalty."""
         config, rows = self.config.recurrence, (batch.target_ids.lengths_B, batch.supervision.weights_B)
         penalties = []
-        if config.size_penalty:
-            penalties.append(config.size_penalty * size_penalty(outputs["h"], *rows))
-        if config.change_penalty:
-            penalties.append(config.change_penalty * change_penalty(outputs["undropped"], *rows))
+        if config.activation_regularization:
+            penalties.append(config.activation_regularization * size_penalty(outputs["h"], *rows))
+        if config.temporal_activation_regularization:
+            penalties.append(config.temporal_activation_regularization * change_penalty(outputs["undropped"], *rows))
         return replace(loss, penalty=torch.stack(penalties).sum()) if penalties else loss
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:

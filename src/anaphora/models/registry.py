@@ -27,9 +27,9 @@ NETWORKS = {
     "translator": Network("anaphora.models.translator", "Translator", ("source", "target")),
     "aligner": Network("anaphora.models.alignment.aligner", "Aligner", ("source", "target")),
     "recurrent": Network("anaphora.models.language_model", "LanguageModel", ("text",), spells=True),
-    "window": Network("anaphora.models.feed_forward", "FeedForwardLanguageModel", ("text",)),
+    "feed-forward": Network("anaphora.models.feed_forward", "FeedForwardLanguageModel", ("text",)),
     "ngram": Network("anaphora.models.ngram.model", "NgramModel", ("text",)),
-    "mixture": Network("anaphora.models.interpolation.model", "Interpolation", ("text",), spells=True),
+    "interpolation": Network("anaphora.models.interpolation.model", "Interpolation", ("text",), spells=True),
 }
 
 

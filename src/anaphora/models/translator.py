@@ -64,25 +64,26 @@ class TranslatorConfig(Config):
     """Output layer."""
     fusion: AnyFusion = NoFusion()
     """Deep fusion with a language model; only the readout and the output layer are trained then."""
-    guide: AnyGuide = NoGuide()
+    guided_alignment: AnyGuide = NoGuide()
     """Alignment supervision of attention in training."""
-    initialise: AnyStart = Orthogonal()
+    initializer: AnyStart = Orthogonal()
     """Initial weights."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *CONFLICTS,
         Conflict(
-            {"guide.kind": other_than("none"), "attention.kind": "none"},
-            'nothing attends; set guide = "none", or let it attend',
+            {"guided_alignment.kind": other_than("none"), "attention.kind": "none"},
+            'nothing attends; set guided_alignment = "none", or let it attend',
         ),
         Conflict(
-            {"guide.kind": other_than("none"), "attention.kind": "window"},
+            {"guided_alignment.kind": other_than("none"), "attention.kind": "gaussian-window"},
             "alignments are compared with weights that are shares, and those of a window can grow without end; set "
-            'guide = "none", or attention.kind = "soft"',
+            'guided_alignment = "none", or attention.kind = "soft"',
         ),
         Conflict(
-            {"guide.kind": other_than("none"), "fusion.kind": other_than("none")},
-            'attention learns no more; set guide = "none", or train the translator with it before it is fused',
+            {"guided_alignment.kind": other_than("none"), "fusion.kind": other_than("none")},
+            'attention learns no more; set guided_alignment = "none", or train the translator with it before it is '
+            "fused",
         ),
     )
 
@@ -110,7 +111,7 @@ class Translator(nn.Module):
         self.encoder = config.encoder.build(config.embedding.size)
         width = config.embedding.size
         self.decoder = Decoder(config.decoder, config.attention, width, self.encoder.spec, config.fusion)
-        self.output = config.output.build(self.target_embedding, config.decoder.readout_size, target)
+        self.output = config.output.build(self.target_embedding, config.decoder.readout_width, target)
         self.language_model: FrozenLanguageModel | None = None
         if isinstance(config.fusion, DeepFusion):
             self.language_model = FrozenLanguageModel(config.fusion.model, target)
@@ -120,7 +121,7 @@ class Translator(nn.Module):
 
     def initialise(self, seed: int) -> None:
         """Fill every weight, but those of a language model, with its initial value under this seed."""
-        source, start = generator(seed, "initialise"), self.config.initialise
+        source, start = generator(seed, "initialise"), self.config.initializer
         self.target_embedding.initialise(start, source)
         if not self.config.embedding.shared:
             self.source_embedding.initialise(start, source)
@@ -147,10 +148,10 @@ class Translator(nn.Module):
         alignments_BTS, weights_B = supervision.alignments_BTS, supervision.weights_B
         if alignments_BTS is None:
             return loss
-        assert not isinstance(self.config.guide, NoGuide)
+        assert not isinstance(self.config.guided_alignment, NoGuide)
         if weights_B is not None:
             alignments_BTS = alignments_BTS * weights_B[:, None, None]
-        penalty = self.config.guide.weight * guidance(weights_TBS, alignments_BTS.transpose(0, 1))
+        penalty = self.config.guided_alignment.weight * guidance(weights_TBS, alignments_BTS.transpose(0, 1))
         return replace(loss, penalty=penalty)
 
     def encode(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

@@ -64,9 +64,9 @@ class AttentionConfig(AttentionBase):
     kind: Literal["soft"] = "soft"
     score: AnyScore = General()
     """How well a position fits the query."""
-    span: AnySpan = Global()
+    window: AnySpan = Global()
     """Which positions are looked at."""
-    weights: AnyWeighing = Softmax()
+    normalizer: AnyWeighing = Softmax()
     """How scores become weights."""
     size: int = Field(0, ge=0)
     """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the
@@ -77,7 +77,7 @@ class AttentionConfig(AttentionBase):
             {
                 "size": SET,
                 "score": lambda score: not isinstance(score, Additive),
-                "span": lambda span: not isinstance(span, LocalPredictive),
+                "window": lambda span: not isinstance(span, LocalPredictive),
             },
             'neither has a layer of that width; leave it out, or set attention.score = "concat"',
             written=True,
@@ -88,7 +88,7 @@ class AttentionConfig(AttentionBase):
 class WindowAttention(AttentionBase):
     """A decoder that looks through a soft window, which only ever moves forward."""
 
-    kind: Literal["window"]
+    kind: Literal["gaussian-window"]
     components: int = Field(10, ge=1)
     """How many Gaussians the window is the sum of."""
     bias: bool = True
@@ -153,7 +153,7 @@ class SoftAttention(Attention):
         Raises ConfigError where the options do not go together.
         """
         super().__init__(config, spec)
-        self._score, self._span, self._weighing = config.score, config.span, config.weights
+        self._score, self._span, self._weighing = config.score, config.window, config.normalizer
         self._query, self._memory, self._hidden = query, spec.width, config.size or query
 
     def matrices(self) -> dict[str, Matrix]:

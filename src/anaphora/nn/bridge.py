@@ -28,38 +28,47 @@ from anaphora.nn.weights import Matrix, projection_matrices
 class BridgeConfig(Config):
     """What a decoder knows of a sentence as a whole."""
 
-    start: Literal["project", "copy", "mean", "zero"] = "project"
+    initial_state: Literal["project", "copy", "mean", "zero"] = "project"
     """Where its first state comes from: the encoder's summary, projected or copied layer by layer, the mean of the
     annotations, projected, or nothing."""
-    start_activation: Literal["none", "tanh"] = "none"
+    initial_state_activation: Literal["none", "tanh"] = "none"
     """What a projected start state goes through (Bahdanau et al. 2015: tanh)."""
-    summary: Literal["start", "every-step"] = "start"
+    sentence_encoding: Literal["initial-state", "every-step"] = "initial-state"
     """Without attention: whether the summary is the first state alone (Sutskever et al. 2014), or enters the bottom
     layer and o_t at every step, too (Cho et al. 2014)."""
-    summary_place: Literal["input", "recurrent"] = "input"
+    sentence_encoding_place: Literal["input", "recurrent"] = "input"
     """Where the summary enters the bottom unit at every step: beside its input, or, for a GRU of reset "after", beside
     its recurrent product, which the reset gate then scales with it (Cho et al. 2014, appendix A.1.2)."""
-    summary_layer: Literal["none", "tanh"] = "none"
+    sentence_encoding_layer: Literal["none", "tanh"] = "none"
     """What a summary goes through before it is used: nothing, or a layer of tanh as wide as the decoder."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            {"start_activation": SET, "start": "zero"},
-            'nothing is projected; leave it out, or set decoder.start = "project"',
+            {"initial_state_activation": SET, "initial_state": "zero"},
+            'nothing is projected; leave it out, or set decoder.initial_state = "project"',
             written=True,
         ),
         Conflict(
-            {"summary_layer": "tanh", "start": "copy"},
-            'the state of every layer is copied: set decoder.summary_layer = "none", or decoder.start = "project"',
+            {"sentence_encoding_layer": "tanh", "initial_state": "copy"},
+            'the state of every layer is copied: set decoder.sentence_encoding_layer = "none", or '
+            'decoder.initial_state = "project"',
         ),
         Conflict(
-            {"start_activation": "tanh", "start": "copy"},
-            'nothing is projected: set decoder.start_activation = "none", or decoder.start = "project"',
+            {"initial_state_activation": "tanh", "initial_state": "copy"},
+            'nothing is projected: set decoder.initial_state_activation = "none", or decoder.initial_state = "project"',
         ),
-        Conflict({"summary_place": "recurrent", "summary": "start"}, 'set decoder.summary = "every-step"'),
         Conflict(
-            {"summary_layer": "tanh", "start": ("mean", "zero"), "summary": "start"},
-            'nothing uses the summary: set decoder.start = "project", or decoder.summary_layer = "none"',
+            {"sentence_encoding_place": "recurrent", "sentence_encoding": "initial-state"},
+            'set decoder.sentence_encoding = "every-step"',
+        ),
+        Conflict(
+            {
+                "sentence_encoding_layer": "tanh",
+                "initial_state": ("mean", "zero"),
+                "sentence_encoding": "initial-state",
+            },
+            'nothing uses the summary: set decoder.initial_state = "project", or decoder.sentence_encoding_layer = '
+            '"none"',
         ),
     )
 
@@ -78,21 +87,28 @@ class Bridge:
 
     def _check(self) -> None:
         config, spec, cell = self.config, self._spec, self._cell
-        asked = config.start, config.summary, config.summary_place, config.summary_layer
+        asked = (
+            config.initial_state,
+            config.sentence_encoding,
+            config.sentence_encoding_place,
+            config.sentence_encoding_layer,
+        )
         if spec.columns and asked != ("zero", "every-step", "input", "none"):
             raise ConfigError(
-                'This encoder gives a column for every step, and no summary: set decoder.start = "zero" and '
-                'decoder.summary = "every-step", and leave decoder.summary_place and decoder.summary_layer out.'
+                'This encoder gives a column for every step, and no summary: set decoder.initial_state = "zero" and '
+                'decoder.sentence_encoding = "every-step", and leave decoder.sentence_encoding_place and '
+                "decoder.sentence_encoding_layer out."
             )
         own, given = (self._layers, self._size, cell.state), (spec.layers, spec.summary, spec.fields)
-        if config.start == "copy" and own != given:
+        if config.initial_state == "copy" and own != given:
             raise ConfigError(
-                f'decoder.start = "copy" needs a summary like the decoder\'s state, {_form(*own)}, but the encoder '
-                f'gives {_form(*given)}: make the two agree, or set decoder.start = "project".'
+                f'decoder.initial_state = "copy" needs a summary like the decoder\'s state, {_form(*own)}, but the '
+                f'encoder gives {_form(*given)}: make the two agree, or set decoder.initial_state = "project".'
             )
-        if config.start == "mean" and not spec.annotations:
+        if config.initial_state == "mean" and not spec.annotations:
             raise ConfigError(
-                'decoder.start = "mean" needs annotations, but this encoder gives none: set decoder.start = "project".'
+                'decoder.initial_state = "mean" needs annotations, but this encoder gives none: set '
+                'decoder.initial_state = "project".'
             )
 
     @property
@@ -103,20 +119,20 @@ class Bridge:
     @property
     def beside_state(self) -> bool:
         """Whether the summary is added to the bottom unit's recurrent product."""
-        return self.config.summary_place == "recurrent"
+        return self.config.sentence_encoding_place == "recurrent"
 
     @property
     def width(self) -> int:
         """Numbers of the summary that every step sees."""
-        return self._size if self.config.summary_layer == "tanh" else self._spec.summary
+        return self._size if self.config.sentence_encoding_layer == "tanh" else self._spec.summary
 
     def matrices(self) -> dict[str, Matrix]:
         """Its weights."""
         config, matrices = self.config, dict[str, Matrix]()
-        if config.summary_layer == "tanh":
+        if config.sentence_encoding_layer == "tanh":
             matrices |= projection_matrices("summary", self._size, self._spec.summary, self._bias)
-        if config.start in ("project", "mean"):
-            width = self._spec.width if config.start == "mean" else self.width
+        if config.initial_state in ("project", "mean"):
+            width = self._spec.width if config.initial_state == "mean" else self.width
             for layer in range(self._layers):
                 for field in self._cell.state:
                     matrices |= projection_matrices(f"start{layer}_{field}", self._size, width, self._bias)
@@ -129,7 +145,7 @@ class Bridge:
     def first(self, encoded: Encoded, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The state before the first word, B x size by carried signal."""
         summaries, state = self._summaries(encoded, weights), dict[str, Tensor]()
-        if self.config.start == "mean":
+        if self.config.initial_state == "mean":
             summaries = [{"h": _mean(encoded.annotations_BSM, lengths_B)}]
         above = max(0, len(summaries) - self._layers)  # the top layers of a deeper encoder
         for layer in range(self._layers):
@@ -140,18 +156,18 @@ class Bridge:
         return state
 
     def _summaries(self, encoded: Encoded, weights: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
-        if self.config.summary_layer == "none":
+        if self.config.sentence_encoding_layer == "none":
             return encoded.summaries
         return [{"h": torch.tanh(self._projected("summary", encoded.summaries[-1]["h"], weights))}]
 
     def _start(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
         config = self.config
-        if config.start == "zero":
+        if config.initial_state == "zero":
             return whole_BM.new_zeros(len(whole_BM), self._size)
-        if config.start == "copy":
+        if config.initial_state == "copy":
             return whole_BM
         value_BH = self._projected(part, whole_BM, weights)
-        return torch.tanh(value_BH) if config.start_activation == "tanh" else value_BH
+        return torch.tanh(value_BH) if config.initial_state_activation == "tanh" else value_BH
 
     def _projected(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
         value_BH = linear(whole_BM, weights[f"{part}.weight"])

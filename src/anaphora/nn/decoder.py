@@ -43,14 +43,18 @@ from anaphora.nn.stack import BetweenTransitions, Layers, RecurrentConfig
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
 CONFLICTS = (
-    Conflict({"decoder.fed": "context", "attention.kind": "none"}, 'there is no context: set decoder.fed = "readout"'),
     Conflict(
-        {"attention.kind": "none", "decoder.start": "zero", "decoder.summary": "start"},
-        'the decoder sees nothing of the source: set decoder.start = "project", or decoder.summary = "every-step"',
+        {"decoder.input_feeding_from": "context", "attention.kind": "none"},
+        'there is no context: set decoder.input_feeding_from = "readout"',
     ),
     Conflict(
-        {"decoder.summary": "every-step", "attention.kind": ("soft", "window")},
-        'the context takes its place: set attention = "none", or decoder.summary = "start"',
+        {"attention.kind": "none", "decoder.initial_state": "zero", "decoder.sentence_encoding": "initial-state"},
+        'the decoder sees nothing of the source: set decoder.initial_state = "project", or '
+        'decoder.sentence_encoding = "every-step"',
+    ),
+    Conflict(
+        {"decoder.sentence_encoding": "every-step", "attention.kind": ("soft", "gaussian-window")},
+        'the context takes its place: set attention = "none", or decoder.sentence_encoding = "initial-state"',
     ),
     Conflict(
         {"decoder.readout_layer": "none", "attention.context": "output"},
@@ -69,27 +73,27 @@ class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
 
     input_feeding: bool = True
     """Whether the bottom layer sees what the step before found out (Luong et al. 2015, section 3.3)."""
-    fed: Literal["readout", "context"] = "readout"
+    input_feeding_from: Literal["readout", "context"] = "readout"
     """What of that step input feeding feeds: o_{t-1}, or c_{t-1} alone (Chorowski et al. 2015, section 2.1)."""
     scheduled_sampling: AnySampling = NoSampling()
     """Whether, in training, it reads words of its own in the place of true ones (Bengio et al. 2015)."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            {"summary_place": "recurrent", "cell": lambda cell: getattr(cell, "reset", "") != "after"},
-            'set decoder.cell = {{kind = "gru", reset = "after"}}, or decoder.summary_place = "input"',
+            {"sentence_encoding_place": "recurrent", "cell": lambda cell: getattr(cell, "reset", "") != "after"},
+            'set decoder.cell = {{kind = "gru", reset = "after"}}, or decoder.sentence_encoding_place = "input"',
         ),
         Conflict(
-            {"fed": SET, "input_feeding": False},
+            {"input_feeding_from": SET, "input_feeding": False},
             "it says what input feeding feeds; leave it out, or set decoder.input_feeding = true",
             written=True,
         ),
     )
 
     @property
-    def readout_size(self) -> int:
+    def readout_width(self) -> int:
         """Width of o_t."""
-        return self.readout or self.size
+        return self.readout_size or self.size
 
 
 class Decoder(nn.Module):
@@ -108,7 +112,7 @@ class Decoder(nn.Module):
         self.bridge = Bridge(config, config.cell, config.layers, config.size, config.bias, spec)
         self._readout = Readout(config, config.size, config.bias, self._context, fusion)
         self._context_enters = (
-            self.attention.config.context == "state" if self.attention else config.summary == "every-step"
+            self.attention.config.context == "state" if self.attention else config.sentence_encoding == "every-step"
         )
         two_transitions = self.attention is not None and self.attention.config.two_transitions
         self._context_projection = Project("context", "context", "attended", two_transitions and config.input_bias)
@@ -127,7 +131,7 @@ class Decoder(nn.Module):
     def _context(self) -> Context:
         if self.attention:
             return "step"
-        if self.config.summary == "start":
+        if self.config.sentence_encoding == "initial-state":
             return "none"
         return "column" if self.bridge.columns else "sentence"
 
@@ -141,7 +145,7 @@ class Decoder(nn.Module):
         rows, gates = config.cell.gates * config.size, config.cell.gates
         matrices = self._layers.matrices(width) | self.bridge.matrices()
         if config.input_feeding:
-            fed = context if config.fed == "context" else config.readout_size
+            fed = context if config.input_feeding_from == "context" else config.readout_width
             matrices |= projection_matrices("feed", rows, fed, False, gates)
         if self._context_enters:
             matrices |= projection_matrices("context", rows, context, self._context_projection.bias, gates)
@@ -153,7 +157,7 @@ class Decoder(nn.Module):
         before, beside = self._before_layers()
         layers, top = self._layers.parts(beside, training, masked=config.layers - 1)
         after: list[Part] = [*self.attention.parts(top)] if self.attention and not self._context_enters else []
-        dropped = training and config.dropout.rate > 0
+        dropped = training and config.dropout.probability > 0
         after += self._readout.parts(top, self._top_unit, "combined" if dropped else "o")
         if dropped:
             after.append(config.dropout.part("dropout", "combined", "o"))
@@ -162,7 +166,7 @@ class Decoder(nn.Module):
     @property
     def _fed(self) -> str:
         """The signal whose last value input feeding feeds."""
-        return "context" if self.config.fed == "context" else "o"
+        return "context" if self.config.input_feeding_from == "context" else "o"
 
     @property
     def _top_unit(self) -> str:
@@ -223,7 +227,7 @@ class Decoder(nn.Module):
         config, program, weights, inputs = self.config, self._plain, self.weights.tensors(), _read(x_TBD, language_TBL)
         if self.training:
             program, weights = self._training, self.weights.dropped("decoder", config.weight_dropout)
-            widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_size}
+            widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
             masks = config.dropout.draw("decoder", widths, self._layers.units, x_TBD)
             inputs, memory = inputs | masks.inputs, {**memory, **masks.memory}
         outputs = scan(program, inputs, first, weights, memory, lengths_B).outputs

@@ -1,7 +1,7 @@
 """Dropout as an option: which numbers share a mask, and what draws the masks of a batch.
 
 dropout = 0.3                                                  a mask of its own at every step
-dropout = { kind = "variational", rate = 0.3, recurrent = 0.2 }    one mask for all steps of a sentence
+dropout = { kind = "variational", probability = 0.3, recurrent = 0.2 }    one mask for all steps of a sentence
 """
 
 from abc import abstractmethod
@@ -31,7 +31,7 @@ class Masks(NamedTuple):
 class Dropout(Config):
     """What dropout is to a network of step parts."""
 
-    rate: Rate = 0.0
+    probability: Rate = 0.0
     """Share of the numbers that is dropped in training; the rest is scaled up."""
 
     @property
@@ -63,11 +63,11 @@ class IndependentDropout(Dropout):
     def draw(self, owner: str, widths: Mapping[str, int], units: Mapping[str, int], x_TBD: Tensor) -> Masks:
         """One number for each number dropped from."""
         steps, sentences = x_TBD.shape[:2]
-        if not self.rate:
+        if not self.probability:
             return Masks({}, {})
         return Masks(
             {
-                f"{name} mask": dropout_mask(f"{owner}.{name}", (steps, sentences, width), self.rate, x_TBD)
+                f"{name} mask": dropout_mask(f"{owner}.{name}", (steps, sentences, width), self.probability, x_TBD)
                 for name, width in widths.items()
             },
             {},
@@ -95,7 +95,7 @@ class VariationalDropout(Dropout):
         sentences = x_TBD.shape[1]
         drawn = {
             f"{name}.mask": dropout_mask(f"{owner}.{name}", (sentences, width), rate, x_TBD)
-            for rate, places in ((self.rate, widths), (self.recurrent, units))
+            for rate, places in ((self.probability, widths), (self.recurrent, units))
             for name, width in places.items()
             if rate
         }
@@ -106,7 +106,7 @@ class VariationalWords(Config):
     """One mask for all words of a sentence, and whole words dropped wherever they stand in it."""
 
     kind: Literal["variational"] = "variational"
-    rate: Rate = 0.0
+    probability: Rate = 0.0
     """Share of the numbers of a vector that is dropped in training, the same ones at every step of a sentence."""
     words: Rate = 0.0
     """Share of a sentence's different words whose vectors are dropped whole (Gal and Ghahramani 2016, section 4.2)."""
@@ -115,7 +115,7 @@ class VariationalWords(Config):
 def _by_rate(value: Any) -> Any:
     if isinstance(value, str):
         return {"kind": value}
-    return {"kind": "independent", "rate": value} if isinstance(value, int | float) else value
+    return {"kind": "independent", "probability": value} if isinstance(value, int | float) else value
 
 
 AnyDropout = Annotated[IndependentDropout | VariationalDropout, Field(discriminator="kind"), BeforeValidator(_by_rate)]

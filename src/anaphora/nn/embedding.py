@@ -106,9 +106,9 @@ class Embedding(nn.Embedding):
 def words_dropped(x_TBD: Tensor, ids_TB: Tensor, dropout: AnyWordDropout, purpose: str) -> Tensor:
     """The vectors of ``ids_TB`` with dropout in training; ``purpose`` tells its masks apart from those of others."""
     if isinstance(dropout, IndependentDropout):
-        return dropped(x_TBD, purpose, dropout.rate, True)
-    if dropout.rate:
-        x_TBD = x_TBD * dropout_mask(purpose, tuple(x_TBD.shape[1:]), dropout.rate, x_TBD)
+        return dropped(x_TBD, purpose, dropout.probability, True)
+    if dropout.probability:
+        x_TBD = x_TBD * dropout_mask(purpose, tuple(x_TBD.shape[1:]), dropout.probability, x_TBD)
     if dropout.words:
         # a word's mask is that of its first place in the sentence
         first_TB = (ids_TB.unsqueeze(1) == ids_TB).byte().argmax(1)

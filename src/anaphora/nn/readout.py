@@ -31,7 +31,7 @@ none."""
 class ReadoutConfig(Config):
     """What the output layer sees."""
 
-    readout: int = Field(0, ge=0)
+    readout_size: int = Field(0, ge=0)
     """Width of o_t; 0: as wide as a layer."""
     readout_word: bool = False
     """Whether the embedding of the word before enters o_t (Bahdanau et al. 2015, appendix A.2.2)."""
@@ -42,7 +42,7 @@ class ReadoutConfig(Config):
 
     conflicts: ClassVar[tuple[Conflict, ...]] = tuple(
         Conflict({name: SET, "readout_layer": "none"}, 'leave it out, or set decoder.readout_layer = "tanh"')
-        for name in ("readout", "readout_word", "readout_state")
+        for name in ("readout_size", "readout_word", "readout_state")
     )
 
 
@@ -53,7 +53,7 @@ class Readout:
         """``size`` of a layer; ``context``: where it sees one; ``fusion``: whether a language model."""
         self.config, self._size, self._bias, self._context = config, size, bias, context
         self._fusion = fusion if isinstance(fusion, DeepFusion) else None
-        self.width = config.readout or size
+        self.width = config.readout_size or size
 
     def matrices(self, width: int, context: int) -> dict[str, Matrix]:
         """Its weights; ``width`` of the embeddings, ``context``: numbers of the context, where there is one."""

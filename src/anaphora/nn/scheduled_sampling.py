@@ -32,7 +32,7 @@ class NoSampling(Config):
 class Sampling(Config):
     """What all schedules share."""
 
-    draw: Literal["sample", "likeliest"] = "sample"
+    draw: Literal["sample", "argmax"] = "sample"
     """How a word of its own is found: drawn from what the decoder predicts, or the likeliest."""
 
     @abstractmethod
@@ -46,12 +46,12 @@ class LinearSampling(Sampling):
     kind: Literal["linear"]
     updates: int = Field(10_000, ge=1)
     """Updates after which the chance would be 0."""
-    least: float = Field(0.5, ge=0, le=1)
+    min_probability: float = Field(0.5, ge=0, le=1)
     """The chance never falls below this."""
 
     def chance(self, update: int) -> float:
         """max(least, 1 - i / updates)."""
-        return max(self.least, 1 - update / self.updates)
+        return max(self.min_probability, 1 - update / self.updates)
 
 
 class ExponentialSampling(Sampling):

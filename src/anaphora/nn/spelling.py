@@ -3,7 +3,7 @@
 A vector is computed for the distinct words of a batch, and looked up from there. The weights are a vector for every
 character, so their number does not grow with the vocabulary. Special tokens are spelt as one character of their own; a
 word outside the vocabulary is ``<unk>`` to everything after the tokenizer, and so it is here, whatever its characters.
-A word is cut after its first ``longest`` characters, and ends there: words that differ only after them have one vector.
+A word is cut after its first ``max_length`` characters: words that differ only after them have one vector.
 """
 
 from collections.abc import Sequence
@@ -29,35 +29,35 @@ _CLOSED = -2.0
 class CharactersConfig(Config):
     """Convolutions over the characters of a word, and highways after them."""
 
-    kind: Literal["characters"] = "characters"
+    kind: Literal["character-cnn"] = "character-cnn"
     """What a vector is made of: characters."""
-    character: int = Field(15, ge=1)
+    character_size: int = Field(15, ge=1)
     """Numbers of a character's vector."""
-    widths: int = Field(6, ge=1)
+    max_kernel: int = Field(6, ge=1)
     """Convolutions see 1, 2, .. up to this many characters at a time."""
     filters: int = Field(25, ge=1)
-    """Filters of width 1; those of width w are w times as many, up to ``most``."""
-    most: int = Field(200, ge=1)
+    """Filters of width 1; those of width w are w times as many, up to ``max_filters``."""
+    max_filters: int = Field(200, ge=1)
     """Filters that no width has more of."""
     highways: int = Field(1, ge=0)
     """Highway layers after the convolutions."""
-    longest: int = Field(64, ge=1)
+    max_length: int = Field(64, ge=1)
     """Characters of a word that are read; those after them are cut, so that one endless word takes no more memory."""
     dropout: AnyWordDropout = IndependentDropout()
     """Share of the numbers of the words' vectors that is dropped in training, and how; "variational" drops more."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            lambda table: table.widths > table.longest + 2,
-            "{at}widths = {table.widths} is wider than a word, which has at most longest + 2 characters ({at}longest = "
-            "{table.longest}): lower the one, or raise the other",
+            lambda table: table.max_kernel > table.max_length + 2,
+            "{at}max_kernel = {table.max_kernel} is wider than a word, which has at most max_length + 2 characters "
+            "({at}max_length = {table.max_length}): lower the one, or raise the other",
         ),
     )
 
     @property
     def sizes(self) -> list[int]:
         """Filters of every width, from the first."""
-        return [min(self.most, width * self.filters) for width in range(1, self.widths + 1)]
+        return [min(self.max_filters, width * self.filters) for width in range(1, self.max_kernel + 1)]
 
     @property
     def size(self) -> int:
@@ -66,9 +66,9 @@ class CharactersConfig(Config):
 
     def matrices(self, characters: int) -> dict[str, Matrix]:
         """The weights, for an alphabet of this many characters."""
-        found = {"characters.weight": Matrix(characters, self.character)}
+        found = {"characters.weight": Matrix(characters, self.character_size)}
         for width, filters in enumerate(self.sizes, 1):
-            found |= projection_matrices(f"width{width}", filters, width * self.character, True)
+            found |= projection_matrices(f"width{width}", filters, width * self.character_size, True)
         for layer in range(self.highways):
             for part in f"transform{layer}", f"hidden{layer}":
                 found |= projection_matrices(part, self.size, self.size, True)
@@ -85,8 +85,8 @@ class Spelling(nn.Module):
         """``words`` by id, after this many ``special_tokens``; ``name`` keeps its dropout masks apart."""
         super().__init__()
         self._config, self._name = config, name
-        self._shape = Shape(config.widths, config.highways)
-        rows, alphabet = _rows(words, special_tokens, config.longest)
+        self._shape = Shape(config.max_kernel, config.highways)
+        rows, alphabet = _rows(words, special_tokens, config.max_length)
         # made of the vocabulary, so no checkpoint needs them
         self.register_buffer("characters_VL", nn.utils.rnn.pad_sequence(rows, batch_first=True), persistent=False)
         self.register_buffer("lengths_V", torch.tensor([len(row) for row in rows]), persistent=False)
@@ -117,7 +117,7 @@ def _rows(words: Sequence[str], special_tokens: int, longest: int) -> tuple[list
     """Every word as the numbers of its first characters between a begin and an end, and how many numbers there are.
 
     0 and 1 are begin and end, then come the special tokens, then the characters of all words in the order of their code
-    points, those after the ``longest`` that a word is spelt by among them.
+    points, those after the ``max_length`` that a word is spelt by among them.
     """
     letters = sorted({letter for word in words for letter in word})
     numbers = {letter: 2 + special_tokens + place for place, letter in enumerate(letters)}
@@ -131,7 +131,7 @@ AnyEmbedding = Annotated[
     Field(discriminator="kind"),
     by_kind_or("table"),
 ]
-"""Word vectors as a recipe names them: ``"characters"``, or ``{size = 200}``, which is a table."""
+"""Word vectors as a recipe names them: ``"character-cnn"``, or ``{size = 200}``, which is a table."""
 
 
 def embedding_of(
@@ -144,5 +144,5 @@ def embedding_of(
     if isinstance(config, EmbeddingConfig):
         return Embedding(config, symbols.size, name)
     if not words:
-        raise ConfigError("embedding.kind = 'characters' needs text.units = 'word': set it, or use 'table'.")
+        raise ConfigError("embedding.kind = 'character-cnn' needs text.tokenizer = 'word': set it, or use 'table'.")
     return Spelling(config, words, symbols.size - len(words), name)

@@ -152,7 +152,7 @@ class Layers:
                 inputs, before = (self.between.project.target,), tuple(f"ask.{field}" for field in fields)
             parts += self._unit(f"layer{layer}", f"norm{layer}", inputs, before, training)
             source = f"layer{layer}.h"
-            if training and dropout.rate and layer < masked:
+            if training and dropout.probability and layer < masked:
                 parts.append(dropout.part(f"dropout{layer}", source, f"dropped{layer}"))
                 source = f"dropped{layer}"
             if config.residual and layer:

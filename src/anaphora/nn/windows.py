@@ -58,7 +58,7 @@ class WindowConfig(Config, ABC):
 class Feedforward(WindowConfig):
     """A hidden layer over the words side by side."""
 
-    kind: Literal["feedforward"] = "feedforward"
+    kind: Literal["feed-forward"] = "feed-forward"
     words: int = Field(5, ge=1)
     """How many words it sees; the n-grams it could memorise have one more."""
     size: int = Field(100, ge=1)
@@ -166,7 +166,7 @@ class Convolution(WindowConfig):
 
 
 AnyWindow = Annotated[Feedforward | LogBilinear | Convolution, Field(discriminator="kind"), by_kind]
-"""A body as a recipe names it: ``{kind = "feedforward", words = 5}``."""
+"""A body as a recipe names it: ``{kind = "feed-forward", words = 5}``."""
 
 
 def side_by_side(x_BLD: Tensor, words: int) -> Tensor:

@@ -81,8 +81,12 @@ def write(
     contents: Iterable[tuple[str, bytes]],
     fingerprints: Mapping[str, str],
     environment: Environment,
+    number: int = manifests.FORMAT,
 ) -> Path:
-    """Write the files of a checkpoint under ``folder`` and return where; raises OSError, leaving others as they are."""
+    """Write a checkpoint of the format ``number`` under ``folder`` and return where.
+
+    Raises OSError, leaving others as they are.
+    """
     unfinished = folder / f"{_LEFTOVER}{uuid.uuid4().hex}"
     unfinished.mkdir()
     entries: dict[str, FileEntry] = {}
@@ -90,7 +94,7 @@ def write(
         write_durably(unfinished / name, content)
         entries[name] = FileEntry(size=len(content), sha256=sha256(content))
     manifest = Manifest(
-        format=manifests.FORMAT,
+        format=number,
         step=update,
         files=entries,
         fingerprints=dict(fingerprints),

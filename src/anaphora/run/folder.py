@@ -175,6 +175,7 @@ class Run:
                     checkpoints.contents(model, optimizer, state),
                     self.fingerprints,
                     manifest.environment(precision, next(iter(model.values())).device),
+                    self.format,
                 )
                 if not average:
                     self._settle()

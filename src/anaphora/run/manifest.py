@@ -11,7 +11,7 @@ from anaphora.errors import RunError
 from anaphora.kernels.compiled import available
 from anaphora.run.files import DamagedError, json_bytes, read, read_json, sha256
 
-FORMAT = 1
+FORMAT = 2
 """The newest format of run folders and checkpoints that this version reads, and the one that it writes."""
 
 NAME = "manifest.json"

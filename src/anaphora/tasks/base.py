@@ -10,6 +10,7 @@ from anaphora.config import SET, Config, Conflict, unknown
 from anaphora.tasks.data_table import DataConfig
 from anaphora.text.units import Bpe, TextConfig
 from anaphora.training.config import TrainingConfig
+from anaphora.training.stopping import Better
 
 AnyExperiment = TypeVar("AnyExperiment", bound="ExperimentBase")
 
@@ -39,7 +40,7 @@ class StartConfig(Config):
 class ExperimentBase(Config):
     """What every experiment has; the folder of a task adds its own tables."""
 
-    metrics: ClassVar[Mapping[str, Literal["lower", "higher"]]] = {"loss": "lower", "perplexity": "lower"}
+    metrics: ClassVar[Mapping[str, Better]] = {"loss": "lower", "perplexity": "lower"}
     """The validation metrics that may decide which checkpoint is the best, and which values of each are better."""
     resegments: ClassVar[bool] = False
     """Whether its text may be segmented differently every epoch."""
@@ -56,7 +57,7 @@ class ExperimentBase(Config):
         ),
     )
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     """The format of this file."""
     task: str
     """What is learnt."""
@@ -71,15 +72,14 @@ class ExperimentBase(Config):
 
     @model_validator(mode="after")
     def _decided_by_a_known_metric(self) -> Self:
-        training, better = self.training, self.metrics.get(self.training.metric)
-        if better is None:
-            raise ValueError(unknown("training.metric", training.metric, self.metrics))
-        if training.better != better:
-            raise ValueError(
-                f"training.better is '{training.better}', but for training.metric '{training.metric}' it should be "
-                f"'{better}'."
-            )
+        if self.training.metric not in self.metrics:
+            raise ValueError(unknown("training.metric", self.training.metric, self.metrics))
         return self
+
+    @property
+    def better(self) -> Better:
+        """Which values of the metric that decides are better."""
+        return self.metrics[self.training.metric]
 
     @property
     def kind(self) -> str:

@@ -60,7 +60,7 @@ class PairData(DataConfig):
     """The language translated from, as files of it end."""
     target: str = "de"
     """The language translated into, as files of it end."""
-    longest: int = Field(100, ge=0)
+    max_length: int = Field(100, ge=0)
     """Pairs of the training and the validation part with more units than this on a side are left out (an aligner keeps
     those of the validation part); 0 keeps them all."""
 
@@ -80,7 +80,7 @@ class TextData(DataConfig):
     windows: Literal["equal", "random"] = "equal"
     """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn again every
     epoch, the learning rate following the length (Merity et al. 2018)."""
-    longest: int = Field(0, ge=0)
+    max_length: int = Field(0, ge=0)
     """Training sentences with more units than this are left out, and none of the validation part; 0 keeps them all."""
 
     @property

@@ -10,6 +10,7 @@ from anaphora.config import SET, Conflict, other_than
 from anaphora.events import Report, Saved, Validated
 from anaphora.run import Run
 from anaphora.run.weights import tensors_of
+from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import CUTS
 from anaphora.tasks.work import Work
 from anaphora.text.coder import TextCoder
@@ -65,7 +66,7 @@ class FittingWork(Work):
         model: torch.nn.Module,
         coders: Mapping[str, TextCoder],
         run: Run,
-        training: TrainingConfig,
+        experiment: ExperimentBase,
         report: Report,
         stop: Stop,
     ) -> Outcome:

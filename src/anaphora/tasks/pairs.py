@@ -24,7 +24,7 @@ class PairWork(Work):
     @property
     def longest(self) -> int:
         """Units of the longest side of a training pair."""
-        return self._data.longest
+        return self._data.max_length
 
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
         """The coders of both sides."""

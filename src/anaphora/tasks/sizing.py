@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 UNITS = {"bpe": "subword", "unigram": "subword", "word": "word", "character": "character", "byte": "byte"}
-"""What a unit of text is called, by what ``text.units`` says."""
+"""What a unit of text is called, by what ``text.tokenizer`` says."""
 
 
 def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:

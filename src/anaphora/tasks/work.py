@@ -16,6 +16,7 @@ from anaphora.nn.device import device_of
 from anaphora.nn.outputs import Output
 from anaphora.protocols import Batches, Carry
 from anaphora.run import Run
+from anaphora.tasks.base import ExperimentBase
 from anaphora.text.coder import TextCoder
 from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
@@ -50,15 +51,14 @@ class Work(ABC):
         model: torch.nn.Module,
         coders: Mapping[str, TextCoder],
         run: Run,
-        training: TrainingConfig,
+        experiment: ExperimentBase,
         report: Report,
         stop: Stop,
     ) -> Outcome:
         """Fit ``model`` to the training part, from where ``run`` stands to the end or until ``stop`` says so.
 
         What is known by then is in ``run``: its log, and its checkpoints with the best of them marked. The text is
-        encoded in the run's folder ``encoded``, again only if it changed. ``training`` is the experiment's, with what
-        it leaves open decided.
+        encoded in the run's folder ``encoded``, again only if it changed.
         """
 
 
@@ -97,17 +97,18 @@ class UpdatingWork(Work):
         model: torch.nn.Module,
         coders: Mapping[str, TextCoder],
         run: Run,
-        training: TrainingConfig,
+        experiment: ExperimentBase,
         report: Report,
         stop: Stop,
     ) -> Outcome:
         """Update by update; see ``Work.learn``."""
+        training = experiment.training
         batches = self.batches(coders, run.path / TRAIN, training.batch_tokens, report)
         words = max((module.partition for module in model.modules() if isinstance(module, Output)), default=0)
         if words:
             batches = Partitions(batches, words)
         validate = self.validation(coders, run, training, report)
-        return loop.train(model, batches, training, run, validate, report, stop)
+        return loop.train(model, batches, training, run, validate, report, stop, better=experiment.better)
 
 
 def not_skipping(report: Report) -> Report:

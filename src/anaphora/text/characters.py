@@ -34,7 +34,8 @@ class CharacterCoder:
         alphabet = [character for character, count in counts.items() if count >= least]
         if not alphabet:
             raise DataError(
-                f"No character occurs {least} or more times in the training text: give more text, or lower text.least."
+                f"No character occurs {least} or more times in the training text: give more text, or lower "
+                f"text.min_count."
             )
         return cls(sorted(alphabet, key=lambda character: (-counts[character], character)), lowercase=lowercase)
 

@@ -35,7 +35,7 @@ def extended(config: AnyUnits, old: TextCoder, new: TextCoder) -> TextCoder:
         return SubwordCoder(old.serialise() + appended, lowercase=config.lowercase)
     raise ConfigError(
         f"start.vocabulary = 'extend' needs units 'bpe', 'character' or 'word' without text.rare, but they are "
-        f"'{config.units}'{_with_rare(config)}: keep the vocabulary."
+        f"'{config.tokenizer}'{_with_rare(config)}: keep the vocabulary."
     )
 
 

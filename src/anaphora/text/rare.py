@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, Self
 
 from anaphora.errors import RunError
 from anaphora.text.coder import MARKS, PAD, UNK
-from anaphora.text.words import Tokenise, WordCoder
+from anaphora.text.words import Segmentation, WordCoder
 
 Rare = Literal["none", "copyable", "posall", "posunk"]
 """How rare words are annotated."""
@@ -77,22 +77,22 @@ class AnnotatedCoder(WordCoder):
         words: Sequence[str],
         *,
         lowercase: bool,
-        tokenise: Tokenise,
+        segmentation: Segmentation,
         language: str,
         rare: Rare,
         dictionary: Mapping[str, str],
     ) -> None:
         """``words`` begin with the ``annotations``; ``dictionary`` from source words to target words."""
-        super().__init__(words, lowercase=lowercase, tokenise=tokenise, language=language)
+        super().__init__(words, lowercase=lowercase, segmentation=segmentation, language=language)
         self.rare = rare
         self.dictionary = dict(dictionary)
         self.annotations = len(annotations(rare))
         self._none = len(MARKS) + self.annotations - 1
 
     @classmethod
-    def restored(cls, data: bytes, rare: Rare, *, lowercase: bool, tokenise: Tokenise) -> Self:
+    def restored(cls, data: bytes, rare: Rare, *, lowercase: bool, segmentation: Segmentation) -> Self:
         """The coder that ``serialise`` wrote; RunError when the bytes are none."""
-        words = WordCoder.deserialise(data, lowercase=lowercase, tokenise=tokenise).vocabulary
+        words = WordCoder.deserialise(data, lowercase=lowercase, segmentation=segmentation).vocabulary
         table = json.loads(data)
         dictionary = table.get("dictionary")
         if not isinstance(dictionary, dict) or not all(isinstance(word, str) for word in dictionary.values()):
@@ -100,7 +100,7 @@ class AnnotatedCoder(WordCoder):
         return cls(
             words,
             lowercase=lowercase,
-            tokenise=tokenise,
+            segmentation=segmentation,
             language=table["language"],
             rare=rare,
             dictionary=dictionary,

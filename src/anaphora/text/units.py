@@ -21,7 +21,7 @@ from anaphora.text.language import bare
 from anaphora.text.rare import AnnotatedCoder, NumberingCoder, Rare, annotations
 from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
-from anaphora.text.words import Tokenise, WordCoder
+from anaphora.text.words import Segmentation, WordCoder
 
 if TYPE_CHECKING:
     from anaphora.text.cuts import Cut
@@ -76,7 +76,7 @@ class Bpe(Subwords):
 
     SAMPLING: ClassVar[str] = "dropout"
 
-    units: Literal["bpe"] = "bpe"
+    tokenizer: Literal["bpe"] = "bpe"
     dropout: float = Field(0.0, ge=0, lt=1)
     """The chance that a merge is left out where a training pair is cut, drawn again every epoch (Provilkov et al.
     2020)."""
@@ -87,7 +87,7 @@ class Unigram(Subwords):
 
     SAMPLING: ClassVar[str] = "alpha"
 
-    units: Literal["unigram"] = "unigram"
+    tokenizer: Literal["unigram"] = "unigram"
     alpha: float = Field(0.0, ge=0)
     """Training pairs are cut by chance, again every epoch, the likeliest cut the more often the higher this is (Kudo
     2018 has 0.1 to 0.5); 0 always takes the likeliest."""
@@ -96,12 +96,12 @@ class Unigram(Subwords):
 class Word(TextUnits):
     """Whole words."""
 
-    units: Literal["word"] = "word"
+    tokenizer: Literal["word"] = "word"
     size: int = Field(10_000, gt=4)
     """Words of a side's vocabulary, its marks included: the most frequent ones; the others become ``<unk>``."""
-    tokenise: Tokenise = "moses"
-    """"moses" parts words and signs by the rules of the language; "none" takes what stands between spaces."""
-    least: int = Field(1, gt=0)
+    segmentation: Segmentation = "moses"
+    """"moses" separates words and punctuation by the rules of the language; "whitespace" splits at spaces alone."""
+    min_count: int = Field(1, gt=0)
     """Words seen less often than this in the training text become ``<unk>``."""
     rare: Rare = "none"
     """How a translator's unknown words say which source word they stand for, by word links: "copyable", "posall" or
@@ -111,17 +111,17 @@ class Word(TextUnits):
 class Character(TextUnits):
     """Single characters."""
 
-    units: Literal["character"] = "character"
+    tokenizer: Literal["character"] = "character"
     joint: bool = False
     """Whether all sides share one alphabet."""
-    least: int = Field(1, gt=0)
+    min_count: int = Field(1, gt=0)
     """Characters seen less often than this in the training text become ``<unk>``."""
 
 
 class Byte(TextUnits):
     """Single bytes of UTF-8, the same ones for every text and side."""
 
-    units: Literal["byte"] = "byte"
+    tokenizer: Literal["byte"] = "byte"
 
     @property
     def one_vocabulary(self) -> bool:
@@ -130,7 +130,7 @@ class Byte(TextUnits):
 
 
 AnyUnits = Bpe | Unigram | Word | Character | Byte
-TextConfig = Annotated[AnyUnits, Field(discriminator="units")]
+TextConfig = Annotated[AnyUnits, Field(discriminator="tokenizer")]
 """The ``[text]`` table."""
 
 
@@ -206,9 +206,9 @@ def _learn_words(
     coder = (NumberingCoder if numbered else WordCoder).learn(
         lines(),
         size=config.size,
-        least=config.least,
+        least=config.min_count,
         lowercase=config.lowercase,
-        tokenise=config.tokenise,
+        segmentation=config.segmentation,
         language=code,
         first=annotations(config.rare) if numbered or annotated else (),
     )
@@ -217,7 +217,7 @@ def _learn_words(
             Note(
                 f"The words of the training text ({side}) are as long as sentences, in a script that sets no space "
                 f"between words, so other sentences will be unknown: set spaces between words with a segmenter, or set "
-                f"text.units to bpe, unigram, character or byte.",
+                f"text.tokenizer to bpe, unigram, character or byte.",
                 warning=True,
             )
         )
@@ -226,7 +226,7 @@ def _learn_words(
     return AnnotatedCoder(
         coder.vocabulary,
         lowercase=config.lowercase,
-        tokenise=config.tokenise,
+        segmentation=config.segmentation,
         language=code,
         rare=config.rare,
         dictionary=dictionary,
@@ -236,7 +236,7 @@ def _learn_words(
 def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report: Report) -> TextCoder:
     if isinstance(config, Character):
         every_line = (line for lines in sides.values() for line in lines())
-        return CharacterCoder.learn(every_line, lowercase=config.lowercase, least=config.least)
+        return CharacterCoder.learn(every_line, lowercase=config.lowercase, least=config.min_count)
     from anaphora.text.subwords import SubwordCoder
 
     drawn: list[str] = []
@@ -249,7 +249,8 @@ def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report
         report(
             Note(
                 f"The training text ({' and '.join(sides)}) holds U+2581 ({SPACE}), which subwords cannot tell from a "
-                f"space and give back as one: replace it where it should stay, or set text.units to character or byte.",
+                f"space and give back as one: replace it where it should stay, or set text.tokenizer to character "
+                f"or byte.",
                 warning=True,
             )
         )
@@ -258,7 +259,7 @@ def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report
         size=config.size,
         lowercase=config.lowercase,
         byte_fallback=config.byte_fallback,
-        kind=config.units,
+        kind=config.tokenizer,
     )
     if coder.symbols.size < config.size:
         report(
@@ -299,12 +300,12 @@ def _load_one(config: AnyUnits, side: str, path: Path, entry: Mapping[str, Any])
     if isinstance(config, Character):
         coder = CharacterCoder.deserialise(data, lowercase=config.lowercase)
     elif isinstance(config, Word) and config.rare != "none" and side == "target":
-        coder = AnnotatedCoder.restored(data, config.rare, lowercase=config.lowercase, tokenise=config.tokenise)
+        coder = AnnotatedCoder.restored(data, config.rare, lowercase=config.lowercase, segmentation=config.segmentation)
     elif isinstance(config, Byte):
         coder = ByteCoder.deserialise(data, lowercase=config.lowercase)
     elif isinstance(config, Word):
         kind = NumberingCoder if config.rare == "copyable" else WordCoder
-        coder = kind.deserialise(data, lowercase=config.lowercase, tokenise=config.tokenise)
+        coder = kind.deserialise(data, lowercase=config.lowercase, segmentation=config.segmentation)
     else:
         from anaphora.text.subwords import SubwordCoder
 

@@ -17,7 +17,7 @@ from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder, one_line, shown, symbols_of
 from anaphora.text.normalise import normalise
 
-Tokenise = Literal["moses", "none"]
+Segmentation = Literal["moses", "whitespace"]
 """``moses`` for text as people write it, ``none`` for text whose tokens stand between spaces already."""
 
 
@@ -44,11 +44,11 @@ class _Spaced:
 class WordCoder:
     """A TextCoder whose units are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
 
-    def __init__(self, words: Sequence[str], *, lowercase: bool, tokenise: Tokenise, language: str) -> None:
+    def __init__(self, words: Sequence[str], *, lowercase: bool, segmentation: Segmentation, language: str) -> None:
         """``words`` in the order of their ids, marks left out; ``language`` is a two-letter code for Moses."""
         self._words = tuple(words)
         self._lowercase = lowercase
-        self._tokenise: Tokenise = tokenise
+        self._segmentation: Segmentation = segmentation
         self._language = language
         self._ids = {word: len(MARKS) + place for place, word in enumerate(self._words)}
         self._written = (*MARKS, *self._words)
@@ -61,7 +61,7 @@ class WordCoder:
         size: int,
         least: int,
         lowercase: bool,
-        tokenise: Tokenise,
+        segmentation: Segmentation,
         language: str,
         first: Sequence[str] = (),
     ) -> Self:
@@ -69,7 +69,7 @@ class WordCoder:
 
         Equally frequent words are taken in the order of their code points. Raises DataError when there is no word.
         """
-        empty = cls((), lowercase=lowercase, tokenise=tokenise, language=language)
+        empty = cls((), lowercase=lowercase, segmentation=segmentation, language=language)
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(empty.words(line))
@@ -84,12 +84,12 @@ class WordCoder:
         words = frequent[:places]
         if not words:
             raise DataError(
-                f"No word occurs {least:,} or more times in the training text: give more text, or lower text.least."
+                f"No word occurs {least:,} or more times in the training text: give more text, or lower text.min_count."
             )
-        return cls([*first, *words], lowercase=lowercase, tokenise=tokenise, language=language)
+        return cls([*first, *words], lowercase=lowercase, segmentation=segmentation, language=language)
 
     @classmethod
-    def deserialise(cls, data: bytes, *, lowercase: bool, tokenise: Tokenise) -> Self:
+    def deserialise(cls, data: bytes, *, lowercase: bool, segmentation: Segmentation) -> Self:
         """The coder that ``serialise`` wrote; RunError when the bytes are no list of words."""
         try:
             table = json.loads(data)
@@ -100,7 +100,7 @@ class WordCoder:
             raise RunError("A word vocabulary should list its words, but the file does not.")
         if len({*words, *MARKS}) != len(words) + len(MARKS) or not isinstance(language, str):
             raise RunError("A word vocabulary should list every word once and no mark, but does otherwise.")
-        return cls(words, lowercase=lowercase, tokenise=tokenise, language=language)
+        return cls(words, lowercase=lowercase, segmentation=segmentation, language=language)
 
     def extended(self, words: Iterable[str]) -> Self:
         """The coder with those of ``words`` appended that it has not."""
@@ -109,7 +109,7 @@ class WordCoder:
         if not more:
             return self
         return type(self)(
-            [*self._words, *more], lowercase=self._lowercase, tokenise=self._tokenise, language=self._language
+            [*self._words, *more], lowercase=self._lowercase, segmentation=self._segmentation, language=self._language
         )
 
     def serialise(self) -> bytes:
@@ -130,12 +130,13 @@ class WordCoder:
     @property
     def context_free(self) -> bool:
         """Whether words are cut at white space alone; Moses looks at what stands before them."""
-        return self._tokenise == "none"
+        return self._segmentation == "whitespace"
 
     @property
     def fingerprint(self) -> str:
-        """A sha256 of the words, the case and the tokens."""
-        return hashlib.sha256(f"word {self._lowercase} {self._tokenise} ".encode() + self.serialise()).hexdigest()
+        """A SHA-256 of the words, the case and the segmentation, in the words of format 1."""
+        segmentation = "none" if self._segmentation == "whitespace" else self._segmentation
+        return hashlib.sha256(f"word {self._lowercase} {segmentation} ".encode() + self.serialise()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """One id a word, without marks at the ends."""
@@ -196,7 +197,7 @@ class WordCoder:
 
     @cached_property
     def _tokens(self) -> Tokens:
-        if self._tokenise == "none":
+        if self._segmentation == "whitespace":
             return _Spaced()
         from anaphora.text.moses import MosesTokens  # sacremoses takes its time, and many coders never need it
 

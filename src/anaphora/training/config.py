@@ -1,6 +1,6 @@
 """The ``[training]`` table: how weights are updated, when training looks at itself, and when it stops."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -44,11 +44,9 @@ class TrainingConfig(Config):
     """How many of the newest checkpoints are kept beside the best, as ``anaphora average`` may want them."""
     metric: str = "loss"
     """The validation figure that decides which checkpoint is the best."""
-    better: Literal["lower", "higher"] = "lower"
-    """Which values of ``metric`` are the better ones."""
     skip_limit: int = Field(5, ge=1)
     """Updates in a row, skipped because loss or gradient is not finite, after which training counts as diverged."""
-    fallbacks: int = Field(3, ge=0)
+    divergence_retries: int = Field(3, ge=0)
     """Times in a row that diverged training goes back to its last checkpoint with half the rate, then it gives up."""
     seed: int = Field(1, ge=0)
     """Where every random draw starts from."""

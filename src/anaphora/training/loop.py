@@ -29,6 +29,7 @@ from anaphora.training.clipping import clip, global_norm
 from anaphora.training.config import TrainingConfig
 from anaphora.training.reduction import per_prediction, reduced, weighted
 from anaphora.training.state import TrainingState
+from anaphora.training.stopping import Better
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""
@@ -69,11 +70,14 @@ def train(
     validate: Validate,
     report: Report = silent,
     stop: Stop = never,
+    *,
+    better: Better = "lower",
 ) -> Outcome:
     """Train ``model`` (which meets ``protocols.Model``) from where ``run`` stands, and leave its last weights in it.
 
     An update whose loss or gradient is not finite is skipped; after ``config.skip_limit`` of them in a row training
-    goes back to its last checkpoint and on with half the rate, ``config.fallbacks`` times without a new checkpoint.
+    goes back to its last checkpoint and continues with half the learning rate, at most
+    ``config.divergence_retries`` times without a new checkpoint. ``better`` says which values of ``config.metric`` are.
 
     Raises ConfigError for a device that is not there, RunError when the folder is in use or cannot be written to,
     DataError for an epoch without batches, and DivergedError when going back did not help; checkpoints are never made
@@ -86,7 +90,7 @@ def train(
     with run.lock(), running(evaluating):
         try:
             model.to(device)
-            return _Training(model, batches, config, run, validate, report, stop, device).conduct()
+            return _Training(model, batches, config, run, validate, report, stop, device, better).conduct()
         finally:
             model.to("cpu")
 
@@ -106,10 +110,11 @@ class _Training:
         report: Report,
         stop: Stop,
         device: torch.device,
+        better: Better,
     ) -> None:
         self._model, self._batches, self._config = model, batches, config
         self._run, self._validate, self._report, self._stop = run, validate, report, stop
-        self._state = TrainingState(model, config)
+        self._state = TrainingState(model, config, better)
         self._device = device
         self._runtime = Runtime(device, backend_for(config.precision, device.type), training=True, seed=config.seed)
         self._epoch: Sequence[Batch] = ()
@@ -235,7 +240,7 @@ class _Training:
         saved = self._run.checkpoints()
         last = f"step-{saved[-1]}" if saved else "the start"
         diverged = self._state.cursor.update
-        if self._fallbacks >= self._config.fallbacks:
+        if self._fallbacks >= self._config.divergence_retries:
             tried = f", as after each of {self._fallbacks} times it went back and on with half the rate"
             good = (
                 f"the last good checkpoint is {last}: begin another run from it (start.run) or anew"
@@ -245,7 +250,7 @@ class _Training:
             clip = "lower" if self._config.clip_norm else "set"
             raise DivergedError(
                 f"Training diverged at update {diverged}: {what}{tried if self._fallbacks else ''}; {good}, and lower "
-                f"training.optimizer.rate or {clip} training.clip_norm."
+                f"training.optimizer.learning_rate or {clip} training.clip_norm."
             )
         self._fallbacks += 1
         factor = self._state.cursor.rate_factor / 2

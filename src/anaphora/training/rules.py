@@ -20,7 +20,7 @@ Parameters = list[torch.nn.Parameter]
 class Rule(Config):
     """What all update rules share; g is the gradient of a weight w after clipping, r the learning rate."""
 
-    rate: float = Field(1.0, gt=0)
+    learning_rate: float = Field(1.0, gt=0)
     """Learning rate at the start."""
     weight_decay: float = Field(0.0, ge=0)
     """L2 regularisation: this many times w is added to g, after clipping; 0 adds nothing."""
@@ -37,14 +37,14 @@ class Sgd(Rule):
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Plain steps, which keep no state."""
-        return torch.optim.SGD(parameters, lr=self.rate, weight_decay=self.weight_decay, fused=True)
+        return torch.optim.SGD(parameters, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
 
 
 class Momentum(Rule):
     """Gradient descent with momentum m (Polyak 1964): v = m v + g, w -= r v."""
 
     kind: Literal["momentum"] = "momentum"
-    rate: float = Field(0.1, gt=0)
+    learning_rate: float = Field(0.1, gt=0)
     """Learning rate at the start."""
     momentum: float = Field(0.9, gt=0, lt=1)
     """The share m of the last step that is taken again."""
@@ -55,7 +55,7 @@ class Momentum(Rule):
         """Steps that keep v."""
         return torch.optim.SGD(
             parameters,
-            lr=self.rate,
+            lr=self.learning_rate,
             momentum=self.momentum,
             nesterov=self.nesterov,
             weight_decay=self.weight_decay,
@@ -87,7 +87,7 @@ class AveragedSgd(Rule):
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Plain steps; the average is taken beside them."""
-        return torch.optim.SGD(parameters, lr=self.rate, weight_decay=self.weight_decay, fused=True)
+        return torch.optim.SGD(parameters, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
 
 
 class Adadelta(Rule):
@@ -105,7 +105,7 @@ class Adadelta(Rule):
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Steps that keep E and D."""
         return torch.optim.Adadelta(
-            parameters, lr=self.rate, rho=self.decay, eps=self.epsilon, weight_decay=self.weight_decay
+            parameters, lr=self.learning_rate, rho=self.decay, eps=self.epsilon, weight_decay=self.weight_decay
         )
 
 
@@ -113,7 +113,7 @@ class RmsProp(Rule):
     """RMSProp (Tieleman and Hinton 2012): E = d E + (1 - d) g^2, u = g / (sqrt(E) + e), v = m v + u, w -= r v."""
 
     kind: Literal["rmsprop"] = "rmsprop"
-    rate: float = Field(1e-3, gt=0)
+    learning_rate: float = Field(1e-3, gt=0)
     """Learning rate at the start."""
     decay: Share = 0.9
     """Decay d of the running mean E of squared gradients."""
@@ -121,19 +121,19 @@ class RmsProp(Rule):
     """The constant e."""
     momentum: Share = 0.0
     """The share m of v that is kept."""
-    centred: bool = False
+    centered: bool = False
     """Whether E is lessened by the square of the gradients' running mean M (Graves 2013, section 4.2): u = g /
     sqrt(E - M^2 + e)."""
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Steps that keep E, and v with momentum."""
-        if self.centred:
+        if self.centered:
             return CentredRmsProp(
-                parameters, self.rate, self.decay, self.epsilon, self.momentum, weight_decay=self.weight_decay
+                parameters, self.learning_rate, self.decay, self.epsilon, self.momentum, weight_decay=self.weight_decay
             )
         return torch.optim.RMSprop(
             parameters,
-            lr=self.rate,
+            lr=self.learning_rate,
             alpha=self.decay,
             eps=self.epsilon,
             weight_decay=self.weight_decay,
@@ -145,7 +145,7 @@ class Adam(Rule):
     """Adam (Kingma and Ba 2015, algorithm 1)."""
 
     kind: Literal["adam"] = "adam"
-    rate: float = Field(1e-3, gt=0)
+    learning_rate: float = Field(1e-3, gt=0)
     """Learning rate at the start."""
     betas: tuple[Share, Share] = (0.9, 0.999)
     """Decay of the running means of the gradient and of its square."""
@@ -155,7 +155,12 @@ class Adam(Rule):
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Steps that keep both means."""
         return torch.optim.Adam(
-            parameters, lr=self.rate, betas=self.betas, eps=self.epsilon, weight_decay=self.weight_decay, fused=True
+            parameters,
+            lr=self.learning_rate,
+            betas=self.betas,
+            eps=self.epsilon,
+            weight_decay=self.weight_decay,
+            fused=True,
         )
 
 

@@ -37,7 +37,7 @@ class Plateau(ScheduleConfig):
     """What the rate is multiplied by."""
     patience: int = Field(2, ge=1)
     """Validations in a row without improvement after which the rate falls."""
-    minimum: float = Field(1e-6, ge=0)
+    min_learning_rate: float = Field(1e-6, ge=0)
     """The rate never falls below this."""
 
     def build(self, rate: float, epochs: int) -> "Schedule":
@@ -146,7 +146,7 @@ class _Plateau(Schedule):
         if self._waited == self._plateau.patience:
             self._waited = 0
             # a rate that starts below the minimum stays where it is instead of rising to it
-            self._rate = min(self._rate, max(self._rate * self._plateau.factor, self._plateau.minimum))
+            self._rate = min(self._rate, max(self._rate * self._plateau.factor, self._plateau.min_learning_rate))
 
     def state(self) -> dict[str, float]:
         return {"rate": self._rate, "waited": self._waited}

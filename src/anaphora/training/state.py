@@ -15,7 +15,7 @@ from anaphora.run.weights import fill, tensors_of
 from anaphora.training.config import TrainingConfig
 from anaphora.training.cursor import Cursor
 from anaphora.training.optimizer import NamedOptimizer
-from anaphora.training.stopping import BestSoFar
+from anaphora.training.stopping import BestSoFar, Better
 
 _CARRY, _OPTIMIZER = "carry/", "optimizer/"
 
@@ -27,10 +27,10 @@ class TrainingState:
     validation made because a bound was reached changes nothing for a training whose bound is moved.
     """
 
-    def __init__(self, model: torch.nn.Module, config: TrainingConfig) -> None:
-        """``model`` holds the weights that a new training starts from."""
+    def __init__(self, model: torch.nn.Module, config: TrainingConfig, better: Better) -> None:
+        """``model`` holds the weights that a new training starts from; ``better`` are the values of the metric."""
         self.model = model
-        self._config = config
+        self._config, self._better = config, better
         # until there is a checkpoint, this is what a training that diverges goes back to
         self._first = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
         self._earlier_seconds = 0.0
@@ -39,8 +39,8 @@ class TrainingState:
 
     def _reset(self) -> None:
         self.optimizer = NamedOptimizer(self._config.optimizer, self.model, self._config.moving_average)
-        self.schedule = self._config.schedule.build(self._config.optimizer.rate, self._config.epochs)
-        self.best, self.due = (BestSoFar(self._config.metric, self._config.better) for _ in range(2))
+        self.schedule = self._config.schedule.build(self._config.optimizer.learning_rate, self._config.epochs)
+        self.best, self.due = (BestSoFar(self._config.metric, self._better) for _ in range(2))
         self.cursor = Cursor()
         self.carry: Carry = {}
 

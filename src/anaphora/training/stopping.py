@@ -6,12 +6,15 @@ from typing import Any, Literal
 
 from anaphora.errors import ConfigError
 
+Better = Literal["lower", "higher"]
+"""Which values of a metric are better."""
+
 
 class BestSoFar:
     """Keeps the best value of one validation metric and counts the validations since."""
 
-    def __init__(self, metric: str, better: Literal["lower", "higher"]) -> None:
-        """``metric`` is the name of the deciding figure, ``better`` the direction it should go."""
+    def __init__(self, metric: str, better: Better) -> None:
+        """``metric`` is the name of the metric that decides."""
         self.metric = metric
         self._sign = 1 if better == "higher" else -1
         self.update = 0

@@ -19,7 +19,7 @@ from anaphora.tasks.runs import experiment_of
 from tests.resuming import assert_goes_on_without, weights
 
 EPOCHS = "training.epochs=1"
-STILL = "training.optimizer.rate=1e-30"
+STILL = "training.optimizer.learning_rate=1e-30"
 """A rate that moves no weight."""
 
 
@@ -83,7 +83,7 @@ def test_what_a_kept_vocabulary_does_not_know_is_counted_with_what_to_do(
 def test_words_that_a_kept_vocabulary_lacks_are_said_from_a_tenth_on(
     translator: ExperimentBase, toy_sentences: Path, tmp_path: Path
 ) -> None:
-    words = parse(translator.tables() | {"text": {"units": "word", "tokenise": "none"}}, "words")
+    words = parse(translator.tables() | {"text": {"tokenizer": "word", "segmentation": "whitespace"}}, "words")
     words = read_experiment(words.to_toml(), "words", data=[toy_sentences])
     train(words, tmp_path / "parent")
     lines = (toy_sentences / "train.en").read_text().splitlines()
@@ -104,7 +104,7 @@ def test_languages_that_are_swapped_are_said(parent: Path, toy_pairs: Path, voca
 def test_a_vocabulary_of_both_languages_alone_may_be_taken_either_way(
     translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
 ) -> None:
-    train(parse(translator.tables() | {"text": {"units": "bpe", "size": 300}}, "test"), tmp_path / "parent")
+    train(parse(translator.tables() | {"text": {"tokenizer": "bpe", "size": 300}}, "test"), tmp_path / "parent")
     swapped = child(tmp_path / "parent", [toy_pairs], "only", EPOCHS, "data.source=fr", "data.target=en")
     assert not warnings(swapped, tmp_path / "child")
 
@@ -166,7 +166,7 @@ def test_how_subwords_are_drawn_may_change_and_a_language_model_takes_the_likeli
     toy_book: Path,
     tmp_path: Path,
 ) -> None:
-    text = {"text": {"units": units, "size": 300, option: 0.5}}
+    text = {"text": {"tokenizer": units, "size": 300, option: 0.5}}
     train(parse(translator.tables() | text, "test"), tmp_path / "parent")
     other = child(tmp_path / "parent", [toy_pairs], "keep", EPOCHS, f"text.{option}=0.1")
     assert train(other, tmp_path / "child").reason == "epochs"
@@ -183,7 +183,7 @@ def test_how_subwords_are_drawn_may_change_and_a_language_model_takes_the_likeli
 def test_a_lent_vocabulary_that_does_not_go_with_the_experiment_is_refused_and_nothing_is_made(
     parent: Path, new_pairs: Path, tmp_path: Path
 ) -> None:
-    shared = child(parent, [new_pairs], "only", 'text={units="bpe"}', "embedding.shared=true")
+    shared = child(parent, [new_pairs], "only", 'text={tokenizer="bpe"}', "embedding.shared=true")
     with pytest.raises(ConfigError, match=r"parent: embedding\.shared needs one vocabulary"):
         train(shared, tmp_path / "child")
     assert not (tmp_path / "child").exists()
@@ -196,7 +196,7 @@ def _fingerprint(run: Path) -> str:
 def test_words_that_are_annotated_are_lent_to_no_other_text(
     translator: ExperimentBase, language_model: ExperimentBase, toy_book: Path, tmp_path: Path
 ) -> None:
-    rare = translator.tables() | {"text": {"units": "word", "tokenise": "none", "rare": "posunk"}}
+    rare = translator.tables() | {"text": {"tokenizer": "word", "segmentation": "whitespace", "rare": "posunk"}}
     train(parse(rare, "rare"), tmp_path / "parent")
     start = {"start": {"run": str(tmp_path / "parent"), "vocabulary": "only"}}
     with pytest.raises(ConfigError, match=r"annotates rare words \(text.rare = 'posunk'\)"):

@@ -15,7 +15,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from tests.resuming import assert_goes_on_without
 
-STILL = {"optimizer": {"rate": 1e-30}, "epochs": 1}
+STILL = {"optimizer": {"learning_rate": 1e-30}, "epochs": 1}
 VECTOR = [0.5, -1.0, 2.0, 0.25, 1.5, 3.0, -0.125, 8.0]
 
 
@@ -69,7 +69,7 @@ def test_in_a_shared_table_the_target_gives_what_the_source_leaves(
     translator: ExperimentBase, vectors: str, tmp_path: Path
 ) -> None:
     (tmp_path / "more.vec").write_text(line("b", times=5) + line("d", times=7))
-    tables = translator.tables() | {"text": {"units": "character", "joint": True}}
+    tables = translator.tables() | {"text": {"tokenizer": "character", "joint": True}}
     both = {"source_vectors": vectors, "target_vectors": str(tmp_path / "more.vec"), "shared": True}
     said: list[Event] = []
     train(with_vectors(parse(tables, "joint.toml"), STILL, **both), tmp_path / "run", said.append)
@@ -128,8 +128,8 @@ def test_words_are_looked_up_as_they_are_and_subwords_as_they_are_written(
     translator: ExperimentBase, tmp_path: Path
 ) -> None:
     (tmp_path / "words.vec").write_text(line("adf") + line("\u2581", times=2))
-    for text, unit, times in (({"units": "word"}, "adf", 1), ({"units": "bpe", "size": 300}, "\u2581", 2)):
-        run = tmp_path / str(text["units"])
+    for text, unit, times in (({"tokenizer": "word"}, "adf", 1), ({"tokenizer": "bpe", "size": 300}, "\u2581", 2)):
+        run = tmp_path / str(text["tokenizer"])
         experiment = parse(translator.tables() | {"text": text}, "units.toml")
         train(with_vectors(experiment, STILL, source_vectors=str(tmp_path / "words.vec")), run)
         table = weights(run)["source_embedding.weight"]

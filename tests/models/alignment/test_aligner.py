@@ -43,7 +43,7 @@ def test_every_round_of_model_1_makes_the_text_likelier(pairs: list[tuple[list[i
     sources, targets = sides(pairs)
     likelihoods = []
     for rounds in range(1, 5):
-        direction = Direction(AlignerConfig(model1=rounds, hmm=0), SIZE)
+        direction = Direction(AlignerConfig(model1_iterations=rounds, hmm_iterations=0), SIZE)
         direction.fit(sources, targets, "test")
         likelihoods.append(direction.best(sources, targets).log_prob)
     assert all(after >= before - 1e-4 for before, after in pairwise(likelihoods))
@@ -53,14 +53,14 @@ def test_the_jumps_make_the_text_likelier() -> None:
     sources, targets = sides(BACKWARDS)
     found = []
     for rounds in range(5):
-        direction = Direction(AlignerConfig(hmm=rounds), SIZE)
+        direction = Direction(AlignerConfig(hmm_iterations=rounds), SIZE)
         direction.fit(sources, targets, "test")
         found.append(direction.best(sources, targets).log_prob)
     assert found[1:] == sorted(found[1:]) and found[-1] > found[0]
 
 
 def test_words_that_always_come_together_are_linked_in_every_way() -> None:
-    learnt = aligner(empty=0.05)
+    learnt = aligner(null_probability=0.05)
     learnt.fit(*sides(BACKWARDS))
     for source, _ in BACKWARDS[:10]:
         target = [SIZE + 3 - word for word in reversed(source)]
@@ -72,7 +72,7 @@ def test_words_that_always_come_together_are_linked_in_every_way() -> None:
 @given(st.lists(st.tuples(words, words), max_size=5), st.integers(0, 2))
 @settings(max_examples=25)
 def test_any_pairs_have_links_within_them(pairs: list[tuple[list[int], list[int]]], hmm: int) -> None:
-    learnt = aligner(model1=1, hmm=hmm)
+    learnt = aligner(model1_iterations=1, hmm_iterations=hmm)
     learnt.fit(*sides(BACKWARDS[:5]))
     found = learnt.links(*sides(pairs), "union")
     assert len(found) == len(pairs)
@@ -89,7 +89,7 @@ def test_pairs_of_single_words_are_learnt_without_a_jump() -> None:
 
 def test_learning_says_how_far_it_is() -> None:
     events: list[Event] = []
-    aligner(model1=1, hmm=2).fit(*sides(BACKWARDS), events.append)
+    aligner(model1_iterations=1, hmm_iterations=2).fit(*sides(BACKWARDS), events.append)
     heard = [(event.task, event.done, event.total) for event in events if isinstance(event, Progress)]
     assert heard == [(f"linking {way}", n, 3) for way in ("source to target", "target to source") for n in range(4)]
 
@@ -123,7 +123,7 @@ def test_a_pair_that_is_too_long_is_left_out_of_learning_and_has_no_links() -> N
 
 def test_links_are_learnt_from_a_sample_where_pairs_have_more_of_them_than_memory_is_to_hold() -> None:
     events: list[Event] = []
-    whole, bounded, sampled = aligner(), aligner(links=60 * 25), aligner(links=30 * 25)
+    whole, bounded, sampled = aligner(), aligner(max_word_pairs=60 * 25), aligner(max_word_pairs=30 * 25)
     for learnt in whole, bounded, sampled:
         learnt.fit(*sides(BACKWARDS), events.append)
     for name, tensor in tensors_of(bounded).items():
@@ -148,7 +148,7 @@ def test_the_memory_that_linking_takes_does_not_grow_with_the_pairs(monkeypatch:
     def peak(count: int) -> int:
         rows = np.random.default_rng(1).integers(4, SIZE, (count, 12)).tolist()
         pairs = sides([(row, row[::-1]) for row in rows])
-        learnt = aligner(links=500 * 13 * 13, model1=1, hmm=1)
+        learnt = aligner(max_word_pairs=500 * 13 * 13, model1_iterations=1, hmm_iterations=1)
         tracemalloc.start()
         try:
             learnt.fit(*pairs)
@@ -176,6 +176,6 @@ def measured(learning: Sequence[Pair], test: Sequence[Pair], **options: object) 
 @pytest.mark.slow
 def test_the_links_of_the_grammar_are_found_better_than_model_1_finds_them() -> None:
     parts = corpus(seed=1, train=6000, valid=100, test=500)
-    alone, both = (measured(parts.train, parts.test, hmm=rounds) for rounds in (0, 5))
+    alone, both = (measured(parts.train, parts.test, hmm_iterations=rounds) for rounds in (0, 5))
     assert both.error_rate < 0.10 and both.precision > 0.95
     assert both.error_rate < 0.85 * alone.error_rate

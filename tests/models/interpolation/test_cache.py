@@ -9,12 +9,14 @@ from anaphora.models.interpolation.cache import CountCache, NoCache
 
 SIZE = 9
 UNITS = st.lists(st.integers(3, SIZE - 1), min_size=1, max_size=30)
-CACHES = st.builds(CountCache, order=st.integers(1, 4), units=st.integers(1, 12), half_life=st.sampled_from([0.0, 2.5]))
+CACHES = st.builds(
+    CountCache, order=st.integers(1, 4), tokens=st.integers(1, 12), half_life=st.sampled_from([0.0, 2.5])
+)
 
 
 def by_hand(cache: CountCache, text: list[int], order: int, unit: int) -> float | None:
     """p_k of the equations, from the units themselves; None where the order knows nothing."""
-    history = text[-cache.units :]
+    history = text[-cache.tokens :]
     right = total = 0.0
     for place, found in enumerate(history):
         context, here = history[len(history) - order + 1 :], history[max(0, place - order + 1) : place]
@@ -68,7 +70,7 @@ def test_a_text_read_along_is_what_is_read_unit_by_unit(
 
 
 def test_what_a_long_memory_takes_does_not_grow_with_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache, ids = CountCache(order=4, units=3000), torch.arange(1500).remainder(7).reshape(2, -1)
+    cache, ids = CountCache(order=4, tokens=3000), torch.arange(1500).remainder(7).reshape(2, -1)
     sizes, looked_up = list[int](), CountCache._counts
 
     def recorded(self: CountCache, history: torch.Tensor) -> torch.Tensor:
@@ -78,13 +80,13 @@ def test_what_a_long_memory_takes_does_not_grow_with_the_text(monkeypatch: pytes
 
     monkeypatch.setattr(CountCache, "_counts", recorded)
     found = cache.along(cache.empty_context(2), ids, ids)
-    assert max(sizes) < 2_100_000 < ids.numel() * cache.order * cache.units
+    assert max(sizes) < 2_100_000 < ids.numel() * cache.order * cache.tokens
     last = cache.log_probs(cache.after(cache.empty_context(2), ids, torch.tensor([750, 750])), 7)
     assert torch.equal(found.log_probs[:, 0, -1], last.log_probs[:, 0, ids[0, -1]])
 
 
 def test_what_stands_behind_a_row_s_length_is_never_remembered() -> None:
-    cache = CountCache(units=3)
+    cache = CountCache(tokens=3)
     after = cache.after(cache.empty_context(2), torch.tensor([[4, 5, 6, 7], [8, 9, 0, 0]]), torch.tensor([4, 2]))
     assert after.tolist() == [[5, 6, 7], [-1, 8, 9]]
 

@@ -24,9 +24,9 @@ SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
 TEXT = [int(unit) for unit in np.random.default_rng(5).choice([3, 4, 5, 6, 7, 8], size=300)]
 RECURRENT = {"model": "recurrent", "embedding": {"size": 4}, "recurrence": {"size": 6, "layers": 2}}
-WINDOW = {"model": "window", "embedding": {"size": 4}, "window": {"kind": "feedforward", "words": 2, "size": 8}}
+WINDOW = {"model": "feed-forward", "embedding": {"size": 4}, "network": {"kind": "feed-forward", "words": 2, "size": 8}}
 NGRAM = {"model": "ngram", "ngram": {"order": 3}}
-CACHE = {"kind": "counts", "order": 2, "units": 7, "half_life": 3.0}
+CACHE = {"kind": "counts", "order": 2, "tokens": 7, "half_life": 3.0}
 UNITS = st.lists(st.integers(3, 8), min_size=1, max_size=25)
 MIXED = {
     "everything": ([RECURRENT, WINDOW, NGRAM], CACHE),
@@ -37,7 +37,7 @@ MIXED = {
 
 def make(members: list[dict[str, Any]], cache: Any) -> Interpolation:
     table = {"runs": [str(place) for place in range(len(members))], "members": members, "cache": cache}
-    model = build("language-model", {"model": "mixture", "mixture": table}, {"text": SYMBOLS}, "test.toml")
+    model = build("language-model", {"model": "interpolation", "interpolation": table}, {"text": SYMBOLS}, "test.toml")
     assert isinstance(model, Interpolation)
     for place, member in enumerate(model.members):
         if isinstance(member, NgramModel):

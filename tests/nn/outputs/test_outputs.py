@@ -36,7 +36,7 @@ SAMPLED: list[Any] = [
     {"kind": "sampled", "proposal": {"kind": "unigram", "words": 7}, "bias": False},
     {"kind": "sampled", "proposal": "partition"},
     "nce",
-    {"kind": "nce", "noise": 3, "tied": True},
+    {"kind": "nce", "noise_samples": 3, "tied": True},
 ]
 
 IDS_BT = torch.tensor([[5, 9, 30, 36], [7, 3, 0, 0], [20, 0, 0, 0]])

@@ -16,7 +16,7 @@ WORDS = ["a", "b", "c", "d", "e", "f"]
 
 
 def test_a_pair_too_long_to_be_linked_has_no_links_and_the_others_keep_theirs() -> None:
-    coder = WordCoder(WORDS, lowercase=False, tokenise="none", language="en")
+    coder = WordCoder(WORDS, lowercase=False, segmentation="whitespace", language="en")
     model = models.Aligner(models.AlignerModelConfig(), coder.symbols, coder.symbols)
     rows = Ragged.of(np.random.default_rng(1).integers(4, 10, (60, 4)).tolist())
     model.fit(rows, rows)

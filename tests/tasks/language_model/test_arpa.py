@@ -305,7 +305,7 @@ def test_both_spellings_of_the_unknown_word_are_one_word_and_the_later_counts(tm
 
 
 def test_a_word_that_is_read_as_the_unknown_one_is_not_written(tmp_path: Path) -> None:
-    coder = WordCoder(["a", "<UNK>"], lowercase=False, tokenise="none", language="en")
+    coder = WordCoder(["a", "<UNK>"], lowercase=False, segmentation="whitespace", language="en")
     with pytest.raises(DataError, match="the unit <UNK> is read as the unknown word"):
         save_arpa(NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), coder.symbols), coder, tmp_path / "a.arpa")
 

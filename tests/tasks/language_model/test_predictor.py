@@ -35,7 +35,7 @@ RECURRENT = {"embedding": {"size": 8}, "recurrence": {"cell": {"kind": "gru"}, "
 
 
 def word_coder() -> TextCoder:
-    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="none", language="en")
+    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, segmentation="whitespace", language="en")
 
 
 def character_coder() -> TextCoder:
@@ -63,8 +63,8 @@ def recurrent(coder: TextCoder) -> LanguageModelPredictor:
 def mixed(coder: TextCoder) -> LanguageModelPredictor:
     """Counts, a network, and a cache of the text."""
     members = [{"model": "ngram", "ngram": {"order": 3}}, {"model": "recurrent"} | RECURRENT]
-    tables = {"mixture": {"runs": ["a", "b"], "members": members, "cache": {"kind": "counts", "units": 20}}}
-    model = build("language-model", {"model": "mixture"} | tables, {"text": coder.symbols}, "test.toml")
+    tables = {"interpolation": {"runs": ["a", "b"], "members": members, "cache": {"kind": "counts", "tokens": 20}}}
+    model = build("language-model", {"model": "interpolation"} | tables, {"text": coder.symbols}, "test.toml")
     model.members[0], model.members[1] = counted(coder)._model, recurrent(coder)._model
     return LanguageModelPredictor(model.eval(), coder)
 
@@ -100,7 +100,7 @@ def test_a_score_is_the_sum_of_the_scores_of_words_and_of_chained_states(
 
 
 def moses_coder() -> TextCoder:
-    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, tokenise="moses", language="en")
+    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, segmentation="moses", language="en")
 
 
 def byte_coder() -> TextCoder:

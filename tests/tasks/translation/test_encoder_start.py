@@ -17,7 +17,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.text.coder import TextCoder
 from tests.resuming import assert_goes_on_without, weights
 
-ONCE = ["training.epochs=1", "training.optimizer.rate=1e-30"]
+ONCE = ["training.epochs=1", "training.optimizer.learning_rate=1e-30"]
 """One epoch that moves no weight but from 0, and that by no more than this rate."""
 CLOSE = {"rtol": 0, "atol": 1e-20}
 LAYERS = ["recurrence.cell=gru", "recurrence.layers=2"]
@@ -97,7 +97,7 @@ def test_of_two_directions_the_one_that_reads_as_it_does_starts_from_it(
 def test_what_is_begun_goes_on_to_the_same_bits_without_the_language_model(
     english: Path, text: str, toy_pairs: Path, tmp_path: Path
 ) -> None:
-    experiment = of(text, toy_pairs, f"start.encoder={english}", "training.optimizer.rate=0.01")
+    experiment = of(text, toy_pairs, f"start.encoder={english}", "training.optimizer.learning_rate=0.01")
     assert_goes_on_without(experiment, tmp_path, lambda: shutil.rmtree(english))
 
 

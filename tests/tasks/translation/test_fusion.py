@@ -114,7 +114,7 @@ def test_runs_that_cannot_be_read_beside_it_are_refused_and_nothing_is_made(
     other, counted, spelt = tmp_path / "other", tmp_path / "counted", tmp_path / "spelt"
     train(begun(tiny_language_model.read_text(), toy_book, None, "keep"), other)
     train(read_experiment(count_model, "test.toml", data=[toy_book]), counted)
-    characters = ("text.units=word", "embedding={kind='characters', widths=2, filters=2}")
+    characters = ("text.tokenizer=word", "embedding={kind='character-cnn', max_kernel=2, filters=2}")
     train(begun(tiny_language_model.read_text(), toy_book, None, "keep", *characters), spelt)
     for run, sentence in (
         (other, r"needs a language model of the translator's target vocabulary .* --vocabulary only"),

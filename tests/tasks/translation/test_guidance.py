@@ -26,7 +26,7 @@ from ...conftest import NETWORK
 SOURCES = ["the red house", "", "a house", "the car is red"]
 TARGETS = ["la maison rouge", "vide", "une maison", "la voiture est rouge"]
 WORDS = WordCoder(
-    sorted({w for line in SOURCES for w in line.split()}), lowercase=False, tokenise="none", language="en"
+    sorted({w for line in SOURCES for w in line.split()}), lowercase=False, segmentation="whitespace", language="en"
 )
 LETTERS = CharacterCoder(sorted({c for line in TARGETS for c in line}), lowercase=False)
 
@@ -126,7 +126,7 @@ def experiment(pairs: Path, **guide: Any) -> ExperimentBase:
     text = f"""
 task = "translate"
 [text]
-units = "character"
+tokenizer = "character"
 {NETWORK}[training]
 batch_tokens = 60
 epochs = 2

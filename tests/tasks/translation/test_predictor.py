@@ -314,7 +314,7 @@ def test_a_text_without_lines_is_refused_and_an_empty_line_is_one_prediction(
 
 
 def test_a_saved_translator_translates_as_before(untrained_translator: TranslationPredictor, tmp_path: Path) -> None:
-    experiment = {"task": "translate", "text": {"units": "bpe", "size": 330}, **TRANSLATOR}
+    experiment = {"task": "translate", "text": {"tokenizer": "bpe", "size": 330}, **TRANSLATOR}
     saved(
         tmp_path / "run",
         experiment,
@@ -332,7 +332,7 @@ def test_a_saved_translator_translates_as_before(untrained_translator: Translati
 def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(
     untrained_translator: TranslationPredictor, tmp_path: Path
 ) -> None:
-    text, own = {"units": "bpe", "size": 330}, {"beam": 2, "length_penalty": 1.5}
+    text, own = {"tokenizer": "bpe", "size": 330}, {"beam": 2, "length_penalty": 1.5}
     experiment = {"task": "translate", "text": text, "evaluation": own, **TRANSLATOR}
     saved(
         tmp_path / "run",
@@ -368,7 +368,7 @@ def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(
 def test_a_saved_language_model_writes_as_before(
     untrained_language_model: LanguageModelPredictor, tmp_path: Path
 ) -> None:
-    experiment = {"task": "language-model", "text": {"units": "character"}, **LANGUAGE_MODEL}
+    experiment = {"task": "language-model", "text": {"tokenizer": "character"}, **LANGUAGE_MODEL}
     saved(tmp_path / "run", experiment, untrained_language_model._model, {"text": untrained_language_model._coder})
     loaded = load(str(tmp_path / "run"))
     assert isinstance(loaded, LanguageModelPredictor) and loaded.path == bytes(tmp_path / "run")

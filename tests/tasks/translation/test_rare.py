@@ -27,8 +27,8 @@ from ...conftest import NETWORK
 TEXT = f"""
 task = "translate"
 [text]
-units = "word"
-tokenise = "none"
+tokenizer = "word"
+segmentation = "whitespace"
 size = 50
 {NETWORK}[training]
 batch_tokens = 400

@@ -122,7 +122,7 @@ def test_one_text_in_place_of_a_list_of_running_texts_is_refused(untrained_trans
 def test_a_run_remembers_whether_its_lines_are_split(
     untrained_translator: TranslationPredictor, tmp_path: Path, sentences: str
 ) -> None:
-    text = {"units": "bpe"} | ({} if sentences == "unsaid" else {"sentences": sentences})
+    text = {"tokenizer": "bpe"} | ({} if sentences == "unsaid" else {"sentences": sentences})
     experiment = {"task": "translate", "text": text, "data": {"source": "en", "target": "de"}, **TRANSLATOR}
     coders: dict[str, TextCoder] = {"source": untrained_translator._source, "target": untrained_translator._target}
     saved(tmp_path / "run", experiment, network(untrained_translator), coders)  # type: ignore[arg-type]

@@ -9,8 +9,8 @@ from anaphora.text.coder import UNK
 from anaphora.text.rare import AnnotatedCoder, Rare, annotations
 from anaphora.text.words import WordCoder
 
-SOURCE = WordCoder(["the", "sees"], lowercase=False, tokenise="none", language="en")
-TARGET = WordCoder(["le", "voit"], lowercase=False, tokenise="none", language="fr")
+SOURCE = WordCoder(["the", "sees"], lowercase=False, segmentation="whitespace", language="en")
+TARGET = WordCoder(["le", "voit"], lowercase=False, segmentation="whitespace", language="fr")
 LE, VOIT = TARGET.encode("le voit")
 IDS = SOURCE.encode("the Cat sees")
 WEIGHTS = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]])
@@ -76,7 +76,12 @@ def test_a_word_that_looked_nowhere_stays_unknown() -> None:
 def annotated(rare: Rare) -> AnnotatedCoder:
     words = [*annotations(rare), "le", "voit"]
     return AnnotatedCoder(
-        words, lowercase=False, tokenise="none", language="fr", rare=rare, dictionary={"Cat": "chat", "the": "la"}
+        words,
+        lowercase=False,
+        segmentation="whitespace",
+        language="fr",
+        rare=rare,
+        dictionary={"Cat": "chat", "the": "la"},
     )
 
 

@@ -42,7 +42,7 @@ class WordVectors:
                 raise DataError(
                     f"{file} should have vectors for units of the {side} vocabulary, which are looked up as they are "
                     f"written ('{next(iter(units))}'), but has none for any of {asked:,}: give others, or set "
-                    f"text.units and text.lowercase as the words of the file are."
+                    f"text.tokenizer and text.lowercase as the words of the file are."
                 )
             report(Note(f"Of {asked:,} {side} units, {asked - len(rows):,} start from their vectors in {file}."))
 

@@ -74,7 +74,7 @@ def scored(
     for b, e_S in enumerate(e_BS):
         positions = int(positions_B[b])
         if isinstance(score, Location):
-            positions = min(positions, score.longest)
+            positions = min(positions, score.max_length)
         of_sentence = {name: block[b] for name, block in carried.items()}
         open_s, g_s = SPANS[type(span)](span, query_BQ[b], positions, weights, of_sentence)
         # what stands outside is left out, not masked
@@ -156,14 +156,14 @@ def whole(span: Global, query_Q: Tensor, positions: int, weights: Tensors, carri
 def monotonic(span: LocalMonotonic, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> Looked:
     """Those around p_t = t (Luong et al. 2015, section 3.2); past the end, those around the last."""
     p = min(int(carried["clock"]), positions)
-    return [s for s in range(1, positions + 1) if p - span.window <= s <= p + span.window], 1
+    return [s for s in range(1, positions + 1) if p - span.radius <= s <= p + span.radius], 1
 
 
 def predictive(span: LocalPredictive, query_Q: Tensor, positions: int, weights: Tensors, carried: Tensors) -> Looked:
     """Those around p_t = S sigm(v_p' tanh(W_p h)), under a Gaussian (Luong et al. 2015, equations 9 and 10)."""
     p = positions * sigmoid(weights["centre_v"][0] @ torch.tanh(weights["centre"] @ query_Q))
-    found = [s for s in range(1, positions + 1) if p - span.window <= s <= p + span.window]
-    deviation = span.window / 2
+    found = [s for s in range(1, positions + 1) if p - span.radius <= s <= p + span.radius]
+    deviation = span.radius / 2
     return found, torch.stack([torch.exp(-((s - p) ** 2) / (2 * deviation**2)) for s in found])
 
 
@@ -171,7 +171,7 @@ def median(span: Median, query_Q: Tensor, positions: int, weights: Tensors, carr
     """p - w .. p + w - 1, where p is the median of the weights before (Chorowski et al. 2015, section 2.3)."""
     before_S = carried["weights"]
     p = next(s for s in range(1, positions + 1) if before_S[:s].sum() >= before_S.sum() / 2)
-    return [s for s in range(1, positions + 1) if p - span.window <= s < p + span.window], 1
+    return [s for s in range(1, positions + 1) if p - span.radius <= s < p + span.radius], 1
 
 
 SPANS: dict[type[Span], Callable[[Any, Tensor, int, Tensors, Tensors], Looked]] = {

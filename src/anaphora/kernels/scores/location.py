@@ -19,12 +19,12 @@ class Location(Score):
     """The score that knows the query and the place alone."""
 
     kind: Literal["location"] = "location"
-    longest: int = Field(128, ge=1)
+    max_length: int = Field(128, ge=1)
     """How many positions have a score, counted from the start of a sentence; none after them is ever looked at."""
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """W_a, L x Q."""
-        return {"places": (self.longest, query)}
+        return {"places": (self.max_length, query)}
 
     def width(self, query: int, hidden: int) -> int:
         """Q."""
@@ -32,7 +32,7 @@ class Location(Score):
 
     def reach(self, lengths_B: Tensor) -> Tensor:
         """At most L."""
-        return lengths_B.clamp(max=self.longest)
+        return lengths_B.clamp(max=self.max_length)
 
     def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Nothing: what stands at a position has no part in it."""
@@ -41,8 +41,8 @@ class Location(Score):
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, None]:
         """The scores e = W_a h, as wide as the memory."""
         positions = matmul.sentences("closed", 1).shape[-1]
-        return functional.pad(matmul("places", query_XBQ), (0, positions - self.longest)), None
+        return functional.pad(matmul("places", query_XBQ), (0, positions - self.max_length)), None
 
     def backward(self, saved: None, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """dh = W_a' de, with nothing for the places that this batch has not."""
-        return (matmul.back("places", functional.pad(de_XBS, (0, self.longest - de_XBS.shape[-1]))),)
+        return (matmul.back("places", functional.pad(de_XBS, (0, self.max_length - de_XBS.shape[-1]))),)

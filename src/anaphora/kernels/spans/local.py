@@ -27,7 +27,7 @@ class LocalMonotonic(Span):
     """The window that moves on by one position a step."""
 
     kind: Literal["local-m"] = "local-m"
-    window: int = Field(10, ge=1)
+    radius: int = Field(10, ge=1)
     """D: how many positions are looked at on either side of the centre."""
 
     @property
@@ -40,7 +40,7 @@ class LocalMonotonic(Span):
         (t_XB1,) = beside
         closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
         p_XB1 = torch.minimum(t_XB1, matmul.sentences("length", query_XBQ.shape[1]))
-        return Focus(closed_BS | ((s_S - p_XB1).abs() > self.window), None), None  # 4
+        return Focus(closed_BS | ((s_S - p_XB1).abs() > self.radius), None), None  # 4
 
 
 class Centred(NamedTuple):
@@ -56,7 +56,7 @@ class LocalPredictive(Span):
     """The window around a predicted position, looked at through a Gaussian."""
 
     kind: Literal["local-p"] = "local-p"
-    window: int = Field(10, ge=1)
+    radius: int = Field(10, ge=1)
     """D: how many positions are looked at on either side of the centre; half of it is the Gaussian's deviation."""
 
     def weights(self, query: int, hidden: int) -> dict[str, tuple[int, ...]]:
@@ -69,13 +69,13 @@ class LocalPredictive(Span):
         u_XBA = torch.tanh(matmul("centre", query_XBQ))  # 1
         r_XB1 = sigmoid_(matmul("centre_v", u_XBA))  # 2
         d_XBS = s_S - r_XB1 * matmul.sentences("length", query_XBQ.shape[1])  # 3, 4
-        g_XBS = torch.exp(d_XBS * d_XBS * (-2 / self.window**2))  # 5
-        return Focus(closed_BS | (d_XBS.abs() > self.window), g_XBS), Centred(u_XBA, r_XB1, d_XBS, g_XBS)
+        g_XBS = torch.exp(d_XBS * d_XBS * (-2 / self.radius**2))  # 5
+        return Focus(closed_BS | (d_XBS.abs() > self.radius), g_XBS), Centred(u_XBA, r_XB1, d_XBS, g_XBS)
 
     def backward(self, saved: Centred, dfactor_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """Steps 5 to 1 undone."""
         u_XBA, r_XB1, d_XBS, g_XBS = saved
-        dd_XBS = dfactor_XBS * g_XBS * d_XBS * (-4 / self.window**2)  # 5
+        dd_XBS = dfactor_XBS * g_XBS * d_XBS * (-4 / self.radius**2)  # 5
         dp_XB1 = -dd_XBS.sum(-1, keepdim=True)  # 4
         dr_XB1 = dp_XB1 * matmul.sentences("length", u_XBA.shape[1])  # 3
         du_XBA = matmul.back("centre_v", dr_XB1 * (r_XB1 - r_XB1 * r_XB1))  # 2

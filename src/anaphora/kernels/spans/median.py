@@ -20,7 +20,7 @@ class Median(Span):
     """The window that stays where the step before looked."""
 
     kind: Literal["median"] = "median"
-    window: int = Field(10, ge=2)
+    radius: int = Field(10, ge=2)
     """w: how many positions are looked at before the middle of what the step before looked at; from there on, as many.
     With less than 2 the window could never move on."""
 
@@ -34,4 +34,4 @@ class Median(Span):
         closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
         so_far_XBS = beside[0].cumsum(-1)
         p_XB1 = (2 * so_far_XBS < so_far_XBS[..., -1:]).sum(-1, keepdim=True) + 1  # 1
-        return Focus(closed_BS | (s_S < p_XB1 - self.window) | (s_S >= p_XB1 + self.window), None), None  # 2
+        return Focus(closed_BS | (s_S < p_XB1 - self.radius) | (s_S >= p_XB1 + self.radius), None), None  # 2

@@ -32,17 +32,17 @@ BLOCK = 1 << 16
 class AlignerConfig(Config):
     """How links are learnt."""
 
-    model1: int = Field(5, ge=1)
+    model1_iterations: int = Field(5, ge=1)
     """Rounds of IBM model 1."""
-    hmm: int = Field(5, ge=0)
+    hmm_iterations: int = Field(5, ge=0)
     """Rounds of the HMM after them; 0 leaves it at IBM model 1."""
-    empty: float = Field(0.2, gt=0, lt=1)
+    null_probability: float = Field(0.2, gt=0, lt=1)
     """The chance that a word of the HMM's target translates nothing."""
-    even: float = Field(0.2, gt=0, lt=1)
+    jump_smoothing: float = Field(0.2, gt=0, lt=1)
     """The share of the HMM's jumps that goes to all places alike, however far."""
-    symmetrise: Symmetrise = "grow-diag-final-and"
+    symmetrization: Symmetrise = "grow-diag-final-and"
     """How the links of both directions become one set, where a call does not say."""
-    links: int = Field(100_000_000, ge=1)
+    max_word_pairs: int = Field(100_000_000, ge=1)
     """Possible links, a word with a word of its pair, that memory holds while links are learnt, up to 32 bytes each;
     where the pairs have more together, an even sample of them is learnt from."""
 
@@ -82,13 +82,13 @@ class Direction(nn.Module):
 
     def fit(self, sources: Ragged, targets: Ragged, task: str, report: Report = silent) -> None:
         """Learn from pairs, all of them at once; memory holds 4 bytes for every possible link, and what is seen."""
-        rounds = self.config.model1 + self.config.hmm
+        rounds = self.config.model1_iterations + self.config.hmm_iterations
         lexicon = Lexicon.even(seen(sources, targets, self._size), self._size)
         laid_out = [(group, located(group, lexicon)) for group in groups(sources, targets)]
         report(Progress(task, 0, rounds, "rounds"))
         jumps = self.jumps.numpy()
         for number in range(1, rounds + 1):
-            by_jumps = number > self.config.model1
+            by_jumps = number > self.config.model1_iterations
             counts, next_jumps = np.zeros(len(lexicon.keys) + 1), np.zeros_like(jumps)
             for group, entries_RTS in laid_out:
                 links = self._links(group, lexicon.of(entries_RTS), jumps if by_jumps else None)
@@ -101,7 +101,7 @@ class Direction(nn.Module):
 
     def best(self, sources: Ragged, targets: Ragged) -> Best:
         """The likeliest source word of every target word, one at a time, and how likely the targets are."""
-        lexicon, jumps = self.lexicon, self.jumps.numpy() if self.config.hmm else None
+        lexicon, jumps = self.lexicon, self.jumps.numpy() if self.config.hmm_iterations else None
         places, log_prob, words = np.full(len(targets.ids), -1), 0.0, 0
         starts = np.asarray(targets.offsets)
         for group in groups(sources, targets):
@@ -121,7 +121,7 @@ class Direction(nn.Module):
 
     def _links(self, group: Group, probs_RTS: Floats, jumps: Floats | None) -> Posteriors:
         if jumps is not None:
-            return hidden_markov(group, probs_RTS, jumps, self.config.empty, self.config.even)
+            return hidden_markov(group, probs_RTS, jumps, self.config.null_probability, self.config.jump_smoothing)
         return model_1(group, probs_RTS)
 
     def _set(self, lexicon: Lexicon, jumps: Floats) -> None:
@@ -158,12 +158,12 @@ class Aligner(nn.Module):
             report(
                 Skipped(f"pairs with more than {LONGEST:,} units on a side are too long to learn links from", longer)
             )
-        rows = even_sample(sources, targets, self.config.links)
+        rows = even_sample(sources, targets, self.config.max_word_pairs)
         if len(rows) < len(sources):
             report(
                 Note(
                     f"Word links are learnt from an even sample of {len(rows):,} of {len(sources):,} pairs, since "
-                    f"memory is to hold {self.config.links:,} possible links (links in the aligner's table)."
+                    f"memory is to hold {self.config.max_word_pairs:,} possible links (links in the aligner's table)."
                 )
             )
             sources, targets = sources.rows(rows), targets.rows(rows)

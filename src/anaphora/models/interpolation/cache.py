@@ -40,14 +40,14 @@ class CountCache(Config):
     """The kind's name."""
     order: int = Field(3, ge=1)
     """Length of the longest n-grams; each order has a weight of its own."""
-    units: int = Field(500, ge=1)
+    tokens: int = Field(500, ge=1)
     """Number of tokens remembered."""
     half_life: float = Field(100.0, ge=0)
     """Tokens after which a count is halved; 0 for no decay."""
 
     def empty_context(self, rows: int) -> Tensor:
         """The history of ``rows`` rows before anything was read: rows x units, -1 for no token."""
-        return torch.full((rows, self.units), -1)
+        return torch.full((rows, self.tokens), -1)
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
         """The history after one more token."""
@@ -62,8 +62,8 @@ class CountCache(Config):
 
     def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
         """ln p of each target after each token of rows of text, K x B x T; ``history_BL`` is that before the first."""
-        windows_BTL = torch.cat([history_BL, ids_BT], dim=1).unfold(1, self.units, 1)[:, 1:]
-        places, found = max(1, _CELLS // (len(ids_BT) * self.order * self.units)), []
+        windows_BTL = torch.cat([history_BL, ids_BT], dim=1).unfold(1, self.tokens, 1)[:, 1:]
+        places, found = max(1, _CELLS // (len(ids_BT) * self.order * self.tokens)), []
         for start in range(0, ids_BT.shape[1], places):
             history_RL = windows_BTL[:, start : start + places].flatten(0, 1)
             targets_R = targets_BT[:, start : start + places].flatten()
@@ -75,18 +75,18 @@ class CountCache(Config):
 
     def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
         """The history after rows of text of the given lengths."""
-        places_BL = lengths_B.unsqueeze(1) + torch.arange(self.units)
+        places_BL = lengths_B.unsqueeze(1) + torch.arange(self.tokens)
         return torch.cat([history_BL, ids_BT], dim=1).gather(1, places_BL)
 
     def _counts(self, history_RL: Tensor) -> Tensor:
         """The weight of each token of a history as a continuation of its last tokens, K x R x L: m^k of every order."""
-        age_L = torch.arange(self.units - 1, -1, -1, dtype=torch.float64)
+        age_L = torch.arange(self.tokens - 1, -1, -1, dtype=torch.float64)
         decay_L = 0.5 ** (age_L / self.half_life) if self.half_life else torch.ones_like(age_L)
         counts = [decay_L * (history_RL >= 0)]
         for back in range(1, self.order):
             agrees_RL = torch.zeros_like(history_RL, dtype=torch.bool)
-            if back < self.units:
-                agrees_RL[:, back:] = history_RL[:, :-back] == history_RL[:, self.units - back, None]
+            if back < self.tokens:
+                agrees_RL[:, back:] = history_RL[:, :-back] == history_RL[:, self.tokens - back, None]
             counts.append(counts[-1] * agrees_RL)
         return torch.stack(counts)
 

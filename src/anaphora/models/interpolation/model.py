@@ -32,7 +32,7 @@ class RecurrentMember(LanguageModelConfig):
 class FeedForwardMember(FeedForwardLanguageModelConfig):
     """A feed-forward language model."""
 
-    model: Literal["window"] = "window"
+    model: Literal["feed-forward"] = "feed-forward"
     """The kind of model."""
 
 
@@ -46,7 +46,11 @@ class NgramMember(NgramModelConfig):
 AnyMember = Annotated[RecurrentMember | FeedForwardMember | NgramMember, Field(discriminator="model")]
 
 
-MEMBERS: Mapping[str, type[Config]] = {"recurrent": RecurrentMember, "window": FeedForwardMember, "ngram": NgramMember}
+MEMBERS: Mapping[str, type[Config]] = {
+    "recurrent": RecurrentMember,
+    "feed-forward": FeedForwardMember,
+    "ngram": NgramMember,
+}
 """The tables of a member by its kind."""
 
 
@@ -76,7 +80,7 @@ class InterpolationConfig(Config):
 class InterpolationModelConfig(Config):
     """The table of an interpolation."""
 
-    mixture: InterpolationConfig
+    interpolation: InterpolationConfig
     """Models and cache to interpolate."""
 
 
@@ -86,8 +90,8 @@ class Interpolation(nn.Module):
     def __init__(self, config: InterpolationModelConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
         """``text`` is the vocabulary that all members share; ``words`` are its words where tokens are words."""
         super().__init__()
-        self.symbols, self.cache = text, config.mixture.cache
-        self.members = nn.ModuleList(_make(member, text, words) for member in config.mixture.members)
+        self.symbols, self.cache = text, config.interpolation.cache
+        self.members = nn.ModuleList(_make(member, text, words) for member in config.interpolation.members)
         components = len(self.members) + self.cache.order
         self.weights: Tensor
         self.register_buffer("weights", torch.full((components,), 1 / max(1, components), dtype=torch.float64))

@@ -15,7 +15,7 @@ class ConvolutionConfig(Config):
     """An encoder that folds a sentence by wider and wider kernels; its vector is as wide as a word's."""
 
     kind: Literal["convolution"]
-    widest: int = Field(7, ge=2)
+    max_kernel: int = Field(7, ge=2)
     """Columns of the widest kernel; those of 2 to n columns reach n (n + 1) / 2 units, and the widest is applied again
     where a sentence is longer."""
 
@@ -31,11 +31,11 @@ class ConvolutionEncoder(Encoder):
         """``width`` of the embeddings."""
         super().__init__()
         self.config, self.spec = config, EncoderSpec(width, width, 1, ("h",), False)
-        kernels = {f"fold{columns}.kernel": columns for columns in range(2, config.widest + 1)}
-        kernels |= {f"close{columns}.kernel": columns for columns in range(1, config.widest + 1)}
+        kernels = {f"fold{columns}.kernel": columns for columns in range(2, config.max_kernel + 1)}
+        kernels |= {f"close{columns}.kernel": columns for columns in range(1, config.max_kernel + 1)}
         self.weights = Weights({name: Matrix(width, columns, blocks=width) for name, columns in kernels.items()})
 
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
         """One vector of each sentence."""
         kernels = {name.removesuffix(".kernel"): kernel for name, kernel in self.weights.tensors().items()}
-        return summary_alone(convolution(x_BSD.transpose(0, 1), kernels, self.config.widest, lengths_B))
+        return summary_alone(convolution(x_BSD.transpose(0, 1), kernels, self.config.max_kernel, lengths_B))

@@ -32,9 +32,9 @@ class NgramConvolutionConfig(Config):
     folds: int = Field(2, ge=1)
     """Kernels, of 2 columns, 3, .., that are applied before n-grams are taken: after 1 they are of 2 units, after 2 of
     4, after 3 of 7."""
-    widest: int = Field(7, ge=2)
+    max_kernel: int = Field(7, ge=2)
     """Columns of the widest kernel; it is applied again to a sentence that is still longer."""
-    longest: int = Field(100, ge=1)
+    max_length: int = Field(100, ge=1)
     """Sources of up to this many units have an expected length of their translation each; longer ones share a ratio."""
 
     def build(self, width: int) -> Encoder:
@@ -52,16 +52,16 @@ class NgramConvolutionEncoder(Encoder):
         kernels = {
             f"{name}{columns}.kernel": Matrix(width, columns, blocks=width)
             for name, least in (("fold", 2), ("close", 1), ("unfold", 2), ("open", 1))
-            for columns in range(least, config.widest + 1)
+            for columns in range(least, config.max_kernel + 1)
         }
         self.weights = Weights(kernels | projection_matrices("translation", width, width, False))
-        self.lengths = Lengths(config.longest)
+        self.lengths = Lengths(config.max_length)
 
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
         """A column for every unit of the targets, the last one as often as it takes to make a rectangle."""
         wanted_B = self.lengths.expected(lengths_B) if targets_B is None else targets_B
         kernels = {name.removesuffix(".kernel"): weight for name, weight in self.weights.tensors().items()}
-        translation_DD, widest = kernels.pop("translation.weight"), self.config.widest
+        translation_DD, widest = kernels.pop("translation.weight"), self.config.max_kernel
         grams = ngrams(x_BSD.transpose(0, 1), kernels, widest, self.config.folds, lengths_B, wanted_B)
         f_SBD = torch.tanh(linear(grams.x_SBD, translation_DD))
         columns_BTD = unfolded(f_SBD, kernels, widest, grams.lengths_B, wanted_B).transpose(0, 1)

@@ -28,12 +28,14 @@ class EncoderConfig(RecurrentConfig):
     reversed: bool = False
     """Whether its one direction reads the sentence from its last word to its first, and then `</s>`."""
 
-    summary_from: Literal["both", "backward", "forward"] = "both"
+    sentence_encoding_from: Literal["both", "backward", "forward"] = "both"
     """Of two directions, whose last states are what a decoder starts from (Bahdanau et al. 2015: backward)."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"reversed": True, "bidirectional": True}, "set one of the two to false"),
-        Conflict({"summary_from": SET, "bidirectional": False}, "leave it out, or set encoder.bidirectional = true"),
+        Conflict(
+            {"sentence_encoding_from": SET, "bidirectional": False}, "leave it out, or set encoder.bidirectional = true"
+        ),
     )
 
     def build(self, width: int) -> Encoder:
@@ -50,8 +52,10 @@ class RecurrentEncoder(Encoder):
         self.config = config
         self.directions = ("right_to_left", "left_to_right") if config.bidirectional else ("left_to_right",)
         both = config.size * len(self.directions)
-        self._summarised = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.summary_from]
-        summary_width = both if config.summary_from == "both" else config.size
+        self._summarised = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[
+            config.sentence_encoding_from
+        ]
+        summary_width = both if config.sentence_encoding_from == "both" else config.size
         self.spec = EncoderSpec(both, summary_width, config.layers, config.cell.state, True)
         single = config.model_copy(update={"layers": 1})
         self.layers = nn.ModuleList(

@@ -22,7 +22,7 @@ class NoiseContrastive(OutputConfig):
     kind: Literal["nce"] = "nce"
     tied: bool = False
     """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
-    noise: int = Field(1000, ge=1)
+    noise_samples: int = Field(1000, ge=1)
     """k: words drawn by their frequency for every update, from which each of its predictions is told apart."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "NoiseContrastiveOutput":
@@ -38,7 +38,7 @@ class NoiseContrastiveOutput(EstimatedOutput):
     ) -> None:
         """As for ``WordsOutput``; there is always a bias, which the normaliser starts from."""
         super().__init__(config.tied, True, embedding, width, text)
-        self._noise = config.noise
+        self._noise = config.noise_samples
         self.counts = Counts(text.size)
 
     def estimated(self, predictions: Predictions) -> Tensor:

@@ -69,7 +69,7 @@ class AlignmentPredictor:
         ``symmetrise`` says how the links of both directions become one set; the run's own way where it is None. A pair
         with a side too long to be looked at has none (a Skipped). Raises StoppedError as ``limits`` say.
         """
-        how, longer = symmetrise or self._model.config.symmetrise, 0
+        how, longer = symmetrise or self._model.config.symmetrization, 0
 
         def read(pair: tuple[str, str], number: int) -> tuple[_Side, _Side]:
             for text in pair:
@@ -99,7 +99,7 @@ class AlignmentPredictor:
         """
         if not isinstance(self._source, WordCoder) or not isinstance(self._target, WordCoder):
             raise ConfigError(
-                'A dictionary is of whole words, but this aligner cuts text otherwise: set text.units = "word".'
+                'A dictionary is of whole words, but this aligner cuts text otherwise: set text.tokenizer = "word".'
             )
         ours, theirs = written(self._source), written(self._target)
         lexicon = self._model.to_target.lexicon

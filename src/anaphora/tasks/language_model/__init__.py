@@ -12,15 +12,15 @@ from anaphora.run import Checkpoint
 from anaphora.tasks.language_model import sizing
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
 from anaphora.tasks.language_model.config import (
+    FeedForwardExperiment,
+    InterpolationExperiment,
     LanguageModelExperiment,
-    MixtureExperiment,
     NgramExperiment,
     RecurrentExperiment,
-    WindowExperiment,
 )
 from anaphora.tasks.language_model.data import LanguageModelWork
 from anaphora.tasks.language_model.evaluation import adapted_to_data, evaluate
-from anaphora.tasks.language_model.interpolation import MixtureWork, mixture_table, with_members
+from anaphora.tasks.language_model.interpolation import InterpolationWork, interpolation_table, with_members
 from anaphora.tasks.language_model.ngram import NgramWork
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.runs import load_trained
@@ -34,7 +34,7 @@ __all__ = [
     "LanguageModelPredictor",
     "RecurrentExperiment",
     "adapted_to_data",
-    "mixture_table",
+    "interpolation_table",
 ]
 
 
@@ -52,8 +52,8 @@ def _coders(coders: dict[str, TextCoder], path: Path) -> dict[str, TextCoder]:
     return {"text": coders["text"] if "text" in coders else coders["target"]}
 
 
-def _weights_of_runs(experiment: MixtureExperiment, checkpoint: Checkpoint) -> dict[str, float]:
-    return dict(zip(experiment.mixture.component_names, checkpoint.model["weights"].tolist(), strict=True))
+def _weights_of_runs(experiment: InterpolationExperiment, checkpoint: Checkpoint) -> dict[str, float]:
+    return dict(zip(experiment.interpolation.component_names, checkpoint.model["weights"].tolist(), strict=True))
 
 
 def _export_arpa(run: Path, output: Path, report: Report) -> None:
@@ -62,10 +62,11 @@ def _export_arpa(run: Path, output: Path, report: Report) -> None:
         raise ConfigError(f"An ARPA file holds counts, but {run} is no count model: train one from ptb-ngram.")
     save_arpa(trained.model, trained.coders["text"], output)
     text = trained.experiment.text
-    if isinstance(text, Word) and text.tokenise != "none":
+    if isinstance(text, Word) and text.segmentation != "whitespace":
         report(
             Note(
-                f"Its words are cut by text.tokenise = {text.tokenise!r}, but whoever reads the file takes what stands "
+                f"Its words are cut by text.segmentation = {text.segmentation!r}, but whoever reads the file takes "
+                f"what stands "
                 f"between spaces for words: give it text that is cut alike, or score with {run} itself."
             )
         )
@@ -76,15 +77,17 @@ TASK = Task(
     noun="a language model",
     kinds={
         "recurrent": Kind("recurrent language models", RecurrentExperiment, NETWORKS["recurrent"], LanguageModelWork),
-        "window": Kind("window language models", WindowExperiment, NETWORKS["window"], LanguageModelWork),
+        "feed-forward": Kind(
+            "feed-forward language models", FeedForwardExperiment, NETWORKS["feed-forward"], LanguageModelWork
+        ),
         "ngram": Kind(
             "count models", NgramExperiment, NETWORKS["ngram"], NgramWork, on_gpu=False, exports={"arpa": _export_arpa}
         ),
-        "mixture": Kind(
-            "mixtures",
-            MixtureExperiment,
-            NETWORKS["mixture"],
-            MixtureWork,
+        "interpolation": Kind(
+            "interpolations",
+            InterpolationExperiment,
+            NETWORKS["interpolation"],
+            InterpolationWork,
             on_gpu=False,
             complete=with_members,
             weights_of_runs=_weights_of_runs,

@@ -19,8 +19,8 @@ class LanguageModelExperiment(ExperimentBase):
     metrics: ClassVar = {**ExperimentBase.metrics, "bits_per_character": "lower"}
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            lambda experiment: experiment.data.longest and experiment.reads_stream,
-            "data.longest leaves out sentences, but this model reads running text: leave it out",
+            lambda experiment: experiment.data.max_length and experiment.reads_stream,
+            "data.max_length leaves out sentences, but this model reads running text: leave it out",
         ),
         Conflict(
             {"data.windows": "random", "training.reduction": ("sum", "sum_per_sentence")},
@@ -57,7 +57,7 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
             for name in CUTS
         ),
         Conflict(
-            {"recurrence.change_penalty": SET, "data.steps": 1, "reads": "stream"},
+            {"recurrence.temporal_activation_regularization": SET, "data.steps": 1, "reads": "stream"},
             "it is for changes from step to step, and the text is cut between any two; leave it out, or take longer "
             "steps",
         ),
@@ -67,10 +67,10 @@ class RecurrentExperiment(LanguageModelConfig, LanguageModelExperiment):
     """The kind of model."""
 
 
-class WindowExperiment(FeedForwardLanguageModelConfig, LanguageModelExperiment):
+class FeedForwardExperiment(FeedForwardLanguageModelConfig, LanguageModelExperiment):
     """A language model that sees a fixed number of symbols."""
 
-    model: Literal["window"]
+    model: Literal["feed-forward"]
     """The kind of model."""
 
 
@@ -91,16 +91,16 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
     """What a text is cut into."""
 
 
-class MixtureExperiment(InterpolationModelConfig, LanguageModelExperiment):
+class InterpolationExperiment(InterpolationModelConfig, LanguageModelExperiment):
     """A mixture of runs, its weights fitted to the validation part; it has use for ``[training]`` no more than counts.
 
     What its text is cut into is what its runs were trained with.
     """
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict({"start.run": SET}, "a mixture starts from the runs in mixture.runs; leave start.run out"),
+        Conflict({"start.run": SET}, "a mixture starts from the runs in interpolation.runs; leave start.run out"),
         *FITTED_CONFLICTS,
     )
 
-    model: Literal["mixture"]
+    model: Literal["interpolation"]
     """The kind of model."""

@@ -25,7 +25,7 @@ class LanguageModelWork(TextWork, UpdatingWork):
     @property
     def longest(self) -> int:
         """Predictions of a window, or of the longest sentence."""
-        return self._experiment.data.longest if self._of_sentences else self._experiment.data.steps
+        return self._experiment.data.max_length if self._of_sentences else self._experiment.data.steps
 
     @property
     def _of_sentences(self) -> bool:
@@ -42,10 +42,10 @@ class LanguageModelWork(TextWork, UpdatingWork):
         train = text_store(self.parts.train, coders["text"], folder, report=report)
         if self._of_sentences:
             sentences = TextSentences(
-                train, coders["text"].symbols, batch_tokens=batch_tokens, seed=training.seed, longest=data.longest
+                train, coders["text"].symbols, batch_tokens=batch_tokens, seed=training.seed, longest=data.max_length
             )
             if sentences.left_out:
-                text = f"lines with more than {data.longest} units were left out of {self.parts.train.name}"
+                text = f"lines with more than {data.max_length} units were left out of {self.parts.train.name}"
                 report(Skipped(text, sentences.left_out))
             return sentences
         steps = data.steps

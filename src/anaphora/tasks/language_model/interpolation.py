@@ -17,42 +17,42 @@ from anaphora.run import Run
 from anaphora.run.loading import load_coders
 from anaphora.tasks.data_table import CUTS
 from anaphora.tasks.fitting import FittingWork
-from anaphora.tasks.language_model.config import LanguageModelExperiment, MixtureExperiment
+from anaphora.tasks.language_model.config import InterpolationExperiment, LanguageModelExperiment
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
 from anaphora.tasks.runs import experiment_of, load_trained
 from anaphora.text.coder import TextCoder
 
 
-def mixture_table(runs: Sequence[Path], *, cache: bool = False) -> dict[str, Any]:
+def interpolation_table(runs: Sequence[Path], *, cache: bool = False) -> dict[str, Any]:
     """The tables of an experiment that mixes ``runs``, on the data of the first.
 
     Raises RunError for what is no run, ConfigError for a run that is no language model.
     """
     found = {name: value for name, value in _begun(str(runs[0])).data.model_dump().items() if name not in CUTS}
     mixture = {"runs": [str(run.absolute()) for run in runs], "cache": "counts" if cache else "none"}
-    return {"task": "language-model", "model": "mixture", "data": found, "mixture": mixture}
+    return {"task": "language-model", "model": "interpolation", "data": found, "interpolation": mixture}
 
 
-def with_members(experiment: MixtureExperiment, parent: object) -> MixtureExperiment:
+def with_members(experiment: InterpolationExperiment, parent: object) -> InterpolationExperiment:
     """The experiment with what its runs are, and with what they cut their text into.
 
-    Raises as ``mixture_table``, and ConfigError for an experiment that would cut its text itself.
+    Raises as ``interpolation_table``, and ConfigError for an experiment that would cut its text itself.
     """
-    if experiment.text != MixtureExperiment.model_fields["text"].default:
+    if experiment.text != InterpolationExperiment.model_fields["text"].default:
         raise ConfigError("A mixture cuts its text as its runs were trained to: leave [text] out.")
-    begun = [_begun(run) for run in experiment.mixture.runs]
-    table = experiment.mixture.model_dump() | {"members": tuple(_member(one) for one in begun)}
-    mixture = InterpolationConfig.parse(table, "mixture")
-    return experiment.model_copy(update={"mixture": mixture, "text": begun[0].text})
+    begun = [_begun(run) for run in experiment.interpolation.runs]
+    table = experiment.interpolation.model_dump() | {"members": tuple(_member(one) for one in begun)}
+    mixture = InterpolationConfig.parse(table, "interpolation")
+    return experiment.model_copy(update={"interpolation": mixture, "text": begun[0].text})
 
 
-class MixtureWork(FittingWork, TextWork):
+class InterpolationWork(FittingWork, TextWork):
     """Mixing."""
 
-    def __init__(self, experiment: MixtureExperiment, report: Report) -> None:
+    def __init__(self, experiment: InterpolationExperiment, report: Report) -> None:
         """Find and check the data; errors as for ``data.sources.text_parts``."""
         super().__init__(experiment, report)
-        self._config = experiment.mixture
+        self._config = experiment.interpolation
 
     def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
         """The coder that all runs share; ConfigError when they do not."""
@@ -93,15 +93,15 @@ def _begun(run: str) -> LanguageModelExperiment:
         raise ConfigError(
             f"A mixture is made of language models, but the task of {path} is {begun.task!r}: leave it out."
         )
-    if isinstance(begun, MixtureExperiment):
+    if isinstance(begun, InterpolationExperiment):
         raise ConfigError(f"{path} is a mixture itself: name the runs that it was made of, {_listed(begun)}.")
     if not begun.reads_stream:
         raise ConfigError(f"A mixture reads running text, but {path} is a model of sentences: leave it out.")
     return begun
 
 
-def _listed(mixture: MixtureExperiment) -> str:
-    return " and ".join(mixture.mixture.runs)
+def _listed(mixture: InterpolationExperiment) -> str:
+    return " and ".join(mixture.interpolation.runs)
 
 
 def _member(begun: LanguageModelExperiment) -> dict[str, object]:

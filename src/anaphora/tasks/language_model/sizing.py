@@ -50,7 +50,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 def describe(table: Table, given: AnyUnits | None) -> str:
     """The same."""
-    unit = UNITS.get(given.units if given else str(value_at(table, "text.units")), "unit")
+    unit = UNITS.get(given.tokenizer if given else str(value_at(table, "text.tokenizer")), "unit")
     figures = figure(table, "recurrence.size", " of {:,} units"), figure(table, "training.epochs", ", {:,} epochs")
     return f"a {unit} language model{''.join(figures)}"
 
@@ -69,11 +69,11 @@ def _is_running_text(path: Path, names: Names) -> bool:
 def _language_model(tier: Tier) -> Table:
     return {
         "task": "language-model",
-        "text": {"units": "character"},
+        "text": {"tokenizer": "character"},
         "embedding": {"size": 64},
         "recurrence": {"cell": "lstm", "layers": 1, "size": tier.size, "dropout": tier.dropout},
         "training": {
-            "optimizer": {"kind": "adam", "rate": 0.002},
+            "optimizer": {"kind": "adam", "learning_rate": 0.002},
             "schedule": {"kind": "plateau", "patience": 1},
             "batch_tokens": 0,
             "epochs": tier.epochs,

@@ -41,13 +41,14 @@ CONFLICTS = (
         "encoder.bidirectional = false",
     ),
     Conflict(
-        {"guide.kind": "file", "text.rare": "posall"},
-        'it puts places between the words that guide.file links; set guide = "learn"',
+        {"guided_alignment.kind": "file", "text.rare": "posall"},
+        'it puts places between the words that guided_alignment.file links; set guided_alignment = "learn"',
     ),
     Conflict(
-        lambda experiment: experiment.text.sampling_option and experiment.guide.kind != "none",
-        "text.{table.text.sampling_option} cuts sentences differently every epoch, but guide links fixed units: leave "
-        "out one of the two",
+        lambda experiment: experiment.text.sampling_option and experiment.guided_alignment.kind != "none",
+        "text.{table.text.sampling_option} cuts sentences differently every epoch, but guided_alignment links fixed "
+        "units: "
+        "leave out one of the two",
     ),
     Conflict(
         lambda experiment: experiment.embedding.shared and not experiment.text.one_vocabulary,
@@ -56,30 +57,29 @@ CONFLICTS = (
         written=True,
     ),
     Conflict(
-        {"encoder.summary_from": SET, "attention.kind": "none", "decoder.start": other_than("mean")},
+        {"encoder.sentence_encoding_from": SET, "attention.kind": "none", "decoder.initial_state": other_than("mean")},
         "the other direction of the top layer is trained but unused; set encoder.bidirectional = false, or leave "
-        "encoder.summary_from out",
+        "encoder.sentence_encoding_from out",
         written=True,
     ),
     Conflict(
-        {"encoder.summary_from": SET, "decoder.start": ("mean", "zero"), "attention.kind": "soft"},
-        'it is the last state that the decoder starts from; set encoder.summary_from = "both", or '
-        'decoder.start = "project"',
+        {"encoder.sentence_encoding_from": SET, "decoder.initial_state": ("mean", "zero"), "attention.kind": "soft"},
+        'it is the last state that the decoder starts from; set encoder.sentence_encoding_from = "both", or '
+        'decoder.initial_state = "project"',
         written=True,
     ),
     Conflict(
         lambda experiment: (
             experiment.attention.kind == "soft"
-            and 0 < experiment.data.longest < getattr(experiment.attention.span, "window", 0)
+            and 0 < experiment.data.max_length < getattr(experiment.attention.window, "radius", 0)
         ),
-        "attention.span.window = {table.attention.span.window} is larger than any sentence (data.longest = "
-        '{table.data.longest}): make it smaller, or set attention.span = "global"',
+        "attention.window.radius = {table.attention.window.radius} is larger than any sentence (data.max_length = "
+        '{table.data.max_length}): make it smaller, or set attention.window = "global"',
         written=True,
     ),
     Conflict(
         {"evaluation.validation_beam": SET, "training.metric": other_than("bleu")},
-        'validation searches for BLEU alone; leave it out, or set training.metric = "bleu" and '
-        'training.better = "higher"',
+        'validation searches for BLEU alone; leave it out, or set training.metric = "bleu"',
         written=True,
     ),
 )

@@ -44,7 +44,7 @@ class TranslationWork(PairWork, UpdatingWork):
             metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
         super().__init__(experiment, report)
         self._experiment = experiment
-        guide, train = experiment.guide, self.parts.train
+        guide, train = experiment.guided_alignment, self.parts.train
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
         self._rare = RareWords(experiment, train) if rare else None
         self._given = GivenLinks(guide, train) if isinstance(guide, GivenGuide) else None
@@ -103,8 +103,8 @@ class TranslationWork(PairWork, UpdatingWork):
         """The links that attention is guided by, where it is."""
         if self._given:
             return self._given.units(train, source, target)
-        if isinstance(self._experiment.guide, LearntGuide):
-            return learnt_links(self._experiment.guide, train, source, target, path, report)
+        if isinstance(self._experiment.guided_alignment, LearntGuide):
+            return learnt_links(self._experiment.guided_alignment, train, source, target, path, report)
         return None
 
     def validation(

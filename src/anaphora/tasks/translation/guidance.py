@@ -69,7 +69,7 @@ def learnt_links(
     if not path.exists():
         aligner = Aligner(AlignerModelConfig(aligner=guide.aligner), source.symbols, target.symbols)
         aligner.fit(store.sources, store.targets, report)
-        links = aligner.each(store.sources, store.targets, guide.aligner.symmetrise)
+        links = aligner.each(store.sources, store.targets, guide.aligner.symmetrization)
         write_lines(path, map(to_pharaoh, links))
     return flat(each_links(path, len(store)))
 

@@ -61,7 +61,7 @@ class RareWords:
     def _aligner(self, report: Report) -> tuple[TextCoder, TextCoder, Aligner]:
         if self._learnt is None:
             text, data = cast(Word, self._experiment.text), self._experiment.data
-            whole = text.model_copy(update={"size": _EVERY_WORD, "least": 1, "rare": "none"})
+            whole = text.model_copy(update={"size": _EVERY_WORD, "min_count": 1, "rare": "none"})
             sides = {"source": self._train.sources, "target": self._train.targets}
             languages = {"source": data.source, "target": data.target}
             coders = units.fit(whole, sides, report, languages=languages)

@@ -69,7 +69,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 def describe(table: Table, given: AnyUnits | None) -> str:
     """What a table makes, in words; numbers that are not where they usually are go unsaid."""
-    unit = UNITS.get(str(value_at(table, "text.units")), "unit")
+    unit = UNITS.get(str(value_at(table, "text.tokenizer")), "unit")
     dropouts = (figure(table, f"{part}.dropout", "{:g}") for part in ("embedding", "encoder", "decoder"))
     sides = "2 x " if value_at(table, "encoder.bidirectional") is True else ""
     figures = (
@@ -102,13 +102,13 @@ def _translator(tier: Tier, given: AnyUnits | None) -> Table:
             "size": tier.decoder,
             "input_feeding": True,
             "layer_norm": True,
-            "readout": tier.embedding,
+            "readout_size": tier.embedding,
             "dropout": tier.dropout,
         },
         "attention": {"score": "concat", "size": tier.embedding},
         "output": {"tied": True, "label_smoothing": 0.1},
         "training": {
-            "optimizer": {"kind": "adam", "rate": tier.rate},
+            "optimizer": {"kind": "adam", "learning_rate": tier.rate},
             "schedule": "linear",
             "batch_tokens": tier.batch,
             "epochs": tier.epochs,
