@@ -7,7 +7,7 @@ from typing import Any, cast
 import torch
 
 from anaphora.errors import AnaphoraError, ConfigError, RunError
-from anaphora.events import Note, Report, silent
+from anaphora.events import LastingReport, Note, Report, silent
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
 from anaphora.experiment.start.inheritance import Parent
 from anaphora.experiment.start.vectors import word_vectors
@@ -41,10 +41,11 @@ def train(
     device_for(experiment.training.device, "training.device")  # refused before the data is read
     if experiment.training.threads:
         torch.set_num_threads(experiment.training.threads)
-    return _resume(experiment, path, report, stop) if resume else _begin(experiment, path, report, stop)
+    lasting = LastingReport.of(report)
+    return _resume(experiment, path, lasting, stop) if resume else _begin(experiment, path, lasting, stop)
 
 
-def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
+def _begin(experiment: Experiment, path: Path, report: LastingReport, stop: Stop) -> Outcome:
     check_free(path)  # before hours are spent on it
     parent = None if experiment.start.run == "none" else Parent(experiment)
     if parent:
@@ -67,6 +68,7 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     was_there = path.exists()
     Run.create(path, experiment.tables(), coders, work.fingerprints)
     run = open_run(path, experiment, work.fingerprints)
+    report.on_failure(run.metrics.note)
     run.write_card({})
     with run.lock():
         saved = not givers
@@ -85,12 +87,13 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
             raise
 
 
-def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
+def _resume(experiment: Experiment, path: Path, report: LastingReport, stop: Stop) -> Outcome:
     begun = experiment_of(path)
     if experiment.task == begun.task:
         experiment = experiment.resumed(begun)
     work = work_of(experiment, report)
     run = open_run(path, begun, work.fingerprints)
+    report.on_failure(run.metrics.note)
     with run.lock():
         _go_on_as(run, begun, experiment, report)
         coders = load_coders(run)

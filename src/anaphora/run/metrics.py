@@ -28,6 +28,10 @@ class MetricsLog:
         except OSError as error:
             raise RunError(f"{self.path} cannot be written to: {error.strerror}; make room and resume.") from None
 
+    def note(self, update: int, fault: str) -> None:
+        """Add a line that says that reports ended with ``update``, and why."""
+        self.append({"update": update, "note": f"Nothing could be reported from here on: {fault}."})
+
     def sync(self) -> None:
         """Wait until the disk has every line."""
         if self.path.exists():

@@ -285,10 +285,10 @@ class _Training:
             state.schedule.validated(state.due.observe(metrics, cursor.update))
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
         self._run.metrics.append(log.validation_line(event))
-        self._report(event)
         self._save()
         if improved:
             self._mark_best()
+        self._report(event)
 
     def _mark_best(self) -> None:
         """Let ``best`` name the checkpoint of the best validation; an average that is as good stays."""
