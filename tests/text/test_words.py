@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError, RunError
 from anaphora.text.coder import EOS, MARKS, UNK
-from anaphora.text.words import Segmentation, WordCoder, written
+from anaphora.text.segmentation import Segmentation
+from anaphora.text.words import WordCoder, written
 
 LINES = ['Hello, world! It\'s "fine".', "The world (all of it) costs 3.5 %.", "Hello, you."]
 

@@ -62,6 +62,10 @@ class MosesTokens:
         line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
         return _AFTER_PAUSES.sub("", _BEFORE_ENDS.sub("", line))
 
+    def surface(self, token: str) -> str:
+        """A token as it is written in a line."""
+        return token
+
 
 def _pieces(text: str) -> Iterator[str]:
     """A line, in pieces that Moses takes, each but the last ending with what is kept whole."""

@@ -18,7 +18,8 @@ from typing import Literal, NamedTuple, Self
 
 from anaphora.errors import RunError
 from anaphora.text.coder import MARKS, PAD, UNK
-from anaphora.text.words import Segmentation, WordCoder
+from anaphora.text.segmentation import Segmentation
+from anaphora.text.words import WordCoder
 
 Rare = Literal["none", "copyable", "posall", "posunk"]
 """How rare words are annotated."""

@@ -21,7 +21,8 @@ from anaphora.text.language import bare
 from anaphora.text.rare import AnnotatedCoder, NumberingCoder, Rare, annotations
 from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
-from anaphora.text.words import Segmentation, WordCoder
+from anaphora.text.segmentation import Segmentation
+from anaphora.text.words import WordCoder
 
 if TYPE_CHECKING:
     from anaphora.text.cuts import Cut
@@ -99,8 +100,9 @@ class Word(TextUnits):
     tokenizer: Literal["word"] = "word"
     size: int = Field(10_000, gt=4)
     """Words of a side's vocabulary, its marks included: the most frequent ones; the others become ``<unk>``."""
-    segmentation: Segmentation = "moses"
-    """"moses" separates words and punctuation by the rules of the language; "whitespace" splits at spaces alone."""
+    segmentation: Segmentation = "joiner"
+    """How text is cut into words: "joiner" at words and signs, with marks where no space stands, so that text comes
+    back as it was written; "moses" by the rules of Moses, without marks; "whitespace" at spaces alone."""
     min_count: int = Field(1, gt=0)
     """Words seen less often than this in the training text become ``<unk>``."""
     rare: Rare = "none"
