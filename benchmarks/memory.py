@@ -106,7 +106,7 @@ def _lines(count: int) -> Iterator[str]:
 
 def _write_run(path: Path, toml: str) -> None:
     coder = WordCoder.learn(
-        [" ".join(WORDS)], size=len(WORDS) + 4, least=1, lowercase=False, tokenise="none", language="en"
+        [" ".join(WORDS)], size=len(WORDS) + 4, least=1, lowercase=False, segmentation="whitespace", language="en"
     )
     experiment = read_experiment(toml, "the benchmark")
     network = kind_of(experiment).network

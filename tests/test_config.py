@@ -27,17 +27,17 @@ class Encoder(Config):
 
 
 class Bpe(Config):
-    units: Literal["bpe"] = "bpe"
+    tokenizer: Literal["bpe"] = "bpe"
 
 
 class Character(Config):
-    units: Literal["character"] = "character"
+    tokenizer: Literal["character"] = "character"
 
 
 class Recipe(Config):
     name: str
     encoder: Encoder = Encoder()
-    text: Annotated[Bpe | Character, Field(discriminator="units")] = Bpe()
+    text: Annotated[Bpe | Character, Field(discriminator="tokenizer")] = Bpe()
 
 
 def complaint(**encoder: Any) -> str:
@@ -98,7 +98,7 @@ def test_a_missing_option_is_named() -> None:
 
 def test_the_label_of_a_union_is_named_when_it_is_not_kind() -> None:
     with pytest.raises(
-        ConfigError, match=r"text\.units 'bpee' is unknown\. Known: bpe, character\. Did you mean 'bpe'"
+        ConfigError, match=r"text\.tokenizer 'bpee' is unknown\. Known: bpe, character\. Did you mean 'bpe'"
     ):
         Recipe.parse({"name": "x", "text": {"tokenizer": "bpee"}}, "my.toml")
 

@@ -168,7 +168,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
     assert main(["info", str(folder / "links")]) == 0
     assert main(["check", "aligner", "--data", str(folder), "--target", "fr"]) == 0
     shown = capsys.readouterr()
-    assert "align, format 1" in shown.out and "can be trained on" in shown.out
+    assert "align, format 2" in shown.out and "can be trained on" in shown.out
     weights = folder / "links" / "checkpoints" / "step-1" / "model.safetensors"
     before = weights.stat()
     assert main(["train", "--resume", "--run", str(folder / "links")]) == 0

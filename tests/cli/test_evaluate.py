@@ -62,7 +62,7 @@ def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(
     capsys.readouterr()
     assert main(["info", str(translator)]) == 0
     shown = capsys.readouterr().out
-    assert "translate, format 1" in shown and "all whole" in shown and re.search(r"test \([0-9a-f]{8}\), step-", shown)
+    assert "translate, format 2" in shown and "all whole" in shown and re.search(r"test \([0-9a-f]{8}\), step-", shown)
     assert main(["info", str(translator), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["evaluations"][0]["figures"][0]["name"] == "BLEU"
 
@@ -137,9 +137,9 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
     for options in (
         [],
         ["--neural-cache", "100"],
-        ["--neural-cache", "units=50,theta=0.5,weight=0.1"],
+        ["--neural-cache", "tokens=50,theta=0.5,weight=0.1"],
         ["--dynamic", "0.1"],
-        ["--dynamic", "rule=rms,rate=0.05,epsilon=2"],
+        ["--dynamic", "rule=rms,learning_rate=0.05,epsilon=2"],
     ):
         assert main([*command, *options, "--json"]) == 0
         [figures] = json.loads(capsys.readouterr().out)["parts"].values()
@@ -155,7 +155,7 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
     for options, said in (
         (["--dynamic", "0.1", "--neural-cache", "9"], "keep one of them"),
         (["--dynamic", "rat=0.1"], "Did you mean 'rate'?"),
-        (["--dynamic", "rate=0.1,epsilon=2"], "leave it out, or set rule"),
+        (["--dynamic", "learning_rate=0.1,epsilon=2"], "leave it out, or set rule"),
         (["--neural-cache", "many"], "units should be a whole number, but is 'many'"),
     ):
         assert main([*command, *options]) == 2

@@ -66,7 +66,7 @@ def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_fr
     run, text = tmp_path / "run", tmp_path / "text"
     text.write_text("".join(toy_book.read_text().splitlines(keepends=True)[:6]) + "\n")
     assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(run)]) == 0
-    for option in ["--neural-cache", "100"], ["--dynamic", "rule=rms,rate=0.05"]:
+    for option in ["--neural-cache", "100"], ["--dynamic", "rule=rms,learning_rate=0.05"]:
         capsys.readouterr()
         assert main(["score", str(run), str(text), *option, "--json"]) == 0
         shown = capsys.readouterr()

@@ -21,7 +21,7 @@ from tests.networks import build
 SIZE = 12
 NETWORKS = {
     "recurrent": {"embedding": {"size": 8}, "recurrence": {"size": 8}},
-    "network": {"embedding": {"size": 8}, "network": {"kind": "feed-forward", "words": 2, "size": 8}},
+    "feed-forward": {"embedding": {"size": 8}, "network": {"kind": "feed-forward", "words": 2, "size": 8}},
 }
 DRAW = random.Random(4)
 TEXT = [DRAW.randrange(3, SIZE) for _ in range(40)] * 2

@@ -57,7 +57,7 @@ def test_links_may_be_moved_but_not_changed(translator: ExperimentBase, toy_pair
     run, links, moved = tmp_path / "run", tmp_path / "links", tmp_path / "moved"
     write_lines(links, ["0-0"] * 12)
     guided = parse(translator.tables() | {"guided_alignment": {"kind": "file", "file": str(links)}}, "guided.toml")
-    elsewhere = changed(guided, "guide", file=str(moved))
+    elsewhere = changed(guided, "guided_alignment", file=str(moved))
     train(guided, run)
     links.rename(moved)
     assert resumed(elsewhere, run) == [f"guided_alignment.file is the same, and is read from {moved} this time."]

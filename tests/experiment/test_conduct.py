@@ -105,7 +105,7 @@ def test_a_run_with_any_units_goes_on_exactly_and_is_used_with_raw_text(
 
 def test_sampled_cuts_are_what_training_sees(translator: ExperimentBase, tmp_path: Path) -> None:
     for dropout in (0.0, 0.5):
-        train(with_units(translator, units="bpe", size=300, dropout=dropout), tmp_path / str(dropout))
+        train(with_units(translator, tokenizer="bpe", size=300, dropout=dropout), tmp_path / str(dropout))
     plain, cut = (Run.open(tmp_path / name).metrics.lines() for name in ("0.0", "0.5"))
     assert sum(line.get("tokens", 0) for line in cut) > sum(line.get("tokens", 0) for line in plain)
 
@@ -114,7 +114,7 @@ def test_a_language_model_of_words_reads_the_unknown_word_of_its_text(
     language_model: ExperimentBase, toy_book: Path, tmp_path: Path
 ) -> None:
     toy_book.write_text("the <unk> of the book\n" * 40)
-    train(with_units(language_model, units="word", tokenise="none"), tmp_path / "run")
+    train(with_units(language_model, tokenizer="word", segmentation="whitespace"), tmp_path / "run")
     model = anaphora.load(tmp_path / "run")
     assert isinstance(model, anaphora.LanguageModelPredictor)
     found = model.evaluate(["the <unk> of war", "the book"])

@@ -81,7 +81,7 @@ def test_the_gradient_is_that_of_finite_differences_along_any_direction(query: s
 
 
 @pytest.mark.parametrize(
-    ("attention", "complaint"), [("none", "nothing attends"), ("window", "weights that are shares")]
+    ("attention", "complaint"), [("none", "nothing attends"), ("gaussian-window", "weights that are shares")]
 )
 def test_a_translator_without_weights_that_are_shares_cannot_be_guided(attention: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):

@@ -49,7 +49,7 @@ def test_marks_have_vectors_of_their_own_and_no_word_is_taken_for_one() -> None:
 
 
 def test_of_an_endless_word_the_first_characters_are_read() -> None:
-    short = spelling(longest=3)
+    short = spelling(max_length=3)
     vectors = short.vectors(torch.arange(10))
     assert torch.equal(vectors[5], vectors[6]) and torch.equal(vectors[5], vectors[7])  # cat, cats, catalogue
     assert not torch.equal(vectors[5], vectors[4])
@@ -148,8 +148,8 @@ def test_units_that_are_no_words_are_not_spelt() -> None:
             r'embedding\.size is for embedding\.kind = "table", but that is "character-cnn"',
         ),
         (
-            {"kind": "character-cnn", "widths": 100},
-            r"widths = 100 is wider than a word, .* \(embedding\.max_length = 64\)",
+            {"kind": "character-cnn", "max_kernel": 100},
+            r"max_kernel = 100 is wider than a word, .* \(embedding\.max_length = 64\)",
         ),
         ({"filters": 9}, r'embedding\.filters is for embedding\.kind = "character-cnn", but that is "table"'),
     ],

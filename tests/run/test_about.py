@@ -19,7 +19,7 @@ def test_a_run_is_described_by_its_best_checkpoint(run: Run) -> None:
     run.metrics.append({"update": 40, "validation": {"loss": 2.5}, "best": False})
     run.evaluations.append(Evaluation("2026-11-21", "test", "step-10", "0.1.0", (Figure("BLEU", 38.0, "raw"),)))
     found = about(run.path, weights_of_runs)
-    assert (found.task, found.format, found.total_parameters) == ("toy", 1, 9)
+    assert (found.task, found.format, found.total_parameters) == ("toy", 2, 9)
     assert found.parameters == {"layer": 9}
     assert found.validation == {"loss": 1.5}
     assert found.fingerprints == {"train": "ab12"}

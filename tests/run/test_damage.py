@@ -170,7 +170,7 @@ def test_a_manifest_can_name_no_file_but_its_own(run: Run, name: str) -> None:
 def test_a_checkpoint_of_a_newer_format_is_refused_with_both_numbers(run: Run) -> None:
     path, manifest = manifest_of(run, 40)
     path.write_text(json.dumps(manifest | {"format": 9}))
-    with pytest.raises(RunError, match=r"step-40.* format 9, but .* up to 1"):
+    with pytest.raises(RunError, match=r"step-40.* format 9, but .* up to 2"):
         run.load("latest")
 
 

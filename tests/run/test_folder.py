@@ -32,7 +32,7 @@ def test_an_experiment_comes_back_as_it_was_given(tmp_path: Path) -> None:
     experiment = {"task": "toy", "text": {"lowercase": True, "size": 10}, "training": {"rate": 1e-3, "name": 'ein "ß"'}}
     assert Run.create(tmp_path / "run", experiment, {}).experiment == experiment
     assert Run.open(tmp_path / "run").experiment == experiment
-    assert (tmp_path / "run" / "experiment.toml").read_text().startswith("format = 1\n")
+    assert (tmp_path / "run" / "experiment.toml").read_text().startswith("format = 2\n")
 
 
 def test_the_vocabulary_comes_back_as_it_was_given(tmp_path: Path) -> None:
@@ -86,12 +86,12 @@ def test_a_run_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
         (None, "nothing is there: check the path, or train it first"),
         ({}, "is empty: check the path, or train it first"),
         ({"letter.txt": b"dear"}, "has no experiment.toml"),
-        ({"experiment.toml": b"format = 1\ntask = "}, "experiment.toml is damaged"),
-        ({"experiment.toml": b"format = 1\ntask = '\xff'"}, "experiment.toml is damaged"),
+        ({"experiment.toml": b"format = 2\ntask = "}, "experiment.toml is damaged"),
+        ({"experiment.toml": b"format = 2\ntask = '\xff'"}, "experiment.toml is damaged"),
         ({"experiment.toml": b"x = " + b"[" * 100_000}, "experiment.toml is damaged"),
         ({"experiment.toml": b""}, "should name its format"),
         ({"experiment.toml": b"format = true"}, "should name its format"),
-        ({"experiment.toml": b"format = 7"}, r"has format 7, but .* reads up to 1: upgrade"),
+        ({"experiment.toml": b"format = 7"}, r"has format 7, but .* reads up to 2: upgrade"),
         ({"experiment.toml": b"format = 1"}, "no folder vocabulary"),
     ],
 )
@@ -178,7 +178,7 @@ def test_what_a_killed_save_left_is_ignored_and_removed_by_the_next(run: Run, sa
 
 def test_the_manifest_says_what_the_checkpoint_is_and_where_it_was_made(run: Run) -> None:
     _, manifest = manifest_of(run, 40)
-    assert (manifest["format"], manifest["step"]) == (1, 40)
+    assert (manifest["format"], manifest["step"]) == (2, 40)
     assert set(manifest["files"]) == {"model.safetensors", "optimizer.safetensors", "state.json"}
     assert {"experiment.toml", "data/train", "vocabulary/vocabulary.json"} <= set(manifest["fingerprints"])
     environment = manifest["environment"]

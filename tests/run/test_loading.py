@@ -75,7 +75,7 @@ def test_a_network_of_another_size_is_refused_by_the_first_tensor_that_differs(
 NAMED = {
     "experiment.toml": {
         "zero": r"experiment\.toml is damaged: ",
-        "cut": r"experiment\.toml is damaged: ",
+        "cut": r"experiment\.toml",  # half a file may be a whole one of fewer options: the weights contradict it
         "empty": r"experiment\.toml should name its format",
         "gone": r"has no experiment\.toml",
     },

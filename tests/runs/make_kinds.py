@@ -57,7 +57,9 @@ target = "fr"
 RUNS = {
     "language-model": f"{TEXT}steps = 8\n{WORDS}{NETWORK}",
     "counts": f'model = "ngram"\n{TEXT}{WORDS}[ngram]\norder = 3\n',
-    "mixture": f'model = "interpolation"\n{TEXT}[interpolation]\nruns = ["counts", "language-model"]\ncache = "counts"\n',
+    "mixture": (
+        f'model = "interpolation"\n{TEXT}[interpolation]\nruns = ["counts", "language-model"]\ncache = "counts"\n'
+    ),
     "aligner": f"{PAIRS}{WORDS}",
 }
 UPDATES = 8

@@ -15,7 +15,7 @@ LINES = ["the man walks", "a big dog sees the man", "the dog walks"]
 CODER = WordCoder.learn(LINES, size=50, least=1, lowercase=False, segmentation="whitespace", language="en")
 TABLES: dict[str, dict[str, Any]] = {
     "language-model": {"embedding": {"size": 8}, "recurrence": {"size": 8}},
-    "network": {
+    "feed-forward": {
         "model": "feed-forward",
         "embedding": {"size": 8},
         "network": {"kind": "feed-forward", "words": 2, "size": 8},
@@ -27,14 +27,14 @@ TABLES: dict[str, dict[str, Any]] = {
 def fond_of_marks(name: str) -> Any:
     """A network that gives nearly all of its probability to the marks."""
     sides = dict.fromkeys(("text", "source", "target"), CODER.symbols)
-    model: Any = build("language-model" if name == "window" else name, TABLES[name], sides, "a test")
+    model: Any = build("language-model" if name == "feed-forward" else name, TABLES[name], sides, "a test")
     model.initialise(3)
     with torch.no_grad():
         model.output.bias[[PAD, BOS]] = 20.0
     return model
 
 
-@pytest.mark.parametrize("name", ["language-model", "window"])
+@pytest.mark.parametrize("name", ["language-model", "feed-forward"])
 @pytest.mark.parametrize("beam", [0, 1, 4])
 def test_a_language_model_goes_on_with_units_of_the_text_alone(name: str, beam: int) -> None:
     model = LanguageModelPredictor(fond_of_marks(name), CODER)

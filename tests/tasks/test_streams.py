@@ -28,7 +28,7 @@ def streams(
     untrained_translator: TranslationPredictor, untrained_language_model: LanguageModelPredictor
 ) -> dict[str, Stream]:
     """Every stream over short lines, of which each verb makes what it takes."""
-    coder = WordCoder(list(WORDS), lowercase=False, tokenise="none", language="en")
+    coder = WordCoder(list(WORDS), lowercase=False, segmentation="whitespace", language="en")
     aligner = models.Aligner(models.AlignerModelConfig(), coder.symbols, coder.symbols)
     rows = Ragged.of([coder.encode("a man walks"), coder.encode("the dog")])
     aligner.fit(rows, rows)
@@ -165,4 +165,4 @@ def test_running_text_is_scored_under_limits_too(untrained_language_model: Langu
     from anaphora.evaluation.dynamic import Dynamic
 
     with pytest.raises(DeadlineError, match="line 1"):
-        list(untrained_language_model.score_stream(["a"], Dynamic(rate=0.1), limits=Limits(deadline=0)))
+        list(untrained_language_model.score_stream(["a"], Dynamic(learning_rate=0.1), limits=Limits(deadline=0)))

@@ -98,18 +98,20 @@ def test_the_table_is_told_apart_by_its_units() -> None:
     adapter: TypeAdapter[AnyUnits] = TypeAdapter(TextConfig)
     assert adapter.validate_python({"tokenizer": "bpe", "size": 100}) == Bpe(size=100)
     assert adapter.validate_python({"tokenizer": "unigram", "alpha": 0.2}) == Unigram(alpha=0.2)
-    assert adapter.validate_python({"tokenizer": "word", "segmentation": "none"}) == Word(segmentation="whitespace")
+    assert adapter.validate_python({"tokenizer": "word", "segmentation": "whitespace"}) == Word(
+        segmentation="whitespace"
+    )
     assert adapter.validate_python({"tokenizer": "character"}) == Character()
 
 
-@pytest.mark.parametrize("segmentation", ["moses", "none"])
-def test_words_of_text_without_spaces_are_said_to_be_none(tokenise: Any) -> None:
+@pytest.mark.parametrize("segmentation", ["moses", "whitespace"])
+def test_words_of_text_without_spaces_are_said_to_be_none(segmentation: Any) -> None:
     events: list[Event] = []
     lines = {"target": lambda: iter(["今天天气很好我喜欢", "他每天骑自行车去学校", "图书馆里有很多旧书"])}
-    fit(Word(segmentation=tokenise), lines, events.append, languages={"target": "zh"})
+    fit(Word(segmentation=segmentation), lines, events.append, languages={"target": "zh"})
     [note] = events
     assert isinstance(note, Note) and note.warning and "(target) are as long as sentences" in note.text
-    fit(Word(segmentation=tokenise), SIDES, events.append)
+    fit(Word(segmentation=segmentation), SIDES, events.append)
     assert events == [note]
 
 

@@ -12,8 +12,10 @@ from anaphora.text.words import WordCoder, written
 LINES = ['Hello, world! It\'s "fine".', "The world (all of it) costs 3.5 %.", "Hello, you."]
 
 
-def learn(lines: list[str], size: int = 100, tokenise: Segmentation = "moses", lowercase: bool = False) -> WordCoder:
-    return WordCoder.learn(lines, size=size, least=1, lowercase=lowercase, segmentation=tokenise, language="en")
+def learn(
+    lines: list[str], size: int = 100, segmentation: Segmentation = "moses", lowercase: bool = False
+) -> WordCoder:
+    return WordCoder.learn(lines, size=size, least=1, lowercase=lowercase, segmentation=segmentation, language="en")
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -32,10 +34,10 @@ def test_tokens_between_spaces_come_back_as_they_were(tokens: list[str]) -> None
     assert len(coder.encode(line)) == len(line.split())
 
 
-@pytest.mark.parametrize("segmentation", ["moses", "none"])
+@pytest.mark.parametrize("segmentation", ["moses", "whitespace"])
 @given(text=st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
-def test_every_token_belongs_to_a_word_between_ascii_white_space(tokenise: Segmentation, text: str) -> None:
-    coder = learn(LINES, tokenise=tokenise)
+def test_every_token_belongs_to_a_word_between_ascii_white_space(segmentation: Segmentation, text: str) -> None:
+    coder = learn(LINES, segmentation=segmentation)
     words = coder.by_word(text)
     assert len(words) == len(text.encode().split()) + 1
     assert [unit for row in words for unit in row] == coder.encode(text)
@@ -53,7 +55,7 @@ def test_the_language_decides_what_a_token_is() -> None:
 
 
 def test_only_the_most_frequent_words_have_a_unit() -> None:
-    coder = learn(["a a a b b c c d"], size=7, tokenise="none")
+    coder = learn(["a a a b b c c d"], size=7, segmentation="whitespace")
     assert coder.symbols.size == 7
     assert coder.pieces(range(4, 7)) == ["\u2581a", "\u2581b", "\u2581c"]
     assert coder.encode("d") == [UNK]
@@ -64,15 +66,15 @@ def test_words_that_are_too_rare_have_none() -> None:
     assert coder.encode("a b") == [4, UNK]
 
 
-@pytest.mark.parametrize("segmentation", ["none", "moses"])
-def test_the_unknown_word_of_a_text_is_the_unknown_unit_and_reads_as_it_did(tokenise: Segmentation) -> None:
-    coder = learn(["the <unk> of <unk> the </s>"], tokenise=tokenise)
+@pytest.mark.parametrize("segmentation", ["whitespace", "moses"])
+def test_the_unknown_word_of_a_text_is_the_unknown_unit_and_reads_as_it_did(segmentation: Segmentation) -> None:
+    coder = learn(["the <unk> of <unk> the </s>"], segmentation=segmentation)
     assert coder.encode("the <unk> of") == [coder.encode("the")[0], UNK, coder.encode("of")[0]]
     assert coder.decode(coder.encode("the <unk> of")) == "the <unk> of"
 
 
 def test_a_mark_in_a_text_is_never_a_mark_of_the_vocabulary() -> None:
-    assert learn(["a </s> <s> <pad>"], tokenise="none").encode("</s> <s> <pad>") == [UNK] * 3
+    assert learn(["a </s> <s> <pad>"], segmentation="whitespace").encode("</s> <s> <pad>") == [UNK] * 3
 
 
 def test_pieces_show_which_words_stand_after_a_space() -> None:
@@ -106,7 +108,7 @@ def test_pieces_of_a_line_are_as_many_words_as_its_spaces_part(words: list[str])
 
 
 def test_pieces_tell_a_space_from_the_character_that_stands_for_it() -> None:
-    coder = learn(["a\u2581b \u2581"], tokenise="none")
+    coder = learn(["a\u2581b \u2581"], segmentation="whitespace")
     ids = coder.encode("a\u2581b \u2581")
     assert coder.pieces(ids) == coder.pieces_of("a\u2581b \u2581") == ["\u2581a<U+2581>b", "\u2581<U+2581>"]
     assert coder.decode(ids) == "a\u2581b \u2581"
@@ -120,8 +122,8 @@ def test_unknown_words_are_filled_in_their_order() -> None:
 
 
 def test_case_is_kept_unless_lower_case_is_asked_for() -> None:
-    assert learn(["Hello hello"], tokenise="none").encode("HELLO") == [UNK]
-    assert learn(["Hello hello"], tokenise="none", lowercase=True).encode("HELLO") == [4]
+    assert learn(["Hello hello"], segmentation="whitespace").encode("HELLO") == [UNK]
+    assert learn(["Hello hello"], segmentation="whitespace", lowercase=True).encode("HELLO") == [4]
 
 
 def test_what_is_serialised_comes_back() -> None:

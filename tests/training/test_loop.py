@@ -17,6 +17,7 @@ from anaphora.nn.randomness import dropout_mask
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, never, train
+from anaphora.training.stopping import Better
 
 
 class Session:
@@ -29,11 +30,14 @@ class Session:
         self.model = toy.ToyModel()
         self.validate: Any = toy.validate
         self.stop = never
+        self.better: Better = "lower"
 
     def train(self, batches: Any = None, **training: Any) -> Outcome:
         config = TrainingConfig.parse(self.toy.TRAINING | training, "test")
         given = batches or self.toy.ToyBatches()
-        return train(self.model, given, config, self.run, self.validate, self.events.append, self.stop)
+        return train(
+            self.model, given, config, self.run, self.validate, self.events.append, self.stop, better=self.better
+        )
 
     def of(self, kind: type) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -50,7 +54,9 @@ def weights_of(model: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def test_the_loss_falls(session: Session) -> None:
-    outcome = session.train(epochs=20, validate_every=30, save_every=0, optimizer={"kind": "adam", "rate": 0.03})
+    outcome = session.train(
+        epochs=20, validate_every=30, save_every=0, optimizer={"kind": "adam", "learning_rate": 0.03}
+    )
     losses = [event.loss for event in session.of(Update)]
     assert sum(losses[-6:]) < 0.6 * sum(losses[:6])
     assert outcome.metrics["loss"] < session.of(Validated)[0].metrics["loss"]
@@ -113,7 +119,7 @@ def test_early_stopping_counts_validations_without_improvement(session: Session)
 
 def test_the_best_may_be_the_highest(session: Session) -> None:
     figures = iter([1.0, 5.0, 2.0])
-    session.validate = lambda model: {"bleu": next(figures)}
+    session.validate, session.better = lambda model: {"bleu": next(figures)}, "higher"
     outcome = session.train(epochs=1, validate_every=2, metric="bleu")
     assert (outcome.best_update, session.run.best()) == (4, 4)
 
@@ -125,7 +131,7 @@ def test_a_batch_multiplies_the_learning_rate_of_its_update(session: Session) ->
             factors = [Supervision(learning_rate_factor=1 / (1 + place)) for place in range(len(batches))]
             return [replace(batch, supervision=own) for batch, own in zip(batches, factors, strict=True)]
 
-    session.train(Uneven(), epochs=1, schedule="constant", optimizer={"kind": "sgd", "rate": 0.6})
+    session.train(Uneven(), epochs=1, schedule="constant", optimizer={"kind": "sgd", "learning_rate": 0.6})
     assert [event.rate for event in session.of(Update)] == pytest.approx([0.6, 0.3, 0.2, 0.15, 0.12, 0.1])
 
 
@@ -145,7 +151,7 @@ def test_the_rate_that_is_reported_is_the_rate_of_the_step(session: Session) -> 
     with at_every_step(lambda optimizer: used.append(optimizer.param_groups[0]["lr"])):
         session.train(
             epochs=3,
-            optimizer={"kind": "sgd", "rate": 1.0},
+            optimizer={"kind": "sgd", "learning_rate": 1.0},
             schedule={"kind": "halving", "after": 1, "warmup": 2},
         )
     assert used == [event.rate for event in session.of(Update)]
@@ -224,7 +230,7 @@ def test_averaging_begins_when_the_deciding_figure_gets_worse(
     session: Session, figures: tuple[float, ...], begins: bool
 ) -> None:
     given = iter(figures)
-    session.validate = lambda model: {"bleu": next(given)}
+    session.validate, session.better = lambda model: {"bleu": next(given)}, "higher"
     averaged = {"kind": "averaged-sgd", "interval": 1}
     session.train(epochs=1, validate_every=2, metric="bleu", optimizer=averaged)
     assert session.run.load("latest").state["optimizer"]["triggered"] is begins

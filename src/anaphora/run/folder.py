@@ -67,8 +67,7 @@ class Run:
         self.format = number
         """The format of the folder as it lies there."""
         self.fingerprints = fingerprints
-        """SHA-256 by name of ``experiment.toml`` less its bounds, every ``vocabulary/...`` and the ``data/...`` of
-        this training."""
+        """SHA-256 of ``experiment.toml`` less its bounds, and of every ``vocabulary/...`` and ``data/...``, by name."""
         self.use = ""  # Python that uses such a run, for its card
         self.kept = 2
         """How many of the newest checkpoints stay, beside the best and the average; training sets it."""

@@ -165,6 +165,7 @@ def test_a_run_is_not_resumed_with_other_links(toy_pairs: Path, tmp_path: Path) 
 def test_links_need_units_that_stay_as_they_are(toy_pairs: Path) -> None:
     text = 'task = "translate"\nguide = "learn"\n[text]\nunits = "bpe"\ndropout = 0.1\n'
     with pytest.raises(
-        ConfigError, match=r"text\.dropout cuts sentences differently every epoch, but guide links fixed units"
+        ConfigError,
+        match=r"text\.dropout cuts sentences differently every epoch, but guided_alignment links fixed units",
     ):
         read_experiment(text, "test.toml")
