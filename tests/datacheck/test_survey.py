@@ -59,11 +59,18 @@ ONE_SIDE: dict[str, Callable[[str], str]] = {
     "decomposed": lambda text: f"{text} e\u0301te\u0301",
     "entities": lambda text: f"{text} &quot;",
     "subwords": lambda text: f"{text} bi@@ rd",
+    "special-tokens": lambda text: f"{text} </s>",
     "unknown-mark": lambda text: f"{text} <unk>",
     "script": lambda _: "ψψψψ ωωωωω ψψψψ ωωωωω ψψψ",
     "long": lambda text: " ".join([text] * 40),
 }
-COMPANIONS = {"long": {"ratio"}, "unknown-mark": {"placeholders"}, "blank": set(), "replacement": {"ratio"}}
+COMPANIONS = {
+    "long": {"ratio"},
+    "special-tokens": {"placeholders"},
+    "unknown-mark": {"placeholders"},
+    "blank": set(),
+    "replacement": {"ratio"},
+}
 
 
 @pytest.mark.parametrize("kind", sorted(ONE_SIDE))

@@ -8,7 +8,21 @@ from pathlib import Path
 
 import typer
 
+from anaphora.cli.talk import say
 from anaphora.errors import DataError
+
+
+def given_texts(file: str) -> Iterator[str]:
+    """The lines of ``given_lines`` without special tokens at the ends of their columns, which is said once."""
+    from anaphora.text.special_tokens import without_special_tokens
+
+    said = False
+    for number, line in enumerate(given_lines(file), 1):
+        text = "\t".join(map(without_special_tokens, line.split("\t")))
+        if text != line and not said:
+            said = True
+            say(f"Special tokens at the ends of lines, such as <s> or </s>, are left out ({named(file)}:{number}).")
+        yield text
 
 
 def given_lines(file: str) -> Iterator[str]:

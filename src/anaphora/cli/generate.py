@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from anaphora.cli.files import given_lines, writing
+from anaphora.cli.files import given_texts, writing
 from anaphora.cli.options import (
     DeviceOption,
     PrecisionOption,
@@ -72,7 +72,7 @@ def run(
     else:
         unknown = 0
         with listening() as report, writing(None) as write:
-            for written in model.generate_stream(given_lines(prompts), **asked, report=report):
+            for written in model.generate_stream(given_texts(prompts), **asked, report=report):
                 write(written.text)
                 unknown += written.unknown
     if unknown:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines, writing
+from anaphora.cli.files import check_writable, given_texts, writing
 from anaphora.cli.options import (
     Beam,
     CandidatesOption,
@@ -111,7 +111,7 @@ def run(
         if alignments is not None and not translator.attends:
             raise ConfigError(NO_LINKS)
         waiting = deque[str]()
-        lines = _remembered(given_lines(file), waiting) if pairs else given_lines(file)
+        lines = _remembered(given_texts(file), waiting) if pairs else given_texts(file)
         outputs.write(waiting, translator.stream(lines, options, split=not no_split, report=report), report)
 
 

@@ -5,6 +5,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
+from anaphora.text.special_tokens import without_special_tokens
+
 _PATTERNS = {
     kind: re.compile(pattern)
     for kind, pattern in {
@@ -46,6 +48,8 @@ def line_faults(text: str) -> Iterator[tuple[str, str]]:
         if match := pattern.search(text):
             shown = match[match.lastgroup] if match.lastgroup else ""
             yield kind, f"U+{ord(shown):04X}" if match.lastgroup == "code" else shown
+    if without_special_tokens(text) != text:
+        yield "special-tokens", ""
     if not text.isascii():
         if not unicodedata.is_normalized("NFC", text):
             yield "decomposed", ""
