@@ -15,17 +15,19 @@ from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder, one_line, shown, symbols_of
-from anaphora.text.normalise import normalise
+from anaphora.text.normalise import Lowercase, normalise
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
 
 
 class WordCoder:
     """A TextCoder whose units are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
 
-    def __init__(self, words: Sequence[str], *, lowercase: bool, segmentation: Segmentation, language: str) -> None:
+    def __init__(
+        self, words: Sequence[str], *, lowercase: Lowercase, segmentation: Segmentation, language: str
+    ) -> None:
         """``words`` in the order of their ids, marks left out; ``language`` is a two-letter code."""
         self._words = tuple(words)
-        self._lowercase = lowercase
+        self.lowercase: Lowercase = lowercase
         self._segmentation: Segmentation = segmentation
         self._language = language
         self._ids = {word: len(MARKS) + place for place, word in enumerate(self._words)}
@@ -38,7 +40,7 @@ class WordCoder:
         *,
         size: int,
         least: int,
-        lowercase: bool,
+        lowercase: Lowercase,
         segmentation: Segmentation,
         language: str,
         first: Sequence[str] = (),
@@ -67,7 +69,7 @@ class WordCoder:
         return cls([*first, *words], lowercase=lowercase, segmentation=segmentation, language=language)
 
     @classmethod
-    def deserialise(cls, data: bytes, *, lowercase: bool, segmentation: Segmentation) -> Self:
+    def deserialise(cls, data: bytes, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
         """The coder that ``serialise`` wrote; RunError when the bytes are no list of words."""
         try:
             table = json.loads(data)
@@ -87,7 +89,7 @@ class WordCoder:
         if not more:
             return self
         return type(self)(
-            [*self._words, *more], lowercase=self._lowercase, segmentation=self._segmentation, language=self._language
+            [*self._words, *more], lowercase=self.lowercase, segmentation=self._segmentation, language=self._language
         )
 
     def serialise(self) -> bytes:
@@ -114,7 +116,7 @@ class WordCoder:
     def fingerprint(self) -> str:
         """A SHA-256 of the words, the case and the segmentation, in the words of format 1."""
         segmentation = "none" if self._segmentation == "whitespace" else self._segmentation
-        return hashlib.sha256(f"word {self._lowercase} {segmentation} ".encode() + self.serialise()).hexdigest()
+        return hashlib.sha256(f"word {self.lowercase} {segmentation} ".encode() + self.serialise()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """One id a word, without marks at the ends."""
@@ -122,7 +124,7 @@ class WordCoder:
 
     def by_word(self, text: str) -> list[list[int]]:
         """The tokens of every word between white space: see ``TextCoder``."""
-        line = normalise(text, lowercase=self._lowercase)
+        line = normalise(text, lowercase=self.lowercase)
         starts = (start for start, _ in self._spans(line, self.words(text)))
         return by_word(line, zip(self.encode(text), starts, strict=True))
 
@@ -152,11 +154,11 @@ class WordCoder:
 
     def words(self, text: str) -> list[str]:
         """The words of one line, known or not; white space at its ends is none."""
-        return self._tokens.split(normalise(text, lowercase=self._lowercase).strip())
+        return self._tokens.split(normalise(text, lowercase=self.lowercase).strip())
 
     def pieces_of(self, text: str) -> list[str]:
         """The words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
-        line, place, pieces = normalise(text, lowercase=self._lowercase), 0, list[str]()
+        line, place, pieces = normalise(text, lowercase=self.lowercase), 0, list[str]()
         words = self.words(text)
         for word, (start, end) in zip(words, self._spans(line, words), strict=True):
             spaced = start == end or not line[:start].strip() or " " in line[place:start]
