@@ -93,6 +93,7 @@ def test_a_fault_of_one_side_is_named_with_its_line(kind: str, line: int, side: 
 BOTH_SIDES: dict[str, Callable[[str, str], tuple[str, str]]] = {
     "copied": lambda source, _: (source, source),
     "numbers": lambda source, target: (f"{source} 42", f"{target} 43"),
+    "addresses": lambda source, target: (f"{source} www.a.org/1", f"{target} www.b.org/2"),
     "placeholders": lambda source, target: (source + " {0} %s", target + " {0}"),
     "ratio": lambda source, _: (source, "oui"),
 }
