@@ -3,13 +3,32 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import typer
 
 from anaphora.cli.talk import say
 from anaphora.errors import DataError
+
+
+def is_typed(file: str) -> bool:
+    """Whether ``file`` is standard input, and a person types there and reads the answers."""
+    return file == "-" and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def typed_texts() -> Iterator[str]:
+    """The lines that a person types after a prompt, to be answered one by one, until Ctrl-D; none is kept."""
+    with suppress(ImportError):
+        import readline  # noqa: F401 - what edits the line of ``input``, where the system has it
+
+    while True:
+        try:
+            line = input("> ")
+        except EOFError:
+            print()
+            return
+        yield line
 
 
 def given_texts(file: str) -> Iterator[str]:

@@ -56,9 +56,9 @@ class Pace:
 
 
 @contextmanager
-def listening() -> Iterator[Report]:
-    """A listener for the events of one command, chosen by where standard error goes."""
-    if not sys.stderr.isatty():
+def listening(*, bars: bool = True) -> Iterator[Report]:
+    """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone."""
+    if not (bars and sys.stderr.isatty()):
         yield _Lines().report
         return
     from rich.console import Console
@@ -71,8 +71,8 @@ def listening() -> Iterator[Report]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[remark]}"),
     )
-    with Bars(*columns, console=Console(stderr=True, highlight=False), transient=True) as bars:
-        yield _Drawn(bars).report
+    with Bars(*columns, console=Console(stderr=True, highlight=False), transient=True) as drawn:
+        yield _Drawn(drawn).report
 
 
 def sentence(event: Event) -> str:

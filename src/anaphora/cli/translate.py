@@ -4,13 +4,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_texts, writing
+from anaphora.cli.files import check_writable, given_texts, is_typed, typed_texts, writing
 from anaphora.cli.options import (
     Beam,
     CandidatesOption,
@@ -97,7 +97,10 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Translate a text line by line; lines, and the white space in them, stay where they are."""
+    """Translate a text line by line; lines, and the white space in them, stay where they are.
+
+    At a terminal, translate what is typed, line by line, until Ctrl-D.
+    """
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
     outputs = _Outputs(output, alignments, pairs, translation_first, as_json)
@@ -112,13 +115,21 @@ def run(
     options = SearchOptions(
         beam, length_penalty, replace_unknown=words, candidates=chosen, attention=alignments is not None
     )
-    with listening() as report:
+    typed = is_typed(file)
+    with listening(bars=not typed) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
         if alignments is not None and not translator.attends:
             raise ConfigError(NO_LINKS)
         waiting = deque[str]()
-        lines = _remembered(given_texts(file), waiting)
-        outputs.write(waiting, translator.stream(lines, options, split=not no_split, report=report), report)
+        lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
+        outputs.write(
+            waiting,
+            chain.from_iterable(
+                translator.stream(some, options, split=not no_split, report=report)
+                for some in (([line] for line in lines) if typed else [lines])
+            ),
+            report,
+        )
 
 
 def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:
