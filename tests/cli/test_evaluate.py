@@ -154,9 +154,9 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
     assert main(["info", str(run)]) == 0 and "rate 0.1" in capsys.readouterr().out
     for options, said in (
         (["--dynamic", "0.1", "--neural-cache", "9"], "keep one of them"),
-        (["--dynamic", "rat=0.1"], "Did you mean 'rate'?"),
+        (["--dynamic", "learning_rat=0.1"], "Did you mean 'learning_rate'?"),
         (["--dynamic", "learning_rate=0.1,epsilon=2"], "leave it out, or set rule"),
-        (["--neural-cache", "many"], "units should be a whole number, but is 'many'"),
+        (["--neural-cache", "many"], "tokens should be a whole number, but is 'many'"),
     ):
         assert main([*command, *options]) == 2
         assert said in capsys.readouterr().err

@@ -66,7 +66,7 @@ def by_hand(model: FeedForwardLanguageModel, before: list[int]) -> Tensor:
     """The log-probabilities after ``before``, which holds as many ids as the model sees."""
     weights, config = model.window.weights.tensors(), model.config.network
     x = [model.embedding.weight[unit] for unit in before]
-    if config.kind == "feedforward":
+    if config.kind == "feed-forward":
         state = hidden(weights, "hidden", torch.cat(x))
         state = torch.cat([state, *x]) if config.direct else state  # type: ignore[union-attr]
     elif config.kind == "log-bilinear":

@@ -49,7 +49,7 @@ def make(tables: dict[str, Any]) -> Translator:
     model = {"embedding": {"size": 5}, "recurrence": {"size": 7}} | tables.get("model", {})
     sizes = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 12}}
     merged = {name: size | tables.get(name, {}) for name, size in sizes.items()}
-    merged |= {name: tables[name] for name in ("attention", "output", "guide") if name in tables}
+    merged |= {name: tables[name] for name in ("attention", "output", "guided_alignment") if name in tables}
     merged["fusion"] = {"kind": "deep", "run": "runs/lm", "model": model}
     made = build("translate", merged, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
     assert isinstance(made, Translator) and made.language_model is not None

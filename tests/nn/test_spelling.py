@@ -54,7 +54,7 @@ def test_of_an_endless_word_the_first_characters_are_read() -> None:
     assert torch.equal(vectors[5], vectors[6]) and torch.equal(vectors[5], vectors[7])  # cat, cats, catalogue
     assert not torch.equal(vectors[5], vectors[4])
     assert short.characters_VL.shape == (10, 5) and short.lengths_V.tolist()[4:] == [5, 5, 5, 5, 3, 5]
-    assert spelling(longest=9).characters_VL.equal(spelling().characters_VL)  # the longest word has nine
+    assert spelling(max_length=9).characters_VL.equal(spelling().characters_VL)  # the longest word has nine
     assert short.weights.tensors()["characters.weight"].shape == spelling().weights.tensors()["characters.weight"].shape
 
 

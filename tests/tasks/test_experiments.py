@@ -118,7 +118,7 @@ def test_the_task_decides_which_tables_there_are() -> None:
             LANGUAGE_MODEL + '[model]\nkind = "ngram"',
             "mine.toml: model '{'kind': 'ngram'}' is unknown. Known: feed-forward, interpolation, ngram, recurrent.",
         ),
-        (TRANSLATE + "format = 3", "mine.toml: format should be 2, but is 3."),
+        (TRANSLATE + "format = 3", "mine.toml: format should be from 1 to 2, but is 3: leave it out."),
         (
             TRANSLATE + '[training]\nmetric = "blue"',
             "mine.toml: training.metric 'blue' is unknown. Known: bleu, loss, perplexity. Did you mean 'bleu'?",

@@ -17,9 +17,9 @@ from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.prepared import prepare, prepared
 from anaphora.kernels.runtime import current
 
-ROWS = 8
-"""A product of 8, 16, 24, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not (with
-MKL; with oneDNN every number of rows does)."""
+ROWS = 16
+"""A product of 16, 32, 48, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not, nor,
+on processors with AMX, one of 8 (with MKL; with oneDNN every number of rows does)."""
 
 _COLUMNS, _RUN = 12, 4
 """A product less wide than this, over a width that is no multiple of that, does not either (measured with MKL); nor
@@ -43,7 +43,7 @@ def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
 
 
 def padded(block: Tensor, dimension: int) -> Tensor:
-    """The block with zeros after it, up to a multiple of eight along ``dimension``."""
+    """The block with zeros after it, up to a multiple of ``ROWS`` along ``dimension``."""
     missing = -block.shape[dimension] % ROWS
     if not missing:
         return block

@@ -26,7 +26,7 @@ class Matmuls:
     """The matrices of one pass over a program, what they were multiplied with, and the gradients that follow.
 
     They are made in the runtime of the forward pass, the backward pass too, wherever that runs. Without ``recording``
-    nothing is kept and rows are padded to a multiple of eight, so that the result of a row does not depend on how many
+    nothing is kept and rows are padded to a multiple of 16, so that the result of a row does not depend on how many
     stand beside it.
     """
 

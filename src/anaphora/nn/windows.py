@@ -3,7 +3,7 @@
 Each gives a state for every place from the vectors of the ``steps`` words that end there; x_LD below is one row of
 vectors, W and C matrices of the papers' shapes.
 
-    feedforward    tanh(H [x_{t-n+1}; ..; x_t] + d), and the vectors themselves beside it with direct connections
+    feed-forward   tanh(H [x_{t-n+1}; ..; x_t] + d), and the vectors themselves beside it with direct connections
                    (Bengio et al. 2003, equation 1)
     log-bilinear   sum_i C_i x_{t-i}, with diagonal C_i or full ones (Mnih and Hinton 2007, section 3)
     convolution    layers of tanh(sum_i W_i h_{t-i} + b), each seeing no word after its place

@@ -58,7 +58,11 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
 
     def for_trial(self) -> Self:
         """Without the links of a file, which are those of all lines and cost next to nothing beside the words."""
-        return self.model_copy(update={"guide": NoGuide()}) if isinstance(self.guided_alignment, GivenGuide) else self
+        return (
+            self.model_copy(update={"guided_alignment": NoGuide()})
+            if isinstance(self.guided_alignment, GivenGuide)
+            else self
+        )
 
     def resumed(self, begun: Self) -> Self:
         """With the language model that it was fused with."""
