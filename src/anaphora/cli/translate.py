@@ -122,14 +122,9 @@ def run(
             raise ConfigError(NO_LINKS)
         waiting = deque[str]()
         lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
-        outputs.write(
-            waiting,
-            chain.from_iterable(
-                translator.stream(some, options, split=not no_split, report=report)
-                for some in (([line] for line in lines) if typed else [lines])
-            ),
-            report,
-        )
+        texts: Iterable[Iterable[str]] = ([line] for line in lines) if typed else [lines]
+        answers = (translator.stream(some, options, split=not no_split, report=report) for some in texts)
+        outputs.write(waiting, chain.from_iterable(answers), report)
 
 
 def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:
