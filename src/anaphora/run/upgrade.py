@@ -4,7 +4,7 @@ A new format is one more function here and one more stored run in ``tests/runs``
 for options that had names of their own; the same map reads TOML files and settings that people wrote before it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from anaphora.errors import ConfigError
@@ -148,9 +148,3 @@ def upgraded(experiment: Table, number: int) -> Table:
     for format_before in range(number, FORMAT):
         experiment = UPGRADES[format_before](experiment)
     return experiment
-
-
-def old_names() -> Iterator[str]:
-    """Every ``table.option`` of an older format that has another name now."""
-    for table, names in NAMES.items():
-        yield from (f"{table}.{name}" if table else name for name in names)

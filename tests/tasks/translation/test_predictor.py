@@ -73,7 +73,7 @@ def test_translations_stand_in_the_order_of_their_texts_over_many_batches(
     together = untrained_translator.translate(texts, beam=beam, report=events.append, attention=True)
     assert sum(isinstance(event, Progress) for event in events) > 2  # one a batch
     assert len({translation.source_pieces for translation in together}) > 140
-    for text, translation in zip(texts, together, strict=True):
+    for text, translation in list(zip(texts, together, strict=True))[::3]:
         [alone] = untrained_translator.translate([text], beam=beam, attention=True)
         assert same(translation, alone) if text.strip() else translation == alone == replace(EMPTY, text=text)
 

@@ -54,7 +54,7 @@ def test_running_text_stands_in_its_order_over_many_batches(untrained_translator
     texts = ["  ".join(islice(each, count % 5)) for count in range(115)]
     together = split.translate_text(texts, beam=1, attention=True)
     assert not list(each) and len({translation.source_pieces for translation in together}) > 90
-    for text, translation in zip(texts, together, strict=True):
+    for text, translation in list(zip(texts, together, strict=True))[::3]:
         [alone] = split.translate_text([text], beam=1, attention=True)
         assert (translation, translation.sentences) == (alone, alone.sentences)
 
