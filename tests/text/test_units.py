@@ -168,3 +168,27 @@ def test_configurations_are_read_without_sentencepiece_or_torch() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("config", [config.model_copy(update={"lowercase": True}) for config in CONFIGS])
+def test_every_side_is_lower_cased_as_its_language_does(tmp_path: Path, config: AnyUnits) -> None:
+    lines = ["İSTANBUL IŞIK diş kapı", "istanbul ışık DIŞ KAPI dış ISTANBUL"] * 5
+    sides = {"source": lambda: iter(lines), "target": lambda: iter([*ENGLISH, *lines])}
+    coders = fit(config, sides, languages={"source": "tr", "target": "en"})
+    save(coders, tmp_path)
+    loaded = load(config, tmp_path)
+    for source, target in ((coders["source"], coders["target"]), (loaded["source"], loaded["target"])):
+        assert source.encode("İSTANBUL IŞIK") == source.encode("istanbul ışık") != source.encode("istanbul işik")
+        assert target.encode("DIŞ ISTANBUL") == target.encode("diş istanbul")
+        assert source.fingerprint != target.fingerprint
+    assert loaded["source"].fingerprint == coders["source"].fingerprint
+
+
+def test_a_vocabulary_that_names_no_casing_keeps_that_of_unicode(tmp_path: Path) -> None:
+    config = Character(lowercase=True)
+    save(fit(config, {"text": english}, languages={"text": "tr"}), tmp_path)
+    index = json.loads((tmp_path / "vocabulary.json").read_text())
+    assert index["sides"]["text"].pop("casing") == "tr"
+    (tmp_path / "vocabulary.json").write_text(json.dumps(index))
+    coder = load(config, tmp_path)["text"]
+    assert coder.encode("AI") == coder.encode("ai")

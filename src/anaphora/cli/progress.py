@@ -57,9 +57,9 @@ class Pace:
 
 
 @contextmanager
-def listening() -> Iterator[Report]:
-    """A listener for the events of one command, chosen by where standard error goes."""
-    if not sys.stderr.isatty():
+def listening(*, bars: bool = True) -> Iterator[Report]:
+    """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone."""
+    if not (bars and sys.stderr.isatty()):
         yield LastingReport(_Lines().report)
         return
     from rich.console import Console
@@ -73,8 +73,8 @@ def listening() -> Iterator[Report]:
         TextColumn("{task.fields[remark]}"),
     )
     terminal = _Terminal(sys.stderr)
-    with Bars(*columns, console=Console(file=cast(TextIO, terminal), highlight=False), transient=True) as bars:
-        yield LastingReport(_Drawn(bars, terminal).report)
+    with Bars(*columns, console=Console(file=cast(TextIO, terminal), highlight=False), transient=True) as drawn:
+        yield LastingReport(_Drawn(drawn, terminal).report)
 
 
 def sentence(event: Event) -> str:

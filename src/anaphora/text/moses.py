@@ -11,6 +11,7 @@ from itertools import islice
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
+from anaphora.text.normalise import lowercase_of, lowered
 from anaphora.text.signs import OTHER_ENDS, PAUSES, UNSPACED_ENDS
 
 _HEBREW = "[\u0591-\u05f2]"
@@ -33,12 +34,13 @@ class MosesText:
 
     def __init__(self, language: str) -> None:
         """``language`` is a two-letter code."""
+        self._lowercase = lowercase_of(True, language)
         self._normaliser = MosesPunctNormalizer(lang=language)
         self._tokeniser = MosesTokenizer(lang=language)
 
     def __call__(self, text: str) -> str:
         """The tokens of one line, joined by single spaces; nothing is escaped."""
-        normal = self._normaliser.normalize(text.lower())
+        normal = self._normaliser.normalize(lowered(text, self._lowercase))
         return str(self._tokeniser.tokenize(normal, escape=False, return_str=True))
 
 
@@ -61,6 +63,10 @@ class MosesTokens:
         """The line, with spaces where people write them; what directly followed its word does so again."""
         line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
         return _AFTER_PAUSES.sub("", _BEFORE_ENDS.sub("", line))
+
+    def surface(self, token: str) -> str:
+        """A token as it is written in a line."""
+        return token
 
 
 def _pieces(text: str) -> Iterator[str]:
