@@ -4,6 +4,7 @@ Where ``outputs/`` groups rows, walks flat arrays and adds up products, here sta
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise, product
 
 import torch
 from torch import Tensor
@@ -64,3 +65,19 @@ def adaptive(h_H: Tensor, head: tuple[Tensor, Tensor], tails: Sequence[tuple[Ten
     shortlist = len(p_head) - len(tails)
     of_tails = [p_head[shortlist + i] * softmax(B @ (P @ h_H) + b) for i, (P, B, b) in enumerate(tails)]
     return torch.cat([p_head[:shortlist], *of_tails])
+
+
+def linear_chain(
+    emissions_TC: Tensor, transitions_CC: Tensor, first_C: Tensor, last_C: Tensor
+) -> dict[tuple[int, ...], Tensor]:
+    """p of every sequence of tags of one sentence, by all of them written out (Lafferty et al. 2001)."""
+    steps, tags = emissions_TC.shape
+    scores: dict[tuple[int, ...], Tensor] = {}
+    for sequence in product(range(tags), repeat=steps):
+        score = first_C[sequence[0]] + last_C[sequence[-1]]
+        score = score + torch.stack([emissions_TC[t, y] for t, y in enumerate(sequence)]).sum()
+        for before, after in pairwise(sequence):
+            score = score + transitions_CC[before, after]
+        scores[sequence] = score
+    log_z = torch.logsumexp(torch.stack(list(scores.values())), 0)
+    return {sequence: torch.exp(score - log_z) for sequence, score in scores.items()}

@@ -1,0 +1,120 @@
+"""The linear-chain output: log Z and the best tags by brute force, gradients by finite differences, barred moves."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.errors import ShapeError
+from anaphora.kernels.naive import outputs as naive
+from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss, log_partition
+
+LENGTHS_B = torch.tensor([4, 1, 3])
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def chain(tags: int, seed: int = 1) -> Chain:
+    return Chain(random(tags, tags, seed=seed), random(tags, seed=seed + 1), random(tags, seed=seed + 2))
+
+
+def barred(given: Chain) -> Chain:
+    """No tag may follow itself but the first, and the last tag may not be the first of a sentence."""
+    size = len(given.first_C)
+    same_CC = torch.eye(size, dtype=torch.bool)
+    same_CC[0, 0] = False
+    first_C = torch.arange(size) == size - 1
+    return Chain(
+        given.transitions_CC.masked_fill(same_CC, -torch.inf),
+        given.first_C.masked_fill(first_C, -torch.inf),
+        given.last_C,
+    )
+
+
+@settings(deadline=None, max_examples=25)
+@given(tags=st.integers(1, 4), steps=st.integers(1, 4), seed=st.integers(0, 10**6), with_bars=st.booleans())
+def test_every_sequence_has_the_probability_that_brute_force_gives_it(
+    tags: int, steps: int, seed: int, with_bars: bool
+) -> None:
+    emissions_TBC = random(steps, 1, tags, seed=seed)
+    scores = barred(chain(tags, seed)) if with_bars and tags > 2 else chain(tags, seed)
+    lengths_B = torch.tensor([steps])
+    expected = naive.linear_chain(emissions_TBC[:, 0], *scores)
+    for sequence, p in expected.items():
+        loss = linear_chain_loss(emissions_TBC, scores, torch.tensor(sequence).unsqueeze(1), lengths_B)
+        assert_close(torch.exp(-loss), p)
+    best = tuple(best_tags(emissions_TBC, scores, lengths_B)[:, 0].tolist())
+    assert_close(expected[best], max(expected.values()))
+
+
+def test_the_partition_function_sums_over_every_sequence_of_each_length() -> None:
+    emissions_TBC, scores = random(4, 3, 3), chain(3)
+    for row, length in enumerate(LENGTHS_B.tolist()):
+        e_TC = emissions_TBC[:length, row]
+        sequence = (0,) * length
+        p = naive.linear_chain(e_TC, *scores)[sequence]
+        score = scores.first_C[0] + e_TC[:, 0].sum() + (length - 1) * scores.transitions_CC[0, 0] + scores.last_C[0]
+        assert_close(log_partition(emissions_TBC, scores, LENGTHS_B)[row], score - torch.log(p))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("tags", [1, 2, 7])
+def test_gradients_are_those_of_finite_differences_and_of_all_sequences(tags: int, weighted: bool) -> None:
+    tags_TB = torch.tensor([[1, 0, 1], [0, 0, 2], [2, 0, 0], [0, 0, 1]]) % tags
+    weights_B = torch.tensor([0.5, 2.0, 1.0], dtype=torch.float64) if weighted else None
+    leaves = [tensor.requires_grad_() for tensor in (random(4, 3, tags, seed=9), *chain(tags, 4))]
+
+    def fast(*given: Tensor) -> Tensor:
+        return linear_chain_loss(given[0], Chain(*given[1:]), tags_TB, LENGTHS_B, weights_B)
+
+    assert torch.autograd.gradcheck(fast, leaves)
+    if tags > 2:
+        return  # too many sequences to write out
+    slow = torch.stack(
+        [
+            -torch.log(naive.linear_chain(leaves[0][:n, b], *leaves[1:])[tuple(tags_TB[:n, b].tolist())])
+            * (1 if weights_B is None else weights_B[b])
+            for b, n in enumerate(LENGTHS_B.tolist())
+        ]
+    ).sum()
+    assert_close(fast(*leaves), slow)
+    assert_close(torch.autograd.grad(fast(*leaves), leaves), torch.autograd.grad(slow, leaves))
+
+
+def test_a_barred_move_gets_no_probability_and_no_gradient() -> None:
+    leaves = [tensor.requires_grad_() for tensor in (random(4, 3, 4, seed=2), *barred(chain(4)))]
+    tags_TB = torch.tensor([[1, 0, 2], [0, 0, 1], [0, 0, 2], [3, 0, 0]])
+    linear_chain_loss(leaves[0], Chain(*leaves[1:]), tags_TB, LENGTHS_B).backward()
+    for leaf in leaves:
+        assert leaf.grad is not None and torch.isfinite(leaf.grad).all()
+        assert not leaf.grad[torch.isneginf(leaf)].any()
+    found_TB = best_tags(leaves[0].detach(), Chain(*(leaf.detach() for leaf in leaves[1:])), LENGTHS_B)
+    for row, length in enumerate(LENGTHS_B.tolist()):
+        found = found_TB[:length, row].tolist()
+        assert found[0] != 3
+        assert all(a != b or a == 0 for a, b in pairwise(found))
+
+
+def test_what_lies_in_the_padding_is_never_looked_at() -> None:
+    emissions_TBC, scores, tags_TB = random(4, 3, 3), chain(3), torch.zeros(4, 3, dtype=torch.int64)
+    others_TBC, other_TB = emissions_TBC.clone(), tags_TB.clone()
+    others_TBC[1:, 1], others_TBC[3:, 2], other_TB[1:, 1] = 1e6, -1e6, 2
+    for tensor in emissions_TBC, others_TBC:
+        tensor.requires_grad_()
+    first = linear_chain_loss(emissions_TBC, scores, tags_TB, LENGTHS_B)
+    second = linear_chain_loss(others_TBC, scores, other_TB, LENGTHS_B)
+    assert torch.equal(first, second)
+    gradients = torch.autograd.grad(first + second, (emissions_TBC, others_TBC))
+    assert torch.equal(*gradients)
+    assert not gradients[0][1:, 1].any()
+
+
+def test_shapes_that_do_not_agree_are_refused() -> None:
+    with pytest.raises(ShapeError, match="transitions_CC has C=2"):
+        linear_chain_loss(random(4, 3, 3), chain(2), torch.zeros(4, 3, dtype=torch.int64), LENGTHS_B)
