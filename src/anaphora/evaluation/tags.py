@@ -1,0 +1,105 @@
+"""How good tags are: the fraction of right ones, and of whole spans precision, recall and F1."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from anaphora.text.span_tags import Encoding, spans_of
+
+NO_LABEL = "_"
+"""The tag of a token without a label, where there may be several."""
+
+
+def labels_of(tag: str) -> list[str]:
+    """The labels in a tag that may have several, each once: ``A|B``, or ``_`` for none."""
+    return [] if tag == NO_LABEL else list(dict.fromkeys(tag.split("|")))
+
+
+@dataclass
+class Matches:
+    """Items predicted, items there are, and those in both."""
+
+    predicted: int = 0
+    expected: int = 0
+    right: int = 0
+
+    @property
+    def precision(self) -> float:
+        """Fraction of the predicted ones that are right; 0 for none."""
+        return self.right / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Fraction of the expected ones that are found; 0 for none."""
+        return self.right / self.expected if self.expected else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall; 0 where both are."""
+        both = self.predicted + self.expected
+        return 2 * self.right / both if both else 0.0
+
+    def json(self) -> dict[str, float]:
+        """Everything, for ``json.dumps``."""
+        return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.expected}
+
+
+@dataclass
+class TagCounts:
+    """Counts of a text, added to sentence by sentence."""
+
+    encoding: Encoding | None = None
+    """Of spans; None where tags are not of spans."""
+    several: bool = False
+    """Whether a token may have several labels, with ``|`` between them in its tag and ``_`` for none."""
+    tokens: int = 0
+    right: int = 0
+    unknown: int = 0
+    """Tokens whose word is not in the vocabulary."""
+    unknown_right: int = 0
+    sentences: int = 0
+    sentences_right: int = 0
+    by_tag: dict[str, Matches] = field(default_factory=dict)
+    """Of each tag, or of each type of span."""
+    labels: Matches = field(default_factory=Matches)
+    """Of all spans, or of all labels where a token may have several."""
+
+    def add(self, expected: Sequence[str], predicted: Sequence[str], known: Sequence[bool]) -> None:
+        """Count one sentence; ``known`` says which of its words are in the vocabulary."""
+        same = [one == other for one, other in zip(expected, predicted, strict=True)]
+        unknown = [one for one, is_known in zip(same, known, strict=True) if not is_known]
+        self.tokens, self.right = self.tokens + len(same), self.right + sum(same)
+        self.unknown, self.unknown_right = self.unknown + len(unknown), self.unknown_right + sum(unknown)
+        self.sentences, self.sentences_right = self.sentences + 1, self.sentences_right + all(same)
+        self._match(self._labels(expected), self._labels(predicted))
+
+    def _labels(self, tags: Sequence[str]) -> list[tuple[Any, str]]:
+        """What is counted by itself: spans, labels or tags, each with its place and its name."""
+        if self.encoding is not None:
+            return [(span, span.type) for span in spans_of(tags, self.encoding)]
+        if self.several:
+            return [((place, label), label) for place, tag in enumerate(tags) for label in labels_of(tag)]
+        return [((place, tag), tag) for place, tag in enumerate(tags)]
+
+    def _match(self, expected: Sequence[tuple[Any, str]], predicted: Sequence[tuple[Any, str]]) -> None:
+        right = Counter(label for _, label in set(expected) & set(predicted))
+        for items, name in (expected, "expected"), (predicted, "predicted"):
+            for label, count in Counter(label for _, label in items).items():
+                matches = self.by_tag.setdefault(label, Matches())
+                setattr(matches, name, getattr(matches, name) + count)
+        for label, count in right.items():
+            self.by_tag[label].right += count
+        self.labels.expected += len(expected)
+        self.labels.predicted += len(predicted)
+        self.labels.right += right.total()
+
+    @property
+    def accuracy(self) -> float:
+        """Fraction of tokens with the right tag."""
+        return self.right / self.tokens if self.tokens else 0.0
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean of the F1 of every tag, or type of span, that is expected or predicted."""
+        return sum(one.f1 for one in self.by_tag.values()) / len(self.by_tag) if self.by_tag else 0.0
