@@ -90,7 +90,8 @@ KnownWords = Annotated[
     ),
 ]
 TaskOption = Annotated[
-    str, typer.Option("--task", metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]")
+    str,
+    typer.Option("--task", metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[

@@ -70,17 +70,19 @@ def labelled_parts(
     train, valid, tests = list[Path](), list[Path](), dict[str, list[Path]]()
     for path in data:
         listing = {} if path.is_file() else _listing(path)
-        found = _named(listing, names.train)
+        stem = _train_stem(listing, names.train)
+        found = listing.get(stem)
         if path.is_file() or (not found and class_folders(path)):
             train.append(path)
             continue
         if not found:
             there = ", ".join(sorted(listing)[:8]) or "nothing"
             raise DataError(f"{path} should hold {names.train}.tsv or the like, but it holds {there}: name the files.")
+        prefix = stem.removesuffix(names.train)
         train.append(found)
-        valid += next(([file] for name in names.validation() if (file := _named(listing, name))), [])
+        valid += next(([file] for name in names.validation() if (file := listing.get(prefix + name))), [])
         for stem, file in sorted(listing.items()):
-            if (stem.startswith(names.test) or f".{names.test}" in stem) and file not in (*train, *valid):
+            if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
     whole, labels = _read(names.train, train, encoding)
     if len(labels) < 2:
@@ -94,9 +96,7 @@ def labelled_parts(
     report(Note(f"No validation split was given, so {held:,} of {whole.count:,} texts are held out for it (by hash)."))
     files = tuple(train)
     return LabelledParts(
-        LabelledCorpus(
-            names.train, files, fingerprint(_files(files), "rest"), whole.count - held, encoding, _kept
-        ),
+        LabelledCorpus(names.train, files, fingerprint(_files(files), "rest"), whole.count - held, encoding, _kept),
         LabelledCorpus(names.valid, files, fingerprint(_files(files), "held"), held, encoding, _held_out),
         of_tests,
         labels,
@@ -153,11 +153,11 @@ def _stem(path: Path) -> str:
     return next((name.removesuffix(end) for end in _ENDINGS if name.lower().endswith(end)), name)
 
 
-def _named(listing: dict[str, Path], name: str) -> Path | None:
-    """The one entry called ``name``, or ending in ``.name``; DataError where there are several."""
-    if name in listing:
-        return listing[name]
-    fitting = [stem for stem in listing if stem.endswith(f".{name}")]
+def _train_stem(listing: dict[str, Path], name: str) -> str:
+    """``name``, or the one entry that ends in ``.name``, whose prefix the other splits share."""
+    fitting = [name] if name in listing else [stem for stem in listing if stem.endswith(f".{name}")]
     if len(fitting) > 1:
-        raise DataError(f"Several files are the split '{name}': {' and '.join(fitting)}; keep one, or name it.")
-    return listing[fitting[0]] if fitting else None
+        raise DataError(
+            f"Several files are the split '{name}': {' and '.join(fitting)}; set data.train to one of them."
+        )
+    return fitting[0] if fitting else name

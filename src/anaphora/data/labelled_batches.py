@@ -1,6 +1,7 @@
 """Encoded labelled texts as batches: rows of ids that end in ``</s>``, and one class a row."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,10 +26,11 @@ class LabelledBatches:
         batch_tokens: int,
         seed: int,
         longest: int,
-        class_weights: Integers | None = None,
+        class_weights: np.ndarray[Any, np.dtype[np.float64]] | None = None,
     ) -> None:
         """``classes`` of the lines of ``store``; longer texts are truncated to ``longest`` tokens; ``class_weights``
-        count the loss of each class."""
+        count the loss of each class.
+        """
         ends = np.flatnonzero(store.ids == text.eos)
         self._ids, self._starts = np.asarray(store.ids), ends[:-1] + 1
         self._lengths = np.minimum(np.diff(ends), longest + 1)
@@ -41,7 +43,9 @@ class LabelledBatches:
 
     def _batch(self, rows: Integers) -> Batch:
         rows = rows[np.lexsort((rows, -self._lengths[rows]))]
-        texts = [self._ids[start : start + n - 1] for start, n in zip(self._starts[rows], self._lengths[rows], strict=True)]
+        texts = [
+            self._ids[start : start + n - 1] for start, n in zip(self._starts[rows], self._lengths[rows], strict=True)
+        ]
         classes_B = torch.from_numpy(self._classes[rows].astype(np.int64))
         weights_B = None if self._weights is None else torch.from_numpy(self._weights[self._classes[rows]]).float()
         return Batch(

@@ -72,7 +72,9 @@ class ClassificationScores:
 
 
 def classification_scores(
-    labels: Sequence[str], classes: Sequence[int], probabilities_NC: np.ndarray[Any, np.dtype[np.float64]]
+    labels: Sequence[str],
+    classes: Sequence[int] | np.ndarray[Any, np.dtype[Any]],
+    probabilities_NC: np.ndarray[Any, np.dtype[np.float64]],
 ) -> ClassificationScores:
     """The metrics of N >= 1 predictions whose true classes are ``classes``."""
     true_N = np.asarray(classes)

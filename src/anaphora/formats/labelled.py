@@ -55,7 +55,9 @@ def read_labelled(path: Path, *, encoding: str = "utf-8") -> Iterator[Example]:
 def class_folders(path: Path) -> list[Path]:
     """The folders of a folder's classes, sorted; none where it holds anything but folders of ``.txt`` files."""
     folders = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    return folders if len(folders) > 1 and not any(any(f.is_dir() for f in folder.iterdir()) for folder in folders) else []
+    return (
+        folders if len(folders) > 1 and not any(any(f.is_dir() for f in folder.iterdir()) for folder in folders) else []
+    )
 
 
 def _class_folders(path: Path, encoding: str) -> Iterator[Example]:
@@ -136,5 +138,3 @@ def _sound(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
 
 def _named(heads: Sequence[str], names: Sequence[str]) -> int | None:
     return next((heads.index(name) for name in names if name in heads), None)
-
-

@@ -47,9 +47,7 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         buffered.detach()  # whoever opened the stream closes it
 
 
-def _decoded(
-    stream: BinaryIO, name: str, replace_invalid: bool = False, encoding: str = "utf-8"
-) -> Iterator[str]:
+def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False, encoding: str = "utf-8") -> Iterator[str]:
     for number, raw in enumerate(_sound(iter(stream.readline, b""), name), 1):
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
         if 0 in content:

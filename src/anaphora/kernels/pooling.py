@@ -1,8 +1,8 @@
 """Pooling: the annotations of a sequence become one vector; padding has no part in it.
 
-    mean       y = 1/n sum_t h_t                       dh_t = dy / n
-    max        y_i = max_t h_ti                        dh_ti = dy_i at the first maximum
-    attention  a = softmax_t(s), y = sum_t a_t h_t     dh_t = a_t dy, ds_t = a_t (dy . h_t - dy . y)
+mean       y = 1/n sum_t h_t                       dh_t = dy / n
+max        y_i = max_t h_ti                        dh_ti = dy_i at the first maximum
+attention  a = softmax_t(s), y = sum_t a_t h_t     dh_t = a_t dy, ds_t = a_t (dy . h_t - dy . y)
 """
 
 from typing import Any

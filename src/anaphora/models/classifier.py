@@ -64,7 +64,11 @@ class Classifier(nn.Module):
             "output.bias": Matrix(len(config.classes.names)),
         }
         if pooling == "attention":
-            matrices |= {"pool.weight": Matrix(width, width), "pool.bias": Matrix(width), "pool.query": Matrix(1, width)}
+            matrices |= {
+                "pool.weight": Matrix(width, width),
+                "pool.bias": Matrix(width),
+                "pool.query": Matrix(1, width),
+            }
         self.weights = Weights(matrices)
 
     def initialise(self, seed: int) -> None:

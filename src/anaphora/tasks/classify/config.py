@@ -1,6 +1,6 @@
 """The experiments of classifiers."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -8,8 +8,8 @@ from anaphora.config import SET, Conflict
 from anaphora.models.classifier import ClassifierConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
-from anaphora.training.stopping import Better
 from anaphora.text.units import TextConfig, Word
+from anaphora.training.stopping import Better
 
 
 class LabelledData(DataConfig):
@@ -48,6 +48,7 @@ class ClassifierExperiment(ClassifierConfig, ExperimentBase):
     text: TextConfig = Word()
     """Tokenizer."""
 
-    def resumed(self, begun: "ClassifierExperiment") -> "ClassifierExperiment":
-        """The experiment with the class names that its run was begun with."""
-        return super().resumed(begun).model_copy(update={"classes": begun.classes}) if not self.classes.names else super().resumed(begun)
+    def resumed(self, begun: Self) -> Self:
+        """The experiment with the class names that its run was begun with, unless it names some."""
+        now = super().resumed(begun)
+        return now if self.classes.names else now.model_copy(update={"classes": begun.classes})

@@ -26,6 +26,9 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
 def parts_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledParts:
     """The splits of an experiment; errors as for ``data.labelled.labelled_parts``."""
     data = experiment.data
@@ -56,7 +59,9 @@ class ClassifierWork(UpdatingWork):
             )
         self.labelled = found
         # a labelled corpus gives its texts as running text does
-        self.parts = cast(Parts[TextCorpus], Parts(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests)))
+        self.parts = cast(
+            Parts[TextCorpus], Parts(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests))
+        )
 
     @property
     def longest(self) -> int:
@@ -70,7 +75,7 @@ class ClassifierWork(UpdatingWork):
 
     def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
         """How often each token is in the training texts."""
-        train = text_store(self.parts.train, coders["text"], folder, report=report)
+        train = text_store(cast(TextCorpus, self.parts.train), coders["text"], folder, report=report)
         return unit_counts(train.ids, coders["text"].symbols.size)
 
     def batches(
@@ -113,7 +118,7 @@ class ClassifierWork(UpdatingWork):
         folder: Path,
         batch_tokens: int,
         seed: int,
-        weights: Integers | None,
+        weights: Floats | None,
         report: Report,
     ) -> LabelledBatches:
         store, symbols = text_store(cast(Any, corpus), coders["text"], folder, report=report), coders["text"].symbols

@@ -31,7 +31,9 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     check_found(path, experiment, "data.files")
     parts = parts_of(experiment)
     if not parts.tests:
-        raise DataError(f"The data of {path} has no test split: add a file whose name begins with test, or set data.test.")
+        raise DataError(
+            f"The data of {path} has no test split: add a file whose name begins with test, or set data.test."
+        )
     run = open_run(path, experiment)
     which = run.load("best", report).which
     model: ClassifierPredictor = load(path, which)
