@@ -25,6 +25,7 @@ def experiment_text(
     settings: Sequence[str],
     report: Report,
     text: "AnyUnits | None" = None,
+    task: str = "",
 ) -> tuple[str, str]:
     """The TOML of an experiment, and what messages call it; ConfigError when there is none.
 
@@ -35,7 +36,9 @@ def experiment_text(
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic
 
-        return automatic(data, source, target, report, settings=settings, text=text), f"{AUTO}.toml"
+        return automatic(data, source, target, report, settings=settings, text=text, task=task), f"{AUTO}.toml"
+    if task:
+        raise ConfigError(f"--task chooses an experiment by the data, but {recipe} names one: keep one of them.")
     if not recipe.endswith(".toml"):
         return _recipe(recipe, bool(data), settings, report), f"{recipe}.toml"
     try:

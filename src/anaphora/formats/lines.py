@@ -21,14 +21,14 @@ _PIECE = 1 << 16
 _BOM = "\ufeff"
 
 
-def read_lines(path: Path, *, replace_invalid: bool = False) -> Iterator[str]:
-    """The lines of a UTF-8 file, gzipped or not, one at a time.
+def read_lines(path: Path, *, replace_invalid: bool = False, encoding: str = "utf-8") -> Iterator[str]:
+    """The lines of a file in ``encoding``, gzipped or not, one at a time.
 
     Raises DataError for a missing or unreadable file, a damaged archive, a NUL, and for bytes that are no UTF-8 unless
     ``replace_invalid`` puts U+FFFD in their place.
     """
     with _open(path) as stream:
-        yield from _decoded(stream, str(path), replace_invalid)
+        yield from _decoded(stream, str(path), replace_invalid, encoding)
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
@@ -47,13 +47,13 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         buffered.detach()  # whoever opened the stream closes it
 
 
-def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False) -> Iterator[str]:
+def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False, encoding: str = "utf-8") -> Iterator[str]:
     for number, raw in enumerate(_sound(iter(stream.readline, b""), name), 1):
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
         if 0 in content:
             raise DataError(f"{name}:{number} has a NUL at byte {content.index(0) + 1}: remove it, or convert UTF-16.")
         try:
-            line = content.decode("utf-8", "replace" if replace_invalid else "strict")
+            line = content.decode(encoding, "replace" if replace_invalid else "strict")
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{name}:{number} should be UTF-8, but byte {error.start + 1} of the line is "
