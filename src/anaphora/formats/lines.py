@@ -18,17 +18,20 @@ from anaphora.formats.replacing import replacing
 
 _GZIP = b"\x1f\x8b"
 _PIECE = 1 << 16
-_BOM = "\ufeff"
+BOM = "\ufeff"
+"""A byte order mark."""
 
 
-def read_lines(path: Path, *, replace_invalid: bool = False, encoding: str = "utf-8") -> Iterator[str]:
-    """The lines of a file in ``encoding``, gzipped or not, one at a time.
+def read_lines(
+    path: Path, *, replace_invalid: bool = False, encoding: str = "utf-8", exact: bool = False
+) -> Iterator[str]:
+    """The lines of a file in ``encoding``, gzipped or not, one at a time; ``exact`` ones keep their line end and BOM.
 
     Raises DataError for a missing or unreadable file, a damaged archive, a NUL, and for bytes that are no UTF-8 unless
     ``replace_invalid`` puts U+FFFD in their place.
     """
     with _open(path) as stream:
-        yield from _decoded(stream, str(path), replace_invalid, encoding)
+        yield from _decoded(stream, str(path), replace_invalid, encoding, exact)
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
@@ -37,17 +40,19 @@ def unpacked(path: Path) -> Iterator[bytes]:
         yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
 
 
-def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
+def decode_lines(stream: BinaryIO, name: str, *, exact: bool = False) -> Iterator[str]:
     """The lines of an open stream of bytes as ``read_lines``; ``name`` is what errors call it (standard input, say)."""
     buffered: BufferedReader = BufferedReader(cast(RawIOBase, stream))
     try:
         with _plain(buffered, name) as plain:
-            yield from _decoded(plain, name)
+            yield from _decoded(plain, name, exact=exact)
     finally:
         buffered.detach()  # whoever opened the stream closes it
 
 
-def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False, encoding: str = "utf-8") -> Iterator[str]:
+def _decoded(
+    stream: BinaryIO, name: str, replace_invalid: bool = False, encoding: str = "utf-8", exact: bool = False
+) -> Iterator[str]:
     for number, raw in enumerate(_sound(iter(stream.readline, b""), name), 1):
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
         if 0 in content:
@@ -59,7 +64,10 @@ def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False, encodin
                 f"{name}:{number} should be UTF-8, but byte {error.start + 1} of the line is "
                 f"0x{content[error.start]:02X} ({error.reason}): convert the file to UTF-8."
             ) from None
-        yield line.removeprefix(_BOM) if number == 1 else line
+        if exact:
+            yield line + raw[len(content) :].decode()
+        else:
+            yield line.removeprefix(BOM) if number == 1 else line
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
@@ -83,6 +91,17 @@ def writing_lines(path: Path) -> Iterator[Callable[[str], None]]:
             if "\n" in line:
                 raise DataError(f"Line {number} for {path} should be one line, but holds a line feed.")
             stream.write(line.encode() + b"\n")
+
+        yield write
+
+
+@contextmanager
+def writing_text(path: Path) -> Iterator[Callable[[str], None]]:
+    """What appends text, with the line ends that it has, to a file that is there, whole, when the block ends well."""
+    with replacing(path) as plain, packed_by_name(path, plain) as stream:
+
+        def write(text: str) -> None:
+            stream.write(text.encode())
 
         yield write
 

@@ -1,0 +1,74 @@
+"""A token a line with its tag in one of two or more columns, and a blank line after each sentence; CoNLL-2003.
+
+Columns are separated by tabs where the first row has one, else by white space. A line that begins with ``-DOCSTART-``
+marks a document and stays as it is.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from anaphora.errors import DataError
+from anaphora.formats.tagged import Block, Sentence, content_of, split_end, with_cell
+
+DOCUMENT = "-DOCSTART-"
+"""What begins a line that marks a document."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rows of columns, the first of them the word; see ``TaggedFormat``."""
+
+    column: int
+    """The column of tags, from 1; rows without tags end right before it, or are words alone."""
+
+    def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
+        """The sentences. Raises DataError for a row with another number of columns than the first."""
+        block, number, first, count, separator = Block(), 0, 0, 0, None
+        for number, line in enumerate(lines, 1):
+            content = content_of(line)
+            if block.words and content.startswith(DOCUMENT):
+                yield block.sentence(number - 1)  # no blank line came before
+                block = Block()
+            block.lines.append(line)
+            if not content.strip() or content.startswith(DOCUMENT):
+                yield block.sentence(number)
+                block = Block()
+                continue
+            separator = separator if count else "\t" if "\t" in content else None
+            cells = content.split(separator)
+            if not count:
+                first, count = number, len(cells)
+                self._check(count, f"{where}:{number}", labelled)
+            if len(cells) != count:
+                raise DataError(
+                    f"{where}:{number} should have {count} columns as line {first} has, but has {len(cells)}: correct "
+                    f"the line."
+                )
+            block.add(cells[0], cells[self.column - 1 : self.column])
+        if block.lines:
+            yield block.sentence(number)
+
+    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+        """The lines of a sentence with these tags in the column."""
+        lines = list(sentence.lines)
+        for row, tag in zip(sentence.rows, tags, strict=True):
+            lines[row] = self._with_tag(lines[row], tag)
+        return "".join(lines)
+
+    def _with_tag(self, line: str, tag: str) -> str:
+        content, end = split_end(line)
+        cells = list(re.finditer(r"\S+", content))
+        if "\t" in content or len(cells) == 1:
+            return with_cell(line, self.column - 1, tag, "\t")
+        if len(cells) < self.column:
+            return f"{content} {tag}{end}"
+        begin, after = cells[self.column - 1].span()
+        return line[:begin] + tag + line[after:]
+
+    def _check(self, count: int, place: str, labelled: bool) -> None:
+        if count < self.column and (labelled or count not in (1, self.column - 1)):
+            raise DataError(
+                f"{place} should have its tag in column {self.column}, but has {count} columns: correct the file, or "
+                f"set data.column."
+            )

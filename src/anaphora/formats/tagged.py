@@ -1,0 +1,82 @@
+"""Sentences with a tag for every token: what the formats of such files share.
+
+Each format is a class with ``read`` and ``written``: lines to sentences, and a sentence with tags back to text in which
+nothing but the tags has changed. Lines have their ends, as ``read_lines(.., exact=True)`` gives them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from anaphora.formats.lines import BOM
+
+
+class Sentence(NamedTuple):
+    """A sentence; or lines without a word, such as a mark between documents, which are part of the file all the same."""
+
+    line: int
+    """The first of its lines, from 1."""
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    """One for each word, or none where the file has none."""
+    lines: tuple[str, ...]
+    """All of its lines as they were read."""
+    rows: tuple[int, ...]
+    """The place of each word's line in ``lines``; where a line is a sentence, of none."""
+
+    def line_of(self, word: int) -> int:
+        """The line of the file that a word is in, from 1."""
+        return self.line + (self.rows[word] if self.rows else 0)
+
+
+class TaggedFormat(Protocol):
+    """A format of tagged sentences."""
+
+    def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
+        """The sentences in lines that came from ``where``; ``labelled`` ones must have their tags.
+
+        Raises DataError with the line for one that is not in the format.
+        """
+
+    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+        """The lines of a sentence with these tags in the place of its own."""
+
+
+@dataclass
+class Block:
+    """The lines of a sentence as they come."""
+
+    lines: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+
+    def add(self, word: str, tags: Sequence[str]) -> None:
+        """The word of the last line, with its tag if it has one."""
+        self.words.append(word)
+        self.tags += tags
+        self.rows.append(len(self.lines) - 1)
+
+    def sentence(self, number: int) -> Sentence:
+        """The sentence whose last line has this number."""
+        first = number - len(self.lines) + 1
+        return Sentence(first, tuple(self.words), tuple(self.tags), tuple(self.lines), tuple(self.rows))
+
+
+def split_end(line: str) -> tuple[str, str]:
+    """A line and its end."""
+    content = line.removesuffix("\n").removesuffix("\r")
+    return content, line[len(content) :]
+
+
+def content_of(line: str) -> str:
+    """A line without its end and a byte order mark."""
+    return split_end(line)[0].removeprefix(BOM)
+
+
+def with_cell(line: str, place: int, value: str, separator: str) -> str:
+    """A line with ``value`` in one of its cells, or in a new one after the last; everything else stays as it is."""
+    content, end = split_end(line)
+    cells = content.split(separator)
+    cells[place : place + 1] = [value]
+    return separator.join(cells) + end
