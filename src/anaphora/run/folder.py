@@ -16,7 +16,6 @@ them there may be the average of several, ``checkpoints/average``, which can be 
 
 import os
 import shutil
-import tomllib
 import uuid
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
@@ -26,14 +25,15 @@ from typing import Any, Literal, Self
 import tomli_w
 from torch import Tensor
 
+from anaphora import files
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
+from anaphora.files import DamagedError
 from anaphora.run import checkpoint as checkpoints
-from anaphora.run import files, manifest
+from anaphora.run import manifest
 from anaphora.run.card import render
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.evaluations import EvaluationLog
-from anaphora.run.files import DamagedError
 from anaphora.run.identity import identity
 from anaphora.run.lock import FolderLock
 from anaphora.run.metrics import MetricsLog
@@ -107,8 +107,8 @@ class Run:
         _check_is_run(path)
         content = files.read(path / EXPERIMENT)
         try:
-            experiment = tomllib.loads(content.decode("utf-8"))
-        except (ValueError, RecursionError) as error:
+            experiment = files.parse_toml(content.decode("utf-8"))
+        except ValueError as error:
             raise RunError(f"{path / EXPERIMENT} is damaged: {error}; restore it from a copy.") from None
         number = experiment.pop("format", None)
         manifest.check_format(number, path / EXPERIMENT)
@@ -117,8 +117,11 @@ class Run:
         vocabulary = path / "vocabulary"
         if not vocabulary.is_dir():
             raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
+        for folder in (vocabulary, path / "checkpoints"):
+            if folder.is_symlink():
+                raise DamagedError(f"{folder} is a symbolic link, which a run folder never holds.")
         for file in _own_files(vocabulary):
-            fingerprints[f"vocabulary/{file.name}"] = files.sha256(files.read(file))
+            fingerprints[f"vocabulary/{file.name}"] = files.sha256(files.read(file, units.LARGEST))
         fingerprints |= {f"data/{part}": digest for part, digest in (data or {}).items()}
         return cls(path, experiment, number, fingerprints, files.sha256(content))
 

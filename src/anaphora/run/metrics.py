@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from anaphora.errors import RunError
-from anaphora.run.files import append, sync
+from anaphora.files import append, lines, sync
 
 
 class MetricsLog:
@@ -67,11 +67,8 @@ class MetricsLog:
 
     def _contents(self) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
         """The bytes of each line, and the line; None for one that is damaged or was never finished."""
-        if not self.path.exists():
-            return
-        with self.path.open("rb") as file:
-            for content in file:
-                yield content, _parsed(content)
+        for content in lines(self.path):
+            yield content, _parsed(content)
 
 
 def _parsed(content: bytes) -> dict[str, Any] | None:
