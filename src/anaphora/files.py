@@ -75,14 +75,20 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{zlib.crc32(os.fsencode(path.name)):08x}.{os.getpid()}.part")  # the name may be long
 
 
-def sweep(folder: Path, path: Path | None = None) -> None:
-    """Remove what killed processes left half-written in ``folder``: everything, or what was to become ``path``."""
+def abandoned(folder: Path, path: Path | None = None) -> list[Path]:
+    """What killed processes left half-written in ``folder``: everything, or what was to become ``path``."""
     begin = part_of(path).name[:9] if path else "."
+    matches = [(entry, _PART.fullmatch(entry.name)) for entry in folder.iterdir()] if folder.is_dir() else []
+    return [
+        entry for entry, match in matches if match and entry.name.startswith(begin) and not _is_alive(int(match[1]))
+    ]
+
+
+def sweep(folder: Path, path: Path | None = None) -> None:
+    """Remove what is ``abandoned``, as far as it can be."""
     with suppress(OSError):
-        for entry in list(folder.iterdir()):
-            match = _PART.fullmatch(entry.name)
-            if match and entry.name.startswith(begin) and not _is_alive(int(match[1])):
-                remove(entry)
+        for entry in abandoned(folder, path):
+            remove(entry)
 
 
 def remove(path: Path) -> None:

@@ -8,8 +8,9 @@ import tomli_w
 from anaphora import files
 from anaphora.errors import RunError
 from anaphora.run.checkpoint import Checkpoint
-from anaphora.run.folder import EXPERIMENT, Run
+from anaphora.run.folder import Run
 from anaphora.run.identity import with_bounds
+from anaphora.run.layout import EXPERIMENT
 
 
 def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None) -> None:

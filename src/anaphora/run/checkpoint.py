@@ -176,5 +176,4 @@ def _aside(path: Path) -> Iterator[None]:
         if aside.exists() and not path.exists():
             os.rename(aside, path)
         raise
-    if aside.exists():
-        shutil.rmtree(aside)
+    shutil.rmtree(aside, ignore_errors=True)  # what stays is a leftover, which ``clean`` removes

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from anaphora.errors import RunError
+from anaphora.events import Note, Report
 from anaphora.files import append, lines, sync
 
 
@@ -19,6 +20,17 @@ class MetricsLog:
     def __init__(self, path: Path) -> None:
         """``path`` is the file, which need not exist yet."""
         self.path = path
+        self._failed = False
+
+    def add(self, line: Mapping[str, Any], report: Report) -> None:
+        """Append one line; where that fails, training goes on with one warning."""
+        try:
+            self.append(line)
+            self._failed = False
+        except RunError as error:
+            if not self._failed:
+                report(Note(f"{error} Training goes on without these lines.", warning=True))
+            self._failed = True
 
     def append(self, line: Mapping[str, Any]) -> None:
         """Add one line; it outlives this process at once, and a loss of power after ``sync``."""
@@ -26,7 +38,7 @@ class MetricsLog:
         try:
             append(self.path, content)
         except OSError as error:
-            raise RunError(f"{self.path} cannot be written to: {error.strerror}; make room and resume.") from None
+            raise RunError(f"{self.path} cannot be written to: {error.strerror}: make room.") from None
 
     def sync(self) -> None:
         """Wait until the disk has every line."""
