@@ -19,7 +19,7 @@ from anaphora.formats.figures import LN_10
 _BLANKS = " \t"
 _OTHER = "is the list in another format?"
 _BORDER = re.compile(r"(?<![^ \t])\|\|\|(?![^ \t])")
-_NUMBER = r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf|infinity|nan))"
+_NUMBER = r"[-+]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf|infinity|nan))"
 _FEATURE = re.compile(rf"(\S+)[=:](?:{_NUMBER})?|{_NUMBER}")
 _LINK = r"(?:[0-9]+-[0-9]+|[0-9.eE+-]+(?:,[0-9.eE+-]+)+)"
 _BESIDE = re.compile(rf"[ \t]*(?:WordScores=.*|(?:{_LINK}(?:[ \t]+|\Z))*)", re.DOTALL)
