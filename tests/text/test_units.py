@@ -134,9 +134,10 @@ def test_rows_are_cut_anew_only_where_that_is_asked_for() -> None:
     [
         ("missing index", r"should be in .*, but vocabulary\.json is not there"),
         ("broken index", r"vocabulary\.json should list the vocabularies beside it, but is damaged"),
-        ("missing file", r"/target should be a file, but: No such file"),
+        ("missing file", r"/target is missing"),
         ("changed file", r"/target is not the one that was saved \(sha256\)"),
-        ("elsewhere", r"should lie beside its index, but '\.\./target' points elsewhere"),
+        ("elsewhere", r"should lie beside its index, but '\.\./target' is hidden or elsewhere"),
+        ("hidden", r"should lie beside its index, but '\.target' is hidden or elsewhere"),
         ("size", r"/target should have 26 units, but has 25"),
     ],
 )
@@ -152,8 +153,8 @@ def test_a_damaged_vocabulary_is_named(tmp_path: Path, damage: str, sentence: st
         (tmp_path / "target").unlink()
     elif damage == "changed file":
         (tmp_path / "target").write_bytes(b"{}")
-    elif damage == "elsewhere":
-        content["sides"]["target"]["file"] = "../target"
+    elif damage in ("elsewhere", "hidden"):
+        content["sides"]["target"]["file"] = {"elsewhere": "../target", "hidden": ".target"}[damage]
         index.write_text(json.dumps(content))
     else:
         content["sides"]["target"]["size"] += 1

@@ -84,7 +84,7 @@ def _is_of_a_run(file: Path) -> bool:
     """Whether a file, perhaps one that is not there yet, is a part of a run folder."""
     for folder in file.parents:
         if (folder / "experiment.toml").exists():
-            from anaphora.run.folder import FILES, FOLDERS
+            from anaphora.run.layout import FILES, FOLDERS
 
             first, *others = file.relative_to(folder).parts
             if first in (FOLDERS if others else FILES):

@@ -17,8 +17,8 @@ from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.about import damaged_logs
 from anaphora.run.bounds import set_bounds
-from anaphora.run.folder import check_free, discard
 from anaphora.run.identity import BOUNDS
+from anaphora.run.layout import check_free, discard
 from anaphora.run.loading import load_coders
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import kind_of
@@ -69,20 +69,20 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, stop: Stop
     Run.create(path, experiment.tables(), coders, work.fingerprints)
     run = open_run(path, experiment, work.fingerprints)
     report.on_failure(run.metrics.note)
-    run.write_card({})
+    run.write_card({}, report)
     with run.lock():
         saved = not givers
         try:
             work.tell_counts(model, coders, run, report)
             if givers:
                 # so that going on never needs the other runs and files again, which may change or go
-                TrainingState(model, experiment.training, experiment.better).save(run)
+                TrainingState(model, experiment.training, experiment.better).save(run, report)
                 saved = True
             return work.learn(model, coders, run, experiment, report, stop)
         except BaseException as error:
             # an interruption keeps the encoded corpus for --resume; a fault in the data leaves nothing half-written
             resumable = saved and (path / TRAIN).exists() and not isinstance(error, AnaphoraError)
-            if not (run.metrics.lines() or resumable):
+            if not (run.checkpoints() or run.metrics.lines() or resumable):
                 discard(path, folder_too=not was_there)
             raise
 

@@ -15,14 +15,16 @@ from anaphora.text.normalise import lowercase_of, lowered
 from anaphora.text.signs import OTHER_ENDS, PAUSES, UNSPACED_ENDS
 
 _HEBREW = "[\u0591-\u05f2]"
-_KEPT_WHOLE = ["<unk>", f'{_HEBREW}+(?:[\u05f3\u05f4]{_HEBREW}+|"{_HEBREW}(?!{_HEBREW}))']
+_KEPT_WHOLE = ["<unk>", f'(?<!{_HEBREW}){_HEBREW}++(?:[\u05f3\u05f4]{_HEBREW}+|"{_HEBREW}(?!{_HEBREW}))']
 """What a text may hold that is one token whatever its signs, a pattern each: the unknown word, and Hebrew words with
 a geresh or gershayim inside, the latter also written as a quote before the last letter."""
+
+_KEPT = re.compile("|".join(_KEPT_WHOLE), re.IGNORECASE)
 
 _MOST_KEPT = 500
 """How many of these are given to Moses at once, which takes no line with more than 1,000."""
 
-_BEFORE_ENDS = re.compile(f" +(?=[{OTHER_ENDS}{UNSPACED_ENDS}{PAUSES}])")
+_BEFORE_ENDS = re.compile(f"(?<! ) ++(?=[{OTHER_ENDS}{UNSPACED_ENDS}{PAUSES}])")
 """Spaces before signs that end a part of a sentence, which Moses knows in few languages."""
 
 _AFTER_PAUSES = re.compile("(?<=[。、，：；]) +")
@@ -72,7 +74,7 @@ class MosesTokens:
 def _pieces(text: str) -> Iterator[str]:
     """A line, in pieces that Moses takes, each but the last ending with what is kept whole."""
     start = 0
-    for found in islice(re.finditer("|".join(_KEPT_WHOLE), text, re.IGNORECASE), _MOST_KEPT - 1, None, _MOST_KEPT):
+    for found in islice(_KEPT.finditer(text), _MOST_KEPT - 1, None, _MOST_KEPT):
         yield text[start : found.end()]
         start = found.end()
     yield text[start:]

@@ -3,7 +3,6 @@
 sentencepiece and sacremoses are imported only when they are needed, so that a recipe can be read without them.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
@@ -15,6 +14,7 @@ from pydantic import Field
 from anaphora.config import Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
+from anaphora.files import DamagedError, read, read_json, sha256
 from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import SPACE, TextCoder
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 Lines = Callable[[], Iterator[str]]
 """A text that can be walked more than once."""
+
+LARGEST = 1 << 28
+"""Bytes of the largest vocabulary that is read."""
 
 _INDEX = "vocabulary.json"
 
@@ -198,7 +201,7 @@ def save(coders: Mapping[str, TextCoder], folder: Path) -> None:
         name = "joint" if shared else side
         data = coder.serialise()
         (folder / name).write_bytes(data)
-        index[side] = {"file": name, "size": coder.symbols.size, "sha256": hashlib.sha256(data).hexdigest()}
+        index[side] = {"file": name, "size": coder.symbols.size, "sha256": sha256(data)}
         if isinstance(coder.lowercase, str):
             index[side]["casing"] = coder.lowercase
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
@@ -294,15 +297,15 @@ def _learn(
 
 
 def _read_index(path: Path) -> dict[str, dict[str, Any]]:
+    if not path.exists():
+        raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.")
     try:
-        sides = json.loads(path.read_bytes())["sides"]
+        sides = read_json(path)["sides"]
         complete = all(
             isinstance(entry["file"], str) and isinstance(entry["size"], int) and isinstance(entry["sha256"], str)
             for entry in sides.values()
         )
-    except FileNotFoundError:
-        raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (DamagedError, KeyError, TypeError, AttributeError):
         complete = False
     if not complete:
         raise RunError(f"{path} should list the vocabularies beside it, but is damaged: restore it from a copy.")
@@ -310,13 +313,10 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _load_one(config: AnyUnits, side: str, path: Path, entry: Mapping[str, Any]) -> TextCoder:
-    if Path(entry["file"]).name != entry["file"]:
-        raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} points elsewhere.")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise RunError(f"The vocabulary {path} should be a file, but: {error.strerror}.") from None
-    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+    if Path(entry["file"]).name != entry["file"] or entry["file"].startswith("."):
+        raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} is hidden or elsewhere.")
+    data = read(path, LARGEST)
+    if sha256(data) != entry["sha256"]:
         raise RunError(f"The vocabulary {path} is not the one that was saved (sha256): restore it from a copy.")
     lowercase: Lowercase = "tr" if config.lowercase and entry.get("casing") == "tr" else config.lowercase
     coder: TextCoder
