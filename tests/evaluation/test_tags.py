@@ -3,7 +3,7 @@
 import pytest
 
 from anaphora.evaluation.tags import TagCounts
-from anaphora.text.span_tags import Encoding
+from anaphora.formats.span_tags import Encoding
 
 SEQEVAL: dict[Encoding, tuple[list[str], list[str], tuple[float, float, float, float]]] = {
     "iob1": (

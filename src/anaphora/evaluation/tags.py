@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from anaphora.text.span_tags import Encoding, spans_of
+from anaphora.formats.span_tags import Encoding, spans_of
 
 NO_LABEL = "_"
 """The tag of a token without a label, where there may be several."""

@@ -27,16 +27,18 @@ BOM = "\ufeff"
 
 
 def read_lines(
-    path: Path, *, replace_invalid: bool = False, encoding: str = "utf-8", exact: bool = False
+    path: Path, *, replace_invalid: bool = False, encoding: str = "utf-8", exact: bool = False, accepted: str = ""
 ) -> Iterator[str]:
     """The lines of a file in ``encoding``, gzipped or not, one at a time; ``exact`` ones keep their line end and BOM.
+
+    A document that is called ``accepted`` is taken for lines.
 
     Raises DataError for a missing or unreadable file, a damaged archive, a document that is no text of lines, a line of
     more than ``LONGEST`` bytes, a NUL, and for bytes that are no UTF-8 unless ``replace_invalid`` puts U+FFFD in their
     place.
     """
     with _open(path) as stream:
-        yield from _decoded(stream, str(path), replace_invalid, encoding, exact)
+        yield from _decoded(stream, str(path), replace_invalid, encoding, exact, accepted)
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
@@ -45,20 +47,26 @@ def unpacked(path: Path) -> Iterator[bytes]:
         yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
 
 
-def decode_lines(stream: BinaryIO, name: str, *, exact: bool = False) -> Iterator[str]:
+def decode_lines(stream: BinaryIO, name: str, *, exact: bool = False, accepted: str = "") -> Iterator[str]:
     """The lines of an open stream of bytes as ``read_lines``; ``name`` is what errors call it (standard input, say)."""
     buffered: BufferedReader = BufferedReader(cast(RawIOBase, stream))
     try:
         with _plain(buffered, name) as plain:
-            yield from _decoded(plain, name, exact=exact)
+            yield from _decoded(plain, name, exact=exact, accepted=accepted)
     finally:
         buffered.detach()  # whoever opened the stream closes it
 
 
 def _decoded(
-    stream: BinaryIO, name: str, replace_invalid: bool = False, encoding: str = "utf-8", exact: bool = False
+    stream: BinaryIO,
+    name: str,
+    replace_invalid: bool = False,
+    encoding: str = "utf-8",
+    exact: bool = False,
+    accepted: str = "",
 ) -> Iterator[str]:
-    if found := recognized(_begin(stream, name), name):
+    found = recognized(_begin(stream, name), name)
+    if found and found.name != accepted:
         raise DataError(f"{name} is {found.name}, but lines of text are expected: {found.remedy.format(file=name)}.")
     for number, raw in enumerate(_sound(iter(lambda: stream.readline(LONGEST + 1), b""), name), 1):
         if len(raw) > LONGEST:
@@ -74,7 +82,7 @@ def _decoded(
                 f"0x{content[error.start]:02X} ({error.reason}): convert the file to UTF-8."
             ) from None
         if exact:
-            yield line + raw[len(content) :].decode()
+            yield line + raw[len(content) :].decode()  # what was removed: the line's end
         else:
             yield line.removeprefix(BOM) if number == 1 else line
 

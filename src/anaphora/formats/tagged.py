@@ -12,7 +12,7 @@ from anaphora.formats.lines import BOM
 
 
 class Sentence(NamedTuple):
-    """A sentence; or lines without a word, such as a mark between documents, which are part of the file all the same."""
+    """A sentence; or lines without a word, such as a mark between documents."""
 
     line: int
     """The first of its lines, from 1."""

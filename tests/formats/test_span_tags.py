@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.text.span_tags import (
+from anaphora.formats.span_tags import (
     PREFIXES,
     Encoding,
     Span,

@@ -1,0 +1,148 @@
+"""Texts with spans by their offsets, a JSON object a line, as doccano and Label Studio export them.
+
+    {"text": "EU rejects", "label": [[0, 2, "ORG"]]}                                     doccano
+    {"text": "EU rejects", "entities": [{"start_offset": 0, "end_offset": 2, "label": "ORG"}]}
+    {"text": "EU rejects", "label": [{"start": 0, "end": 2, "labels": ["ORG"]}]}         Label Studio, JSON-MIN
+    {"data": {"text": ..}, "annotations": [{"result": [{"value": {"start": 0, ..}}]}]}   Label Studio, JSON
+
+The file may also be one JSON array of such objects. Offsets count characters.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from anaphora.errors import DataError
+from anaphora.formats.span_tags import Encoding, Span, spans_of, tags_of
+from anaphora.formats.tagged import Sentence, content_of, split_end
+from anaphora.formats.tokens import token_places
+
+_LABELS = ("label", "labels", "entities", "spans")
+"""Keys that spans may be under."""
+
+Labelled = tuple[int, int, str]
+"""Where a span begins and ends in its text, and its type."""
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """JSON with offsets; tokens are tagged in ``encoding``. See ``TaggedFormat``."""
+
+    encoding: Encoding
+
+    def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
+        """The texts, each as one sentence; where a span of a labelled one begins or ends inside of a token, it is cut.
+
+        Raises DataError for a line that is no such object, and spans that overlap or lie outside of their text.
+        """
+        for number, line, item in _items(lines, where):
+            place = f"{where}:{number}"
+            text, spans = _text(item, place), _spans(item, place) if labelled else []
+            _check(spans, len(text), place)
+            places = _cut(token_places(text), [edge for start, end, _ in spans for edge in (start, end)])
+            words = tuple(text[start:end] for start, end in places)
+            tags: tuple[str, ...] = ()
+            if labelled:
+                tags = tuple(tags_of(_of_tokens(spans, places), len(words), self.encoding))
+            yield Sentence(number, words, tags, (line,), ())
+
+    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+        """The object with the spans of these tags under "label", or the key that it had them under."""
+        (line,) = sentence.lines
+        content, end = split_end(line)
+        item = json.loads(content_of(content))
+        places = token_places(_text(item, ""))
+        spans = [[places[s][0], places[e - 1][1], type_] for s, e, type_ in spans_of(tags, self.encoding)]
+        key = next((key for key in _LABELS if key in item), _LABELS[0])
+        return json.dumps({**item, key: spans}, ensure_ascii=False) + end
+
+
+def _items(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Every object with the number and the text of its line; of an array, the number of its first."""
+    numbered = enumerate(lines, 1)
+    for number, line in numbered:
+        content = content_of(line)
+        if content.lstrip().startswith("["):
+            whole = "".join(chain([content], (other for _, other in numbered)))
+            for item in _parsed(whole, f"{where}:{number}", list):
+                if not isinstance(item, Mapping):
+                    raise DataError(f"{where}:{number} should be an array of objects, but has {item!r} in it.")
+                yield number, json.dumps(item, ensure_ascii=False) + "\n", item
+            return
+        if content.strip():
+            yield number, line, _parsed(content, f"{where}:{number}", dict)
+
+
+def _parsed(content: str, place: str, kind: type) -> Any:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place} should be JSON, an object a line, but is not ({error}): correct the line.") from None
+    if not isinstance(found, kind):
+        raise DataError(
+            f"{place} should be a JSON object with a text, but is {content.strip()[:40]}: correct the line."
+        )
+    return found
+
+
+def _text(item: Mapping[str, Any], place: str) -> str:
+    data = item.get("data")
+    text = item.get("text", data.get("text") if isinstance(data, Mapping) else data)
+    if not isinstance(text, str):
+        raise DataError(
+            f'{place} should have its text under "text", but has {", ".join(item) or "nothing"}: rename it.'
+        )
+    return text
+
+
+def _spans(item: Mapping[str, Any], place: str) -> list[Labelled]:
+    """The spans of an object, in order."""
+    found = next((item[key] for key in _LABELS if isinstance(item.get(key), list)), None)
+    if found is None and isinstance(item.get("annotations"), list):
+        results = [one.get("result") for one in item["annotations"][:1] if isinstance(one, Mapping)]
+        found = [one.get("value") for one in chain(*filter(None, results)) if isinstance(one, Mapping)]
+    if found is None:
+        raise DataError(
+            f'{place} should have its spans under "label", but has {", ".join(item)}: label it, or drop it.'
+        )
+    return sorted(_span(one, place) for one in found)
+
+
+def _span(found: Any, place: str) -> Labelled:
+    if isinstance(found, Mapping):
+        names = found.get("labels")
+        type_ = found.get("label", names[0] if isinstance(names, list) and names else None)
+        found = [found.get("start_offset", found.get("start")), found.get("end_offset", found.get("end")), type_]
+    match found:
+        case [int(start), int(end), str(type_)] if type_:
+            return start, end, type_
+    raise DataError(f'{place} should have spans such as [0, 2, "ORG"], but has {json.dumps(found)}: correct it.')
+
+
+def _check(spans: Sequence[Labelled], length: int, place: str) -> None:
+    last = 0
+    for start, end, type_ in spans:
+        if not 0 <= start < end <= length:
+            raise DataError(f"{place}: the span {start} to {end} ({type_}) lies outside of its {length} characters.")
+        if start < last:
+            raise DataError(f"{place}: the span {start} to {end} ({type_}) overlaps another: keep one of them.")
+        last = end
+
+
+def _cut(places: Sequence[tuple[int, int]], edges: Sequence[int]) -> list[tuple[int, int]]:
+    """The tokens, cut at these characters."""
+    cuts, pieces = sorted(set(edges)), list[tuple[int, int]]()
+    for start, end in places:
+        inner = [edge for edge in cuts if start < edge < end]
+        pieces += zip([start, *inner], [*inner, end], strict=True)
+    return pieces
+
+
+def _of_tokens(spans: Sequence[Labelled], places: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """The spans by the numbers of their tokens; those of white space alone have none."""
+    for start, end, type_ in spans:
+        inside = [number for number, (a, b) in enumerate(places) if start <= a and b <= end]
+        if inside:
+            yield Span(inside[0], inside[-1] + 1, type_)

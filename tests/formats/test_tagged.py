@@ -1,0 +1,201 @@
+"""Files of tagged sentences: what is read, what is refused with its line, and that nothing but tags changes."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import DataError
+from anaphora.formats.columns import Columns
+from anaphora.formats.conllu import Conllu
+from anaphora.formats.documents import JSON
+from anaphora.formats.lines import read_lines, writing_text
+from anaphora.formats.offsets import Offsets
+from anaphora.formats.plain import Plain
+from anaphora.formats.tagged import Sentence, TaggedFormat
+from anaphora.formats.tokens import token_places
+
+CONLLU = """\
+# newdoc
+# sent_id = 1
+1-2\tcannot\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+1\tcan\tcan\tAUX\tMD\tA=b\t0\troot\t_\t_
+2\tnot\tnot\tPART\tRB\t_\t1\tadvmod\t_\t_
+2.1\tgo\tgo\tVERB\tVB\t_\t_\t_\t1:conj\t_
+
+# sent_id = 2
+1\t1 000\t1 000\tNUM\tCD\t_\t0\troot\t_\t_
+
+"""
+
+CONLL_2003 = """\
+-DOCSTART- -X- -X- O
+
+EU NNP B-NP B-ORG
+rejects  VBZ B-VP O
+
+Peter NNP B-NP B-PER
+-DOCSTART- -X- -X- O
+
+. . O O
+"""
+
+
+def ended(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+def sentences(format_: TaggedFormat, text: str, *, labelled: bool = True) -> list[Sentence]:
+    return list(format_.read(ended(text), "file", labelled=labelled))
+
+
+def rewritten(format_: TaggedFormat, text: str) -> str:
+    return "".join(format_.written(one, one.tags) for one in sentences(format_, text))
+
+
+def test_ranges_and_empty_nodes_are_no_words() -> None:
+    first, second = sentences(Conllu(), CONLLU)
+    assert first.words == ("can", "not")
+    assert first.tags == ("AUX", "PART")
+    assert [first.line_of(word) for word in range(2)] == [4, 5]
+    assert (second.words, second.line) == (("1 000",), 8)
+    assert sentences(Conllu("XPOS"), CONLLU)[0].tags == ("MD", "RB")
+
+
+def test_a_mark_between_documents_is_no_sentence() -> None:
+    found = sentences(Columns(4), CONLL_2003)
+    assert [one.words for one in found if one.words] == [("EU", "rejects"), ("Peter",), (".",)]
+    assert [one.tags for one in found if one.words] == [("B-ORG", "O"), ("B-PER",), ("O",)]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+@pytest.mark.parametrize(
+    ("format_", "text"), [(Conllu(), CONLLU), (Columns(4), CONLL_2003), (Columns(2), "a\tX\n\n\nb\tY")]
+)
+def test_with_its_own_tags_a_file_is_what_it_was(format_: TaggedFormat, text: str, bom: str, end: str) -> None:
+    text = bom + text.replace("\n", end)
+    assert rewritten(format_, text) == text
+
+
+def test_other_tags_change_their_column_alone() -> None:
+    found = "".join(Conllu().written(one, ["X"] * len(one.words)) for one in sentences(Conllu(), CONLLU))
+    assert found == CONLLU.replace("\tAUX\t", "\tX\t").replace("\tPART\t", "\tX\t").replace("\tNUM\t", "\tX\t")
+    found = "".join(Columns(4).written(one, ["X"] * len(one.words)) for one in sentences(Columns(4), CONLL_2003))
+    assert found.splitlines()[2:4] == ["EU NNP B-NP X", "rejects  VBZ B-VP X"]
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "tagged"),
+    [
+        (2, "a\nb\n", "a\tX\nb\tX\n"),
+        (2, "a\r\n", "a\tX\r\n"),
+        (4, "EU NNP B-NP\n", "EU NNP B-NP X\n"),
+        (3, "EU\tNNP\n", "EU\tNNP\tX\n"),
+    ],
+)
+def test_rows_without_tags_get_a_column(column: int, text: str, tagged: str) -> None:
+    [found] = sentences(Columns(column), text, labelled=False)
+    assert found.tags == ()
+    assert Columns(column).written(found, ["X"] * len(found.words)) == tagged
+
+
+@pytest.mark.parametrize(
+    ("format_", "text", "line", "message"),
+    [
+        (Conllu(), CONLLU.replace("\n\n# sent_id = 2\n", "\n"), 7, "begins a sentence"),
+        (Conllu(), CONLLU.replace("\n\n# sent", "\n# sent"), 7, "comment right after words"),
+        (Conllu(), CONLLU.removesuffix("\n"), 9, "no blank line follows"),
+        (Conllu(), CONLLU.replace("\t1:conj", ""), 6, "has 9"),
+        (Conllu(), CONLLU.replace("\n2\tnot", "\n3\tnot"), 5, "should have the ID 2"),
+        (Columns(4), CONLL_2003.replace("Peter NNP", "Peter"), 6, "has 3"),
+        (Columns(3), "a\tX\n", 1, "column 3"),
+        (Offsets("iob2"), "{}\n", 1, "has nothing"),
+        (Offsets("iob2"), '{"text": "a"}\n', 1, "spans"),
+        (Offsets("iob2"), '{"text": "a", "label": []}\nno\n', 2, "should be JSON"),
+        (Offsets("iob2"), '{"text": "a b", "label": [[0, 4, "X"]]}\n', 1, "lies outside"),
+        (Offsets("iob2"), '{"text": "a b", "label": [[0, 2, "X"], [1, 3, "Y"]]}\n', 1, "overlaps"),
+        (Offsets("iob2"), '{"text": "a b", "label": [[0, "1", "X"]]}\n', 1, "spans such as"),
+    ],
+)
+def test_what_is_not_in_the_format_is_refused_with_its_line(
+    format_: TaggedFormat, text: str, line: int, message: str
+) -> None:
+    with pytest.raises(DataError, match=rf"file:{line}\b.*{message}"):
+        sentences(format_, text)
+
+
+SPANS = {
+    "doccano": {"label": [[0, 2, "ORG"], [11, 21, "MISC"]]},
+    "doccano, unsorted": {"labels": [[11, 21, "MISC"], [0, 2, "ORG"]]},
+    "doccano, relations": {
+        "entities": [
+            {"id": 1, "start_offset": 0, "end_offset": 2, "label": "ORG"},
+            {"id": 2, "start_offset": 11, "end_offset": 21, "label": "MISC"},
+        ]
+    },
+    "Label Studio, JSON-MIN": {
+        "label": [{"start": 0, "end": 2, "labels": ["ORG"]}, {"start": 11, "end": 21, "labels": ["MISC"]}]
+    },
+    "Label Studio, JSON": {
+        "annotations": [
+            {
+                "result": [
+                    {"value": {"start": 0, "end": 2, "labels": ["ORG"]}},
+                    {"value": {"start": 11, "end": 21, "labels": ["MISC"]}},
+                ]
+            }
+        ]
+    },
+}
+TEXT = "EU rejects German-led naïve call."
+
+
+@pytest.mark.parametrize("spans", SPANS.values(), ids=SPANS)
+@pytest.mark.parametrize("array", [False, True])
+def test_offsets_become_tags_of_tokens(spans: dict[str, object], array: bool) -> None:
+    item = {"data": {"text": TEXT}, **spans} if "annotations" in spans else {"text": TEXT, **spans}
+    text = json.dumps([item], indent=1) if array else json.dumps(item) + "\n"
+    [found] = sentences(Offsets("bioes"), text)
+    assert found.words == ("EU", "rejects", "German", "-", "led", "naïve", "call", ".")
+    assert found.tags == ("S-ORG", "O", "B-MISC", "I-MISC", "E-MISC", "O", "O", "O")
+    [unlabelled] = sentences(Offsets("bioes"), text, labelled=False)
+    written = json.loads(Offsets("bioes").written(unlabelled, found.tags))
+    key = next(iter(spans)) if "annotations" not in spans else "label"
+    assert written[key] == [[0, 2, "ORG"], [11, 21, "MISC"]]
+
+
+def test_a_span_within_a_word_cuts_it() -> None:
+    [found] = sentences(Offsets("iob2"), '{"text": "overlooked", "label": [[4, 8, "VERB"]]}\n')
+    assert found.words == ("over", "look", "ed")
+    assert found.tags == ("O", "B-VERB", "O")
+
+
+def test_plain_text_becomes_two_columns() -> None:
+    found = sentences(Plain(), "It doesn't.\n\n  \nNo\n", labelled=False)
+    assert found[0].words == ("It", "does", "n't", ".")
+    assert [Plain().written(one, ["X"] * len(one.words)) for one in found[1:]] == ["", "", "No\tX\n\n"]
+
+
+@given(st.text())
+def test_tokens_hold_everything_but_white_space(text: str) -> None:
+    places = token_places(text)
+    assert sorted(places) == places
+    assert "".join(text[start:end] for start, end in places) == "".join(text.split())
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_exact_lines_are_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> None:
+    text = '\ufeff{"text": "a"}\r\n\nno end'
+    path = tmp_path / ("file.gz" if packed else "file")
+    with writing_text(path) as write:
+        for line in ended(text):
+            write(line)
+    data = path.read_bytes()
+    assert (gzip.decompress(data) if packed else data) == text.encode()
+    assert list(read_lines(path, exact=True, accepted=JSON)) == ['\ufeff{"text": "a"}\r\n', "\n", "no end"]
+    with pytest.raises(DataError, match="a JSON document"):
+        list(read_lines(path, exact=True))
