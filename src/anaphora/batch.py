@@ -35,8 +35,29 @@ class Ids:
     @property
     def mask_BT(self) -> Tensor:
         """bool, on the device of the ids: true within a row, false in its padding."""
-        steps_T = torch.arange(self.ids_BT.shape[1], device=self.ids_BT.device)
-        return steps_T < self.lengths_B.to(self.ids_BT.device).unsqueeze(1)
+        return _mask(self.ids_BT, self.lengths_B)
+
+
+@dataclass(frozen=True)
+class SpeltIds(Ids):
+    """Rows of word ids with the characters of the words, those that the vocabulary lacks too."""
+
+    words_BT: Tensor
+    """int64: which of the N distinct words each is; the padding may hold any of them."""
+    characters_NL: Tensor
+    """int64: the characters of each distinct word, right-padded."""
+    lengths_N: Tensor
+    """int64, at least 1, on the device of the characters."""
+
+    def to(self, device: torch.device) -> SpeltIds:
+        """The same rows with everything but their lengths on ``device``."""
+        return replace(
+            self,
+            ids_BT=self.ids_BT.to(device),
+            words_BT=self.words_BT.to(device),
+            characters_NL=self.characters_NL.to(device),
+            lengths_N=self.lengths_N.to(device),
+        )
 
 
 @dataclass(frozen=True)
@@ -51,6 +72,11 @@ class Values:
     def to(self, device: torch.device) -> Values:
         """The same rows with the vectors on ``device``."""
         return replace(self, values_BTD=self.values_BTD.to(device))
+
+    @property
+    def mask_BT(self) -> Tensor:
+        """bool, on the device of the vectors: true within a row, false in its padding."""
+        return _mask(self.values_BTD, self.lengths_B)
 
 
 @dataclass(frozen=True)
@@ -198,6 +224,11 @@ def pad(rows: Sequence[Row], *, value: int = 0, end: int | None = None, multiple
 
 
 Movable = TypeVar("Movable", Tensor, Ids)
+
+
+def _mask(rows: Tensor, lengths_B: Tensor) -> Tensor:
+    steps_T = torch.arange(rows.shape[1], device=rows.device)
+    return steps_T < lengths_B.to(rows.device).unsqueeze(1)
 
 
 def _to(value: Movable | None, device: torch.device) -> Movable | None:

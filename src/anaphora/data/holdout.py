@@ -59,3 +59,9 @@ class HeldOut:
         # sentences that differ in case or spaces alone would be the same to many a model
         plain = " ".join(unicodedata.normalize("NFC", source).casefold().split())
         return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8, key=self._key).digest(), "little")
+
+
+def in_tenth(text: str) -> bool:
+    """Whether a text is in the tenth that a hash chooses; texts that differ in case or spaces alone go together."""
+    plain = " ".join(text.casefold().split())
+    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "little") % 10 == 0

@@ -6,14 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anaphora.formats.span_tags import Encoding, spans_of
-
-NO_LABEL = "_"
-"""The tag of a token without a label, where there may be several."""
-
-
-def labels_of(tag: str) -> list[str]:
-    """The labels in a tag that may have several, each once: ``A|B``, or ``_`` for none."""
-    return [] if tag == NO_LABEL else list(dict.fromkeys(tag.split("|")))
+from anaphora.formats.tagged import labels_of
 
 
 @dataclass
@@ -98,6 +91,16 @@ class TagCounts:
     def accuracy(self) -> float:
         """Fraction of tokens with the right tag."""
         return self.right / self.tokens if self.tokens else 0.0
+
+    @property
+    def unknown_accuracy(self) -> float:
+        """The same of tokens whose word is not in the vocabulary."""
+        return self.unknown_right / self.unknown if self.unknown else 0.0
+
+    @property
+    def sentence_accuracy(self) -> float:
+        """Fraction of sentences without an error."""
+        return self.sentences_right / self.sentences if self.sentences else 0.0
 
     @property
     def macro_f1(self) -> float:

@@ -10,6 +10,14 @@ from typing import NamedTuple, Protocol
 
 from anaphora.formats.lines import BOM
 
+NO_LABEL = "_"
+"""The tag of a token without a label, where there may be several."""
+
+
+def labels_of(tag: str) -> list[str]:
+    """The labels in a tag that may have several, each once: ``A|B``, or ``_`` for none."""
+    return [] if tag == NO_LABEL else list(dict.fromkeys(tag.split("|")))
+
 
 class Sentence(NamedTuple):
     """A sentence; or lines without a word, such as a mark between documents."""

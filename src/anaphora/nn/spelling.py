@@ -75,33 +75,19 @@ class CharactersConfig(Config):
         return found
 
 
-class Spelling(nn.Module):
-    """Word vectors from characters, with dropout after them."""
+class CharacterEncoder(nn.Module):
+    """Word vectors from the characters of any words."""
 
-    characters_VL: Tensor
-    lengths_V: Tensor
-
-    def __init__(self, config: CharactersConfig, words: Sequence[str], special_tokens: int, name: str) -> None:
-        """``words`` by id, after this many ``special_tokens``; ``name`` keeps its dropout masks apart."""
+    def __init__(self, config: CharactersConfig, alphabet: int) -> None:
+        """``alphabet`` is how many characters there are, those that stand for begin and end among them."""
         super().__init__()
-        self._config, self._name = config, name
+        self.config = config
         self._shape = Shape(config.max_kernel, config.highways)
-        rows, alphabet = _rows(words, special_tokens, config.max_length)
-        # made of the vocabulary, so no checkpoint needs them
-        self.register_buffer("characters_VL", nn.utils.rnn.pad_sequence(rows, batch_first=True), persistent=False)
-        self.register_buffer("lengths_V", torch.tensor([len(row) for row in rows]), persistent=False)
         self.weights = Weights(config.matrices(alphabet))
 
-    def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
-        """The vectors of ids, with one dimension more; as for ``Embedding.vectors``."""
-        distinct_N, places = torch.unique(ids, return_inverse=True)
-        lengths_N = self.lengths_V[distinct_N]
-        characters_NL = self.characters_VL[distinct_N, : int(lengths_N.max())]
-        vectors_NF = spelt(characters_NL, lengths_N, self.weights.tensors(), self._shape)
-        vectors = functional.embedding(places, vectors_NF)
-        if not self.training:
-            return vectors
-        return words_dropped(vectors, ids, self._config.dropout, f"embedding.{self._name}.{purpose}")
+    def encoded(self, characters_NL: Tensor, lengths_N: Tensor) -> Tensor:
+        """The vectors of words, N x F, whose characters are given; what lies past the end of a word is never used."""
+        return spelt(characters_NL, lengths_N, self.weights.tensors(), self._shape)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from; highways begin almost closed."""
@@ -109,8 +95,34 @@ class Spelling(nn.Module):
         tensors = self.weights.tensors()
         with torch.no_grad():
             start.fill_table(tensors["characters.weight"], generator)
-            for layer in range(self._config.highways):
+            for layer in range(self.config.highways):
                 tensors[f"transform{layer}.bias"] += _CLOSED
+
+
+class Spelling(CharacterEncoder):
+    """Word vectors of a vocabulary from its characters, with dropout after them."""
+
+    characters_VL: Tensor
+    lengths_V: Tensor
+
+    def __init__(self, config: CharactersConfig, words: Sequence[str], special_tokens: int, name: str) -> None:
+        """``words`` by id, after this many ``special_tokens``; ``name`` keeps its dropout masks apart."""
+        rows, alphabet = _rows(words, special_tokens, config.max_length)
+        super().__init__(config, alphabet)
+        self._name = name
+        # made of the vocabulary, so no checkpoint needs them
+        self.register_buffer("characters_VL", nn.utils.rnn.pad_sequence(rows, batch_first=True), persistent=False)
+        self.register_buffer("lengths_V", torch.tensor([len(row) for row in rows]), persistent=False)
+
+    def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
+        """The vectors of ids, with one dimension more; as for ``Embedding.vectors``."""
+        distinct_N, places = torch.unique(ids, return_inverse=True)
+        lengths_N = self.lengths_V[distinct_N]
+        characters_NL = self.characters_VL[distinct_N, : int(lengths_N.max())]
+        vectors = functional.embedding(places, self.encoded(characters_NL, lengths_N))
+        if not self.training:
+            return vectors
+        return words_dropped(vectors, ids, self.config.dropout, f"embedding.{self._name}.{purpose}")
 
 
 def _rows(words: Sequence[str], special_tokens: int, longest: int) -> tuple[list[Tensor], int]:

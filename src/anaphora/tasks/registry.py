@@ -23,6 +23,7 @@ TASKS = {
     "language-model": "anaphora.tasks.language_model",
     "align": "anaphora.tasks.alignment",
     "classify": "anaphora.tasks.classify",
+    "tag": "anaphora.tasks.tag",
 }
 """A new task is one line here: the package whose ``TASK`` it is."""
 

@@ -1,0 +1,213 @@
+"""Tagged sentences as ids: encoded once into columns, and in batches of similar length.
+
+Distinct words, and distinct tags, are encoded once each; a token is the number of its word and the number of its tag.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from anaphora.batch import Batch, Ids, Items, SpeltIds, Values, pad
+from anaphora.data.buckets import buckets, cut
+from anaphora.data.columns import UNBOUNDED, Table, Writer
+from anaphora.data.pairs import LazyBatches
+from anaphora.data.ragged import Integers, Ragged
+from anaphora.data.tagged import TaggedCorpus
+from anaphora.errors import DataError
+from anaphora.events import Report, Skipped, silent
+from anaphora.formats.tagged import NO_LABEL, Sentence, labels_of
+from anaphora.text.coder import BOS, EOS, MARKS, UNK
+from anaphora.text.normalise import normalise
+from anaphora.text.words import WordCoder
+
+
+class TokenCoder:
+    """Words, their characters and their tags as ids."""
+
+    def __init__(self, words: WordCoder, characters: WordCoder, tags: WordCoder, several: bool, longest: int) -> None:
+        """The vocabularies; ``several`` labels may be in a tag; of a word its first ``longest`` characters are read."""
+        self.words, self.characters, self.tags, self.several, self._longest = words, characters, tags, several, longest
+
+    @property
+    def identity(self) -> list[object]:
+        """All that decides which ids there are."""
+        vocabularies = [coder.fingerprint for coder in (self.words, self.characters, self.tags)]
+        return [*vocabularies, self.several, self._longest]
+
+    def word(self, word: str) -> int:
+        """The id of a word."""
+        return self._words.get(normalise(word, lowercase=self.words.lowercase), UNK)
+
+    def letters(self, word: str) -> list[int]:
+        """The ids of its characters, between a begin and an end."""
+        return [BOS, *(self._letters.get(letter, UNK) for letter in normalise(word)[: self._longest]), EOS]
+
+    def labels(self, tag: str) -> list[int]:
+        """The numbers of its labels, one unless there may be several; KeyError for one that is unknown."""
+        return [self._tags[label] for label in (labels_of(tag) if self.several else [tag])]
+
+    def tag(self, labels: Iterable[int]) -> str:
+        """The tag of some labels."""
+        names = [self.tags.vocabulary[label] for label in labels]
+        return ("|".join(names) or NO_LABEL) if self.several else names[0]
+
+    @cached_property
+    def _words(self) -> Mapping[str, int]:
+        return {word: number for number, word in enumerate(self.words.vocabulary, len(MARKS))}
+
+    @cached_property
+    def _letters(self) -> Mapping[str, int]:
+        return {letter: number for number, letter in enumerate(self.characters.vocabulary, len(MARKS))}
+
+    @cached_property
+    def _tags(self) -> Mapping[str, int]:
+        return {tag: number for number, tag in enumerate(self.tags.vocabulary)}
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    """Sentences as numbers of distinct words, and what each of these is."""
+
+    sentences: Ragged
+    """The distinct word of each token."""
+    words_W: Integers
+    """The id of each distinct word."""
+    letters: Ragged
+    """The characters of each distinct word."""
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sequence[str]], coder: TokenCoder) -> "TokenTable":
+        """Sentences held in memory."""
+        numbers: dict[str, int] = {}
+        rows = [[numbers.setdefault(word, len(numbers)) for word in sentence] for sentence in sentences]
+        words = np.array([coder.word(word) for word in numbers], dtype=np.int64)
+        return cls(Ragged.of(rows), words, Ragged.of(map(coder.letters, numbers)))
+
+    def inputs(self, rows: Integers) -> SpeltIds:
+        """Some of the sentences as a rectangle."""
+        tokens = self.sentences.each(rows)
+        distinct_N, places = np.unique(np.concatenate(tokens), return_inverse=True)
+        lengths = [len(row) for row in tokens]
+        words = pad(np.split(places, np.cumsum(lengths)[:-1]))
+        characters = pad(self.letters.each(distinct_N))
+        ids_N = torch.from_numpy(np.asarray(self.words_W[distinct_N]).astype(np.int64))
+        return SpeltIds(ids_N[words.ids_BT], words.lengths_B, words.ids_BT, characters.ids_BT, characters.lengths_B)
+
+
+@dataclass(frozen=True)
+class TaggedStore:
+    """Encoded sentences with their tags."""
+
+    tokens: TokenTable
+    tags: Ragged
+    """The distinct tag of each token."""
+    labels: Ragged
+    """The labels of each distinct tag."""
+
+
+def tagged_store(
+    corpus: TaggedCorpus, coder: TokenCoder, folder: Path, *, longest: int = 0, report: Report = silent
+) -> TaggedStore:
+    """The corpus as ids: from ``folder`` if it was encoded there before with the same vocabularies, else encoded now.
+
+    With ``longest`` > 0, sentences of more tokens are left out (a Skipped). Raises DataError with its line for a tag
+    that is unknown, and when no sentence is left.
+    """
+
+    def encode(into: Writer) -> dict[str, int]:
+        words, tags, skipped = dict[str, int](), dict[str, int](), 0
+        for number, (path, sentence) in enumerate(corpus.sentences(), 1):
+            into.tell(number)
+            if longest and len(sentence.words) > longest:
+                skipped += 1
+                continue
+            for word in sentence.words:
+                if word not in words:
+                    words[word] = len(words)
+                    into.write("words", [coder.word(word)])
+                    into.add("letters", coder.letters(word))
+            for place, tag in enumerate(sentence.tags):
+                if tag not in tags:
+                    tags[tag] = len(tags)
+                    into.add("labels", known_labels(coder, path, sentence, place))
+            into.add("sentences", [words[word] for word in sentence.words])
+            into.write("tags", [tags[tag] for tag in sentence.tags])
+        return {"skipped": skipped}
+
+    sizes = {"words": coder.words, "letters.ids": coder.characters, "labels.ids": coder.tags}
+    unbounded = ("sentences.ids", "sentences.ends", "letters.ends", "labels.ends", "tags")
+    columns = {name: one.symbols.size for name, one in sizes.items()} | dict.fromkeys(unbounded, UNBOUNDED)
+    identity = [corpus.fingerprint, *coder.identity, longest]
+    task = f"encoding {corpus.name}"
+    table = Table(folder, identity, columns, encode, task=task, total=corpus.count, report=report)
+    if skipped := table.facts["skipped"]:
+        report(Skipped(f"sentences of more than {longest} tokens were left out of {corpus.name}", skipped))
+    if len(table["sentences.ends"]) < 2:
+        raise DataError(f"Every sentence of {corpus.name} has more than {longest} tokens: raise data.max_length.")
+    sentences = Ragged(table["sentences.ids"], table["sentences.ends"])
+    letters, labels = (Ragged(table[f"{name}.ids"], table[f"{name}.ends"]) for name in ("letters", "labels"))
+    tokens = TokenTable(sentences, np.asarray(table["words"]), letters)
+    return TaggedStore(tokens, Ragged(table["tags"], table["sentences.ends"]), labels)
+
+
+def known_labels(coder: TokenCoder, path: Path, sentence: Sentence, place: int) -> list[int]:
+    """The labels of a token; DataError with its line for one that training does not have."""
+    tag = sentence.tags[place]
+    try:
+        return coder.labels(tag)
+    except KeyError as error:
+        known = ", ".join(coder.tags.vocabulary[:12]) + (", ..." if len(coder.tags.vocabulary) > 12 else "")
+        raise DataError(
+            f"{path}:{sentence.line_of(place)} has the tag '{error.args[0]}', which the training split has not "
+            f"({known}): correct it, or train with sentences that have it."
+        ) from None
+
+
+class TaggedBatches:
+    """Training batches of a TaggedStore; implements ``protocols.Batches``."""
+
+    def __init__(self, store: TaggedStore, coder: TokenCoder, *, batch_tokens: int, seed: int) -> None:
+        """In a batch, rows times the longest are at most ``batch_tokens``."""
+        self._store, self._coder, self._budget, self._seed = store, coder, batch_tokens, seed
+        self._labels = [row.tolist() for row in store.labels.each(np.arange(len(store.labels)))]
+
+    def epoch(self, number: int) -> LazyBatches:
+        """The batches of epoch ``number``: every sentence once, in an order that (seed, number) alone decides."""
+        lengths = self._store.tokens.sentences.lengths
+        return LazyBatches(buckets(lengths, self._budget, self._seed, number), self._batch)
+
+    def _batch(self, rows: Integers) -> Batch:
+        # from long to short, so that kernels may stop rows early
+        rows = rows[np.lexsort((rows, -self._store.tokens.sentences.lengths[rows]))]
+        return batch_of(self._store.tokens, rows, self._targets(pad(self._store.tags.each(rows))))
+
+    def _targets(self, tags: Ids) -> Items:
+        """The label of each token, or 1 for each of its labels."""
+        if not self._coder.several:
+            labels_W = torch.tensor([labels[0] for labels in self._labels])
+            return Ids(labels_W[tags.ids_BT], tags.lengths_B)
+        labels_WC = torch.zeros(len(self._labels), len(self._coder.tags.vocabulary))
+        for number, labels in enumerate(self._labels):
+            labels_WC[number, labels] = 1
+        return Values(labels_WC[tags.ids_BT], tags.lengths_B)
+
+
+def batch_of(table: TokenTable, rows: Integers, targets: Items | None = None) -> Batch:
+    """Some sentences as a batch; the example ids are their places in the table."""
+    return Batch(
+        inputs=table.inputs(rows),
+        targets=targets,
+        example_ids_B=torch.from_numpy(rows.astype(np.int64)),
+        carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
+    )
+
+
+def prediction_batches(table: TokenTable, batch_tokens: int) -> LazyBatches:
+    """Batches for prediction, from long sentences to short; a sentence without words is in none."""
+    lengths = table.sentences.lengths
+    order = np.argsort(-lengths, kind="stable")
+    return LazyBatches(cut(order[lengths[order] > 0], lengths, batch_tokens), lambda rows: batch_of(table, rows))

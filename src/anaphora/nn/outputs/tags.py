@@ -1,0 +1,222 @@
+"""Outputs over tags: one for each token of a sentence, or any number of labels.
+
+A tag is a number from 0; there are no special tokens among them. A new output is a class here and a name in
+``AnyTagOutput``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import product
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.batch import NO_SUPERVISION, Ids, Items, Supervision, Values
+from anaphora.config import Config, by_kind
+from anaphora.errors import ConfigError, ShapeError
+from anaphora.formats.span_tags import OUTSIDE, Encoding, Tag, may_follow, parsed
+from anaphora.kernels.labels import label_loss
+from anaphora.kernels.linear import linear
+from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss
+from anaphora.kernels.softmax import softmax_loss
+from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.protocols import Loss
+
+
+class TagOutput(nn.Module, ABC):
+    """Scores of tags, from the states of tokens."""
+
+    def __init__(self, width: int, tags: int, more: dict[str, Matrix] | None = None) -> None:
+        """``width`` of the states, the number of tags, and other weights."""
+        super().__init__()
+        self.tags = tags
+        self.weights = Weights({"tags.weight": Matrix(tags, width), "tags.bias": Matrix(tags), **(more or {})})
+
+    def scores(self, states_TBH: Tensor) -> Tensor:
+        """A score for each tag, T x B x C; each row has the same bits in any batch."""
+        weights = self.weights.tensors()
+        return linear(states_TBH, weights["tags.weight"]) + weights["tags.bias"]
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights with what training starts from."""
+        self.weights.initialise(start, generator)
+
+    @abstractmethod
+    def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
+        """The summed loss, one prediction a token; ShapeError for targets of another kind."""
+
+    @abstractmethod
+    def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
+        """The predictions, in the form of the targets."""
+
+
+class Softmax(Config):
+    """One tag a token, each predicted by itself."""
+
+    kind: Literal["softmax"] = "softmax"
+    label_smoothing: float = Field(0.0, ge=0, lt=1)
+    """Fraction of the target distribution spread evenly over all tags while training (Szegedy et al. 2016)."""
+
+    @property
+    def several(self) -> bool:
+        """Whether a token may have several labels."""
+        return False
+
+    def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
+        """The layer."""
+        return SoftmaxTags(self, width, len(tags))
+
+
+class SoftmaxTags(TagOutput):
+    """A softmax over tags."""
+
+    def __init__(self, config: Softmax, width: int, tags: int) -> None:
+        """As for ``TagOutput``."""
+        super().__init__(width, tags)
+        self._smoothing = config.label_smoothing
+
+    def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
+        """Cross-entropy, with smoothed targets in training."""
+        ids, weights = _tags(targets), self.weights.tensors()
+        open_TB = ids.mask_BT.T
+        weights_N = _by_token(supervision, open_TB)
+        smoothing = self._smoothing if self.training else 0.0
+        matrix_CH, bias_C, tags_N = weights["tags.weight"], weights["tags.bias"], ids.ids_BT.T[open_TB]
+        return Loss(softmax_loss(states_TBH[open_TB], matrix_CH, bias_C, tags_N, smoothing, weights_N), len(tags_N))
+
+    def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
+        """The most probable tag of each token."""
+        return Ids(self.scores(states_TBH).argmax(2).T, lengths_B)
+
+
+class Sigmoid(Config):
+    """Any number of labels a token, each predicted by itself: tags such as ``Case=Nom|Number=Sing``."""
+
+    kind: Literal["sigmoid"] = "sigmoid"
+
+    @property
+    def several(self) -> bool:
+        """Whether a token may have several labels."""
+        return True
+
+    def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
+        """The layer. Raises ConfigError for tags of spans."""
+        if encoding is not None:
+            raise ConfigError('Spans need output.kind = "softmax" or "crf": set it, or spans = "none".')
+        return SigmoidTags(width, len(tags))
+
+
+class SigmoidTags(TagOutput):
+    """A sigmoid for each label."""
+
+    def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
+        """Cross-entropy, summed over the labels of a token."""
+        if not isinstance(targets, Values):
+            raise ShapeError("This output needs targets that are Values, 1 for each label of a token, else 0.")
+        labels_TBC = targets.values_BTD.transpose(0, 1)
+        open_TB = targets.mask_BT.T
+        weights_N = _by_token(supervision, open_TB)
+        loss = label_loss(self.scores(states_TBH)[open_TB], labels_TBC[open_TB], weights_N)
+        return Loss(loss, int(targets.lengths_B.sum()))
+
+    def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
+        """1 for each label that is more probable than not, else 0."""
+        return Values((self.scores(states_TBH) > 0).float().transpose(0, 1), lengths_B)
+
+
+class LinearChain(Config):
+    """One tag a token, the tags of a sentence predicted together by a linear-chain CRF (Lafferty et al. 2001).
+
+    With an encoding of spans, sequences of tags that make no whole spans are barred.
+    """
+
+    kind: Literal["crf"] = "crf"
+
+    @property
+    def several(self) -> bool:
+        """Whether a token may have several labels."""
+        return False
+
+    def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
+        """The layer. Raises ConfigError for tags that the encoding has not."""
+        return LinearChainTags(width, tags, encoding)
+
+
+class LinearChainTags(TagOutput):
+    """A linear chain over tags."""
+
+    barred_CC: Tensor
+    barred_first_C: Tensor
+    barred_last_C: Tensor
+
+    def __init__(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> None:
+        """As for ``TagOutput``."""
+        size = len(tags)
+        super().__init__(
+            width,
+            size,
+            {"chain.transitions": Matrix(size, size), "chain.first": Matrix(size), "chain.last": Matrix(size)},
+        )
+        # made of the vocabulary, so no checkpoint needs them
+        for name, barred in zip(("barred_CC", "barred_first_C", "barred_last_C"), _barred(tags, encoding), strict=True):
+            self.register_buffer(name, barred, persistent=False)
+
+    def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
+        """-ln p of the tags of each sentence."""
+        ids = _tags(targets)
+        weights_B = supervision.weights_B
+        loss = linear_chain_loss(self.scores(states_TBH), self._chain(), ids.ids_BT.T, ids.lengths_B, weights_B)
+        return Loss(loss, int(ids.lengths_B.sum()))
+
+    def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
+        """The most probable tags of each sentence."""
+        return Ids(best_tags(self.scores(states_TBH), self._chain(), lengths_B).T, lengths_B)
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights with what training starts from; transitions start from 0."""
+        super().initialise(start, generator)
+        with torch.no_grad():
+            self.weights.tensors()["chain.transitions"].zero_()
+
+    def _chain(self) -> Chain:
+        weights = self.weights.tensors()
+        return Chain(
+            weights["chain.transitions"].masked_fill(self.barred_CC, -torch.inf),
+            weights["chain.first"].masked_fill(self.barred_first_C, -torch.inf),
+            weights["chain.last"].masked_fill(self.barred_last_C, -torch.inf),
+        )
+
+
+AnyTagOutput = Annotated[Softmax | Sigmoid | LinearChain, Field(discriminator="kind"), by_kind]
+"""An output as a recipe names it: ``"crf"``, or ``{kind = "softmax", label_smoothing = 0.1}``."""
+
+
+def _barred(tags: Sequence[str], encoding: Encoding | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Which tag may not follow which, which may not be the first of a sentence, and which not the last."""
+    size = len(tags)
+    if encoding is None:
+        return tuple(torch.zeros(shape, dtype=torch.bool) for shape in ((size, size), (size,), (size,)))  # type: ignore[return-value]
+    read = [parsed(tag, encoding) for tag in tags]
+    wrong = [tag for tag, one in zip(tags, read, strict=True) if one is None]
+    if wrong:
+        raise ConfigError(f"'{wrong[0]}' is no tag of spans in {encoding.upper()}: set spans to what the tags are.")
+    known, outside = [one for one in read if one], Tag(OUTSIDE, "")
+    pairs = [not may_follow(before, after, encoding) for before, after in product(known, repeat=2)]
+    return (
+        torch.tensor(pairs, dtype=torch.bool).view(size, size),
+        torch.tensor([not may_follow(outside, tag, encoding) for tag in known]),
+        torch.tensor([not may_follow(tag, outside, encoding) for tag in known]),
+    )
+
+
+def _tags(targets: Items | None) -> Ids:
+    if not isinstance(targets, Ids):
+        raise ShapeError("This output needs targets that are Ids, a tag a token.")
+    return targets
+
+
+def _by_token(supervision: Supervision, open_TB: Tensor) -> Tensor | None:
+    weights_B = supervision.weights_B
+    return None if weights_B is None else weights_B.expand(open_TB.shape)[open_TB]

@@ -1,0 +1,47 @@
+"""Tagging: a label, or several, for every token of a sentence."""
+
+from pathlib import Path
+from typing import Any, cast
+
+from anaphora.errors import ConfigError
+from anaphora.models.registry import NETWORKS
+from anaphora.models.tagger import Tagger
+from anaphora.tasks.tag import sizing
+from anaphora.tasks.tag.config import TaggerExperiment
+from anaphora.tasks.tag.data import TaggerWork, token_coder
+from anaphora.tasks.tag.evaluation import NOUN, evaluate
+from anaphora.tasks.tag.formats import settled
+from anaphora.tasks.tag.predictor import Tagged, TaggerPredictor
+from anaphora.tasks.task import Kind, Sizing, Task, Trained
+from anaphora.text.coder import TextCoder
+
+__all__ = ["TASK", "Tagged", "TaggerExperiment", "TaggerPredictor"]
+
+
+def _predictor(trained: Trained) -> TaggerPredictor:
+    experiment = cast(TaggerExperiment, trained.experiment)
+    coder = token_coder(experiment, trained.coders)
+    return TaggerPredictor(cast(Tagger, trained.model), coder, experiment, trained.runtime)
+
+
+def _complete(experiment: TaggerExperiment, parent: Any) -> TaggerExperiment:
+    return settled(experiment)
+
+
+def _coders(coders: dict[str, TextCoder], path: Path) -> dict[str, TextCoder]:
+    raise ConfigError(f"A tagger takes no vocabulary from another run, such as {path}: leave start out.")
+
+
+TASK = Task(
+    name="tag",
+    noun=NOUN,
+    kinds={"": Kind("taggers", TaggerExperiment, NETWORKS["tagger"], TaggerWork, complete=_complete)},
+    predictor=_predictor,
+    see="see anaphora predict",
+    next_command="predict {run} FILE",
+    example='tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)',
+    coders_of=_coders,
+    evaluate=evaluate,
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+)
+"""Tagging."""

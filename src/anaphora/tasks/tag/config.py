@@ -1,0 +1,68 @@
+"""The experiments of taggers."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from anaphora.config import SET, Conflict
+from anaphora.models.tagger import TaggerConfig
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import DataConfig
+from anaphora.text.units import Word
+from anaphora.training.stopping import Better
+
+Format = Literal["auto", "conllu", "columns", "jsonl"]
+"""How files of tagged sentences are written."""
+
+
+class TaggedData(DataConfig):
+    """Tagged sentences; ``valid = "none"`` holds a tenth of the training split out, by a hash of the words."""
+
+    format: Format = "auto"
+    """File format: CoNLL-U, columns (CoNLL-2003 among them), or JSON lines with offsets; "auto": by the files."""
+    column: str = "auto"
+    """Column to predict: a name of CoNLL-U (UPOS, XPOS, FEATS, ..) or a number from 1; "auto": UPOS, or the last."""
+    language: str = "en"
+    """Language code of the text, for lower-casing."""
+    max_length: int = Field(0, ge=0)
+    """Training sentences with more tokens than this are left out; 0 keeps them all."""
+
+    @property
+    def languages(self) -> dict[str, str]:
+        """Of the text."""
+        return {"text": self.language}
+
+
+class TaggerExperiment(TaggerConfig, ExperimentBase):
+    """A tagger of tokens."""
+
+    metrics: ClassVar[dict[str, Better]] = {"loss": "lower", "accuracy": "higher", "f1": "higher"}
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "a tagger starts from no other run; leave start.run out"),
+        Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
+        Conflict(
+            {"output.kind": "sigmoid", "spans": ("iob1", "iob2", "bioes")},
+            'a token is in one span at most; set spans = "none", or another output',
+        ),
+    )
+
+    task: Literal["tag"] = "tag"
+    """What is learnt."""
+    data: TaggedData = TaggedData()
+    """Tagged sentences."""
+    text: Word = Word(size=50_000, min_count=2)
+    """Vocabulary of words; the tokens of the files are taken as they are."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be chosen by the data."""
+        return "auto" not in (self.data.format, self.data.column, self.spans)
+
+    def resumed(self, begun: "TaggerExperiment") -> "TaggerExperiment":
+        """The experiment with what was chosen by the data when its run was begun."""
+        mine = super().resumed(begun)
+        chosen = {
+            name: getattr(begun.data, name) for name in ("format", "column") if getattr(mine.data, name) == "auto"
+        }
+        data = mine.data.model_copy(update=chosen)
+        return mine.model_copy(update={"data": data, "spans": begun.spans if mine.spans == "auto" else mine.spans})

@@ -1,0 +1,148 @@
+"""The data and the validation of a tagger."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.ragged import Integers, unit_counts
+from anaphora.data.tagged import TaggedCorpus
+from anaphora.data.tagged_store import (
+    TaggedBatches,
+    TaggedStore,
+    TokenCoder,
+    prediction_batches,
+    tagged_store,
+)
+from anaphora.errors import DataError
+from anaphora.evaluation.tags import TagCounts
+from anaphora.events import Report
+from anaphora.formats.span_tags import first_fault
+from anaphora.formats.tagged import labels_of
+from anaphora.models.tagger import Tagger
+from anaphora.nn.spelling import CharactersConfig
+from anaphora.run import Run
+from anaphora.tasks.tag.config import TaggerExperiment
+from anaphora.tasks.tag.formats import encoding_in, parts_of, settled
+from anaphora.tasks.tag.tagging import tags_of
+from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.text.coder import MARKS, TextCoder
+from anaphora.text.normalise import lowercase_of, normalise
+from anaphora.text.words import WordCoder
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Validate
+
+_FEWEST = 2
+"""Characters that are seen less often in training are unknown, so that what is unknown is learnt too."""
+
+
+class TaggerWork(UpdatingWork):
+    """Tagged sentences, and how well they are tagged."""
+
+    def __init__(self, experiment: TaggerExperiment, report: Report) -> None:
+        """Find and check the data."""
+        self._experiment = settled(experiment)
+        self._tagged = parts_of(self._experiment, report)
+        # a tagged corpus gives its sentences as running text does
+        self.parts = cast(Parts[TextCorpus], cast(Any, self._tagged))
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest training sentence; 0 when nothing bounds them."""
+        return self._experiment.data.max_length
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """The words, characters and tags of the training split."""
+        text = self._experiment.text
+        lowercase = lowercase_of(text.lowercase, self._experiment.data.language)
+        words, letters, tags = Counter[str](), Counter[str](), Counter[str]()
+        for _, sentence in self._tagged.train.sentences():
+            words.update(normalise(word, lowercase=lowercase) for word in sentence.words)
+            letters.update("".join(map(normalise, sentence.words)))
+            for tag in sentence.tags:
+                tags.update(labels_of(tag) if self._experiment.output.several else [tag])
+        if not tags:
+            raise DataError("The training split has no label at all: check data.column.")
+        chosen = {
+            "text": _frequent(words, text.min_count)[: text.size - len(MARKS)],
+            "characters": _frequent(letters, _FEWEST),
+            "tags": _frequent(tags, 1),
+        }
+        return {
+            side: WordCoder(
+                names, lowercase=lowercase, segmentation=text.segmentation, language=self._experiment.data.language
+            )
+            for side, names in chosen.items()
+        }
+
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """How often each word is in the training split."""
+        tokens = self._store(self._tagged.train, coders, folder, report).tokens
+        return unit_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], coders["text"].symbols.size)
+
+    def batches(
+        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
+    ) -> TaggedBatches:
+        """Training batches."""
+        store = self._store(self._tagged.train, coders, folder, report)
+        seed = self._experiment.training.seed
+        return TaggedBatches(store, token_coder(self._experiment, coders), batch_tokens=batch_tokens, seed=seed)
+
+    def validation(
+        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """Loss, accuracy and F1 of the validation split."""
+        experiment, valid = self._experiment, self._tagged.valid
+        coder = token_coder(experiment, coders)
+        store = self._store(valid, coders, run.path / "encoded" / "valid", report)
+        batches = TaggedBatches(store, coder, batch_tokens=training.batch_tokens, seed=0)
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            found: dict[int, list[str]] = {}
+            for batch in prediction_batches(store.tokens, training.batch_tokens):
+                found |= tags_of(cast(Tagger, model), coder, batch)
+            counts = TagCounts(encoding_in(experiment), coder.several)
+            for row, (_, sentence) in enumerate(valid.sentences()):
+                counts.add(sentence.tags, found[row], [True] * len(sentence.words))
+            loss = mean_loss(model, batches.epoch(1))
+            return {"loss": loss, "accuracy": counts.accuracy, "f1": counts.labels.f1}
+
+        return validate
+
+    def _store(
+        self, corpus: TaggedCorpus, coders: Mapping[str, TextCoder], folder: Path, report: Report
+    ) -> TaggedStore:
+        self._check_spans(corpus)
+        longest = self.longest if corpus is self._tagged.train else 0
+        return tagged_store(corpus, token_coder(self._experiment, coders), folder, longest=longest, report=report)
+
+    def _check_spans(self, corpus: TaggedCorpus) -> None:
+        """DataError with its line for a tag that is barred where it stands, which a CRF could never learn."""
+        encoding = encoding_in(self._experiment)
+        if encoding is None or self._experiment.output.kind != "crf":
+            return
+        for path, sentence in corpus.sentences():
+            fault = first_fault(sentence.tags, encoding)
+            if fault is not None:
+                raise DataError(
+                    f"{path}:{sentence.line_of(fault)} has the tag '{sentence.tags[fault]}', which {encoding.upper()} "
+                    f'does not allow there: correct it, or set spans = "none".'
+                )
+
+
+def token_coder(experiment: TaggerExperiment, coders: Mapping[str, TextCoder]) -> TokenCoder:
+    """Words, characters and tags as ids, by the vocabularies of a run."""
+    words, characters, tags = (cast(WordCoder, coders[side]) for side in ("text", "characters", "tags"))
+    spelt = experiment.characters
+    longest = spelt.max_length if isinstance(spelt, CharactersConfig) else 0
+    return TokenCoder(words, characters, tags, experiment.output.several, longest)
+
+
+def _frequent(counts: Counter[str], least: int) -> list[str]:
+    """What is seen at least so often, the most frequent first; equally frequent ones in the order of code points."""
+    names = (name for name, count in counts.items() if count >= least and name not in MARKS)
+    return sorted(names, key=lambda name: (-counts[name], name))

@@ -1,0 +1,144 @@
+"""A tagger measured on given sentences, or on its own test splits."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from anaphora.data.tagged_store import known_labels
+from anaphora.errors import DataError
+from anaphora.evaluation.tags import TagCounts
+from anaphora.events import Report, silent
+from anaphora.formats.tagged import Sentence
+from anaphora.run.evaluations import Figure
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.runs import experiment_of, load, open_run
+from anaphora.tasks.scores import Digested, keep_scores
+from anaphora.tasks.tag.config import TaggerExperiment
+from anaphora.tasks.tag.formats import format_of, parts_of
+from anaphora.tasks.tag.predictor import TaggerPredictor
+
+NOUN = "a tagger"
+_SHOWN = 20
+"""Tags in the table for people."""
+
+Expected = tuple[Sequence[str], Sequence[str]]
+"""The words of a sentence and their tags."""
+
+Located = Iterable[tuple[Path, Sentence]]
+"""Sentences with the files that they are from."""
+
+
+@dataclass(frozen=True)
+class TagScores:
+    """The scores of a text; for people by ``str``."""
+
+    counts: TagCounts
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        counts = self.counts
+        return {
+            "accuracy": counts.accuracy,
+            "accuracy_unknown": counts.unknown_accuracy,
+            "sentences_right": counts.sentence_accuracy,
+            "f1": counts.labels.f1,
+            "precision": counts.labels.precision,
+            "recall": counts.labels.recall,
+            "macro_f1": counts.macro_f1,
+            "spans": counts.encoding or "none",
+            "tokens": counts.tokens,
+            "unknown": counts.unknown,
+            "sentences": counts.sentences,
+            "by_tag": {name: one.json() for name, one in self._by_tag},
+        }
+
+    @property
+    def _by_tag(self) -> list[tuple[str, Any]]:
+        return sorted(self.counts.by_tag.items(), key=lambda item: (-item[1].expected, item[0]))
+
+    def figures(self) -> tuple[Figure, ...]:
+        """What a run folder keeps."""
+        counts = self.counts
+        how = f"{counts.tokens:,} tokens, {counts.sentences:,} sentences"
+        found = [
+            Figure("accuracy", counts.accuracy, how),
+            Figure("accuracy of unknown words", counts.unknown_accuracy, f"{counts.unknown:,} tokens"),
+            Figure("sentences without an error", counts.sentence_accuracy, how),
+        ]
+        if counts.encoding or counts.several:
+            of = f"spans in {counts.encoding.upper()}, strict" if counts.encoding else "labels"
+            found += [
+                Figure(name, value, f"{how}, {of}")
+                for name, value in (
+                    ("precision", counts.labels.precision),
+                    ("recall", counts.labels.recall),
+                    ("F1", counts.labels.f1),
+                )
+            ]
+        return (*found, Figure("macro-F1", counts.macro_f1, how))
+
+    def __str__(self) -> str:
+        lines = [f"{figure.name} {figure.shown}  ({figure.conditions})" for figure in self.figures()]
+        rows = [
+            f"  {name}: precision {one.precision:.4f}, recall {one.recall:.4f}, F1 {one.f1:.4f}, {one.expected:,}"
+            for name, one in self._by_tag[:_SHOWN]
+        ]
+        return "\n".join([*lines, *rows])
+
+
+def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
+    """Accuracy and F1 of one run on given sentences or on every test split; kept in the run.
+
+    Raises ConfigError for what a tagger has no use for, DataError where there is no test split, and with its line for
+    a tag that training does not have.
+    """
+    path = one_run(paths, NOUN)
+    request.refuse(path, NOUN, ("text",))
+    experiment = cast(TaggerExperiment, experiment_of(path))
+    run = open_run(path, experiment)
+    which = run.load("best", report).which  # by its name: training may choose another meanwhile
+    model: TaggerPredictor = load(path, which)
+    texts = {name: Digested(_checked(model, text)) for name, text in _texts(path, experiment, request, report).items()}
+    results = {name: TagScores(_counted(model, text, report)) for name, text in texts.items()}
+    if request.keep:
+        digests = {name: text.digest for name, text in texts.items()}
+        keep_scores(run, which, {name: scores.figures() for name, scores in results.items()}, digests, report)
+    return Answer([Scored(str(path), results)])
+
+
+def _texts(path: Path, experiment: TaggerExperiment, request: Request, report: Report) -> Mapping[str, Located]:
+    """The sentences to be tagged, by split."""
+    if request.text:
+        name = request.text.name
+        lines = (f"{line}\n" for line in request.text.lines)
+        return {name: ((Path(name), one) for one in format_of(experiment).read(lines, name, labelled=True))}
+    check_found(path, experiment, "--text")
+    tests = parts_of(experiment, report).tests
+    if not tests:
+        raise DataError(f"The data of {path} has no test split: give one with --text, or set data.test.")
+    return {name: corpus.sentences() for name, corpus in tests.items()}
+
+
+def _checked(model: TaggerPredictor, sentences: Located) -> Iterator[Expected]:
+    """The words and tags of each sentence; DataError with its line for a tag that training does not have."""
+    for path, sentence in sentences:
+        for place in range(len(sentence.words)):
+            known_labels(model.coder, path, sentence, place)
+        if sentence.words:
+            yield sentence.words, sentence.tags
+
+
+def _counted(model: TaggerPredictor, sentences: Iterable[Expected], report: Report) -> TagCounts:
+    counts, read = TagCounts(model.encoding, model.coder.several), deque[Expected]()
+
+    def words() -> Iterator[Sequence[str]]:
+        for one in sentences:
+            read.append(one)
+            yield one[0]
+
+    for found in model.predict_stream(words(), report=report):
+        _, expected = read.popleft()
+        counts.add(expected, found.tags, [model.knows(word) for word in found.words])
+    return counts

@@ -1,0 +1,158 @@
+"""Which format the files of a tagger are in: chosen once by the training split, and by a first line in prediction."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import cast
+
+from anaphora.config import unknown
+from anaphora.data.finding import Names
+from anaphora.data.tagged import TaggedParts, exact_lines, find_tagged, tagged_parts
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Report, silent
+from anaphora.formats import conllu
+from anaphora.formats.columns import DOCUMENT, Columns
+from anaphora.formats.conllu import Conllu
+from anaphora.formats.offsets import Offsets
+from anaphora.formats.plain import Plain
+from anaphora.formats.span_tags import Encoding, encoding_of
+from anaphora.formats.tagged import TaggedFormat, content_of
+from anaphora.tasks.tag.config import Format, TaggedData, TaggerExperiment
+
+FORMATS = ("conllu", "columns", "jsonl", "text")
+"""The formats of what is to be tagged."""
+
+_OFFSETS_ENCODING: Encoding = "bioes"
+"""In which spans of offsets are written as tags, unless the experiment says otherwise."""
+
+_ENDINGS: dict[str, Format] = {".conllu": "conllu", ".jsonl": "jsonl", ".json": "jsonl"}
+
+
+def settled(experiment: TaggerExperiment) -> TaggerExperiment:
+    """The experiment with the format, the column and the encoding of spans that its training split has.
+
+    Raises DataError for data that is not there or not in its format.
+    """
+    if experiment.is_settled:
+        return experiment
+    data, spans = experiment.data, experiment.spans
+    train, _, _ = find_tagged(data.paths(), _names(data))
+    first = _first_row(train[0])
+    kind = data.format if data.format != "auto" else _ending(train[0]) or ("conllu" if _is_conllu(first) else "columns")
+    column = _column(data.column, kind, first, train[0])
+    data = data.model_copy(update={"format": kind, "column": column})
+    if spans == "auto" and experiment.output.several:
+        spans = "none"
+    elif spans == "auto" and kind == "jsonl":
+        spans = _OFFSETS_ENCODING
+    elif spans == "auto":
+        format_ = _format(kind, column, None)
+        tags = (
+            one.tags for path in train for one in format_.read(exact_lines(path), str(path), labelled=True) if one.words
+        )
+        spans = encoding_of(tags) or "none"
+    return experiment.model_copy(update={"data": data, "spans": spans})
+
+
+def encoding_in(experiment: TaggerExperiment) -> Encoding | None:
+    """The encoding of spans of a settled experiment."""
+    return None if experiment.spans in ("auto", "none") else cast(Encoding, experiment.spans)
+
+
+def parts_of(experiment: TaggerExperiment, report: Report = silent) -> TaggedParts:
+    """The splits of a settled experiment; errors as for ``data.tagged.tagged_parts``."""
+    return tagged_parts(experiment.data.paths(), _names(experiment.data), format_of(experiment), report)
+
+
+def format_of(experiment: TaggerExperiment, name: str = "") -> TaggedFormat:
+    """The format of the files of a settled experiment, or another one by its ``name``; ConfigError for none."""
+    data, encoding = experiment.data, encoding_in(experiment)
+    if name and name not in FORMATS:
+        raise ConfigError(unknown("The format", name, FORMATS))
+    if name == "jsonl" and encoding is None:
+        raise ConfigError("Offsets are for spans, but the tags of this run are not of spans: give columns or text.")
+    if name and name != data.format and data.format in ("conllu", "columns"):
+        # a column of one format is none of the other
+        return _format(name, "UPOS" if name == "conllu" else "2", encoding)
+    return _format(name or data.format, data.column, encoding)
+
+
+def recognized(experiment: TaggerExperiment, lines: Iterable[str], file: str) -> tuple[TaggedFormat, Iterator[str]]:
+    """The format of lines to be tagged, by the name of their file or their first one; and the lines."""
+    rest = iter(lines)
+    name, held = _ending(Path(file)) or "", list[str]()
+    while not name:
+        line = next(rest, None)
+        if line is None:
+            name = "text"
+        else:
+            held.append(line)
+            name = _kind_of(content_of(line), experiment) if content_of(line).strip() else ""
+    return format_of(experiment, name), chain(held, rest)
+
+
+def _kind_of(line: str, experiment: TaggerExperiment) -> str:
+    """The format whose first line this may be."""
+    kind = experiment.data.format
+    if _is_conllu(line) or (kind == "conllu" and line.startswith("#")):
+        return "conllu"
+    if encoding_in(experiment) is not None and line.lstrip().startswith(('{"', '[{"')):
+        return "jsonl"
+    if kind == "columns":
+        count = len(line.split("\t" if "\t" in line else None))
+        column = int(experiment.data.column)
+        if "\t" in line or line.startswith(DOCUMENT) or count in (1, column - 1, column):
+            return "columns"
+    return "columns" if "\t" in line else "text"
+
+
+def _format(name: str, column: str, encoding: Encoding | None) -> TaggedFormat:
+    match name:
+        case "conllu":
+            return Conllu(column)
+        case "columns":
+            return Columns(int(column))
+        case "jsonl":
+            return Offsets(encoding or _OFFSETS_ENCODING)
+    return Plain()
+
+
+def _column(column: str, kind: str, first: str, file: Path) -> str:
+    """The column to predict as experiments keep it."""
+    if kind == "jsonl":
+        return "label"
+    if kind == "conllu":
+        named = "UPOS" if column == "auto" else column.upper()
+        if named.isdecimal() and 0 < int(named) <= len(conllu.COLUMNS):
+            named = conllu.COLUMNS[int(named) - 1]
+        if named not in conllu.COLUMNS[2:]:
+            raise ConfigError(unknown("data.column", column, conllu.COLUMNS[2:]))
+        return named
+    count = len(first.split("\t" if "\t" in first else None))
+    if column == "auto" and count < 2:
+        raise DataError(
+            f"{file} should have a tag beside each word, but its first row is '{first[:40]}': add a column."
+        )
+    if column != "auto" and not (column.isdecimal() and int(column) > 1):
+        raise ConfigError(f"data.column should be a number from 2 in files of columns, but is '{column}': set it.")
+    return str(count) if column == "auto" else column
+
+
+def _first_row(path: Path) -> str:
+    """The first line that holds a token; empty for none."""
+    contents = (content_of(line) for line in exact_lines(path))
+    return next((line for line in contents if line.strip() and not line.startswith((DOCUMENT, "# "))), "")
+
+
+def _is_conllu(line: str) -> bool:
+    cells = line.split("\t")
+    return len(cells) == len(conllu.COLUMNS) and cells[0].partition("-")[0].isdecimal()
+
+
+def _ending(path: Path) -> Format | None:
+    name = path.name.lower().removesuffix(".gz")
+    return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
+
+
+def _names(data: TaggedData) -> Names:
+    return Names(data.train, data.valid, data.test)

@@ -1,0 +1,156 @@
+"""A trained tagger: sentences in, their tags out; files and streams come back with nothing but their tags changed."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anaphora.data.tagged_store import TokenCoder, TokenTable, prediction_batches
+from anaphora.errors import AnaphoraError
+from anaphora.events import Report, silent
+from anaphora.formats.plain import Plain
+from anaphora.formats.span_tags import Encoding, Span, spans_of
+from anaphora.formats.tagged import Sentence
+from anaphora.kernels.runtime import Runtime
+from anaphora.models.tagger import Tagger
+from anaphora.prediction.arguments import demand_several, demand_text
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.stream import answers
+from anaphora.tasks.tag.config import TaggerExperiment
+from anaphora.tasks.tag.formats import encoding_in, format_of, recognized
+from anaphora.tasks.tag.tagging import tags_of
+
+_BUDGET = 4000
+"""Tokens of a batch."""
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """The tags of a sentence."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    """One for each word; of several labels, those with ``|`` between them, or ``_`` for none."""
+    encoding: Encoding | None = None
+    """How tags stand for spans; None where they do not."""
+    text: str = ""
+    """The lines of the sentence with these tags, as its file has them; empty for a sentence from no file."""
+
+    @property
+    def spans(self) -> list[Span]:
+        """The spans of tokens, none where tags are not of spans."""
+        return spans_of(self.tags, self.encoding) if self.encoding else []
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        found: dict[str, Any] = {"words": list(self.words), "tags": list(self.tags)}
+        return found | ({"spans": [span._asdict() for span in self.spans]} if self.encoding else {})
+
+    def __str__(self) -> str:
+        return self.text or "\n".join(f"{word}\t{tag}" for word, tag in zip(self.words, self.tags, strict=True))
+
+
+class TaggerPredictor:
+    """A trained tagger."""
+
+    def __init__(
+        self, model: Tagger, coder: TokenCoder, experiment: TaggerExperiment, runtime: Runtime = ON_CPU
+    ) -> None:
+        """``experiment`` is the settled one that the model was trained by."""
+        self.model, self._experiment, self._runtime = model, experiment, runtime
+        self.coder = coder
+        """Words, characters and tags as ids."""
+        self.encoding = encoding_in(experiment)
+        """How tags stand for spans; None where they do not."""
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """All tags, or labels, that there are."""
+        return self.coder.tags.vocabulary
+
+    def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[Tagged]:
+        """The tags of sentences, each a list of words, or a text that is cut into words and signs first.
+
+        Raises TypeError for one text in place of several.
+        """
+        return list(self.predict_stream(sentences))
+
+    def predict_stream(
+        self, sentences: Iterable[str | Sequence[str]], *, limits: Limits = UNLIMITED, report: Report = silent
+    ) -> Iterator[Tagged]:
+        """The same for sentences as they come, in order; raises StoppedError as ``limits`` say."""
+        demand_several(sentences)
+        return self._tagged(sentences, _sentence, lambda sentence, tags: "", limits, report)
+
+    def predict_lines(
+        self,
+        lines: Iterable[str],
+        where: str,
+        *,
+        format: str = "",
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> Iterator[Tagged]:
+        """The same for lines with their ends that came from the file ``where``; ``text`` has them with their new tags.
+
+        ``format`` is "conllu", "columns", "jsonl" or "text"; without it the name of the file or the first line decides.
+        Raises ConfigError for a format that is unknown, DataError with its line for one that is not in the format,
+        after the answers for the lines before it.
+        """
+        if format:
+            found = format_of(self._experiment, format)
+        else:
+            found, lines = recognized(self._experiment, lines, where)
+
+        def read(sentence: Sentence, number: int) -> Sentence:
+            return sentence
+
+        return self._tagged(found.read(lines, where), read, found.written, limits, report)
+
+    def knows(self, word: str) -> bool:
+        """Whether a word is in the vocabulary."""
+        return self.coder.word(word) != self.coder.words.symbols.unk
+
+    def _tagged(
+        self,
+        sentences: Iterable[Any],
+        read: Callable[[Any, int], Sentence],
+        written: Callable[[Sentence, Sequence[str]], str],
+        limits: Limits,
+        report: Report,
+    ) -> Iterator[Tagged]:
+        def answer(rows: Sequence[Sentence], watch: Watch, answered: Callable[[int], None]) -> Iterable[Tagged]:
+            table = TokenTable.of((sentence.words for sentence in rows), self.coder)
+            found: dict[int, list[str]] = {}
+            for batch in prediction_batches(table, _BUDGET):
+                watch.check()
+                found |= tags_of(self.model, self.coder, batch)
+                answered(len(found))
+            for row, sentence in enumerate(rows):
+                tags = tuple(found.get(row, ()))
+                yield Tagged(sentence.words, tags, self.encoding, written(sentence, tags))
+
+        return answers(
+            sentences,
+            read,
+            answer,
+            task="predict",
+            unit="sentences",
+            runtime=self._runtime,
+            limits=limits,
+            report=report,
+        )
+
+
+def _sentence(given: str | Sequence[str], number: int) -> Sentence:
+    """A sentence that a caller gave."""
+    if isinstance(given, str):
+        demand_text(given, number)
+        [sentence] = Plain().read([given.replace("\n", " ")], "")
+        return sentence
+    words = tuple(given)
+    for word in words:
+        demand_text(word, number)
+        if not word:
+            raise AnaphoraError(f"Sentence {number} has an empty word: leave it out.")
+    return Sentence(number, words, (), (), ())

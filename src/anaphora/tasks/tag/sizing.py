@@ -1,0 +1,76 @@
+"""The tagger for those who name no recipe, sized by the number of tagged sentences."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anaphora.data.finding import Names
+from anaphora.tasks.sizing import figure, tier_lines, value_at
+from anaphora.tasks.tag.config import TaggerExperiment
+from anaphora.tasks.tag.formats import parts_of, settled
+from anaphora.tasks.task import Sized, Table
+from anaphora.text.units import AnyUnits
+
+
+class Tier(NamedTuple):
+    """The tagger for at most this many sentences."""
+
+    sentences: int
+    embedding: int
+    size: int
+    dropout: float
+    epochs: int
+
+
+TIERS = (
+    Tier(2_000, embedding=64, size=100, dropout=0.5, epochs=60),
+    Tier(20_000, embedding=100, size=200, dropout=0.5, epochs=20),
+    Tier(200_000, embedding=200, size=300, dropout=0.3, epochs=6),
+    Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2),
+)
+"""From the smallest to the largest."""
+
+
+def tiers() -> list[str]:
+    """What is chosen for how many sentences, as lines."""
+    return tier_lines("tagged sentences", TIERS)
+
+
+def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
+    """Files of CoNLL-U; other tables look like pairs or running text, so ``--task tag`` asks for it."""
+    return bool(data) and all(path.name.lower().removesuffix(".gz").endswith(".conllu") for path in data)
+
+
+def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyUnits | None) -> Sized:
+    """The tagger for as many sentences; DataError for data that cannot be read."""
+    table = {"files": tuple(map(str, data)), "train": names.train, "valid": names.valid, "test": names.test}
+    experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"))
+    count = parts_of(experiment).train.count
+    tier = next(tier for tier in TIERS if count <= tier.sentences)
+    tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
+    return Sized(_tagger(tier, experiment.spans != "none"), f"{count:,} sentences ({tagged})")
+
+
+def describe(table: Table, given: AnyUnits | None) -> str:
+    """A table in words."""
+    output = value_at(table, "output.kind") or value_at(table, "output")
+    return f"a tagger{figure(table, 'encoder.size', ' of two directions of {:,} units')} with {output} output"
+
+
+def _tagger(tier: Tier, spans: bool) -> dict[str, Any]:
+    return {
+        "task": "tag",
+        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 2},
+        "embedding": {"size": tier.embedding, "dropout": tier.dropout},
+        "characters": {"kind": "character-cnn", "max_kernel": 4, "filters": 25, "dropout": tier.dropout},
+        "encoder": {"cell": "lstm", "size": tier.size, "dropout": tier.dropout},
+        "output": {"kind": "crf" if spans else "softmax"},
+        "training": {
+            "optimizer": {"kind": "adam", "learning_rate": 0.002},
+            "batch_tokens": 1000,
+            "epochs": tier.epochs,
+            "patience": 6,
+            "metric": "f1" if spans else "accuracy",
+            "precision": "fp32",
+        },
+    }
