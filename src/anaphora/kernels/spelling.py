@@ -89,9 +89,7 @@ class _Spelt(torch.autograd.Function):
 
         sums = [_affine(matmuls, f"width{w}", x_RWE[:, :w].flatten(1)) for w in range(1, shape.widths + 1)]
         a_RF = torch.cat(sums, 1)  # 1
-        grid_NLF = a_RF.new_full((*characters_NL.shape, a_RF.shape[1]), -torch.inf)
-        grid_NLF[rows.word_R, rows.place_R] = a_RF
-        top_NF, place_NF = grid_NLF.max(1)
+        top_NF, place_NF = _maxima(a_RF, rows, lengths_N, recording)
         y_NF = top_NF.tanh_()  # 2
         highways = []
         for layer in range(shape.highways):
@@ -126,6 +124,27 @@ class _Spelt(torch.autograd.Function):
         dtable_CE.index_add_(0, rows.ids_RW[rows.inside_RW], dx_RWE[rows.inside_RW])
         gradients = matmuls.gradients()
         return None, None, None, None, *(gradients[name] for name in ctx.shape.names())
+
+
+def _maxima(a_RF: Tensor, rows: _Rows, lengths_N: Tensor, recording: bool) -> tuple[Tensor, Tensor]:
+    """The largest of each filter over the characters of each word, and where it is; that only where ``recording``.
+
+    Words of 1, 2, 3 to 4, 5 to 8, .. characters are taken together, so that one long word widens few others.
+    """
+    top_NF = a_RF.new_empty(len(lengths_N), a_RF.shape[1])
+    place_NF = torch.empty_like(top_NF if recording else top_NF[:0], dtype=torch.int64)
+    class_N = torch.frexp(lengths_N.float() - 0.5).exponent
+    for group in torch.unique(class_N).tolist():
+        member_N = class_N == group
+        inside_R = member_N[rows.word_R]
+        number_N = member_N.cumsum(0) - 1
+        grid_NLF = a_RF.new_full((int(member_N.sum()), int(lengths_N[member_N].max()), a_RF.shape[1]), -torch.inf)
+        grid_NLF[number_N[rows.word_R[inside_R]], rows.place_R[inside_R]] = a_RF[inside_R]
+        if recording:
+            top_NF[member_N], place_NF[member_N] = grid_NLF.max(1)
+        else:
+            top_NF[member_N] = grid_NLF.amax(1)
+    return top_NF, place_NF
 
 
 def _affine(matmuls: Matmuls, part: str, a_RK: Tensor) -> Tensor:
