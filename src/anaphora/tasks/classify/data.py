@@ -25,7 +25,6 @@ from anaphora.text.coder import TextCoder
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
-
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
