@@ -31,7 +31,7 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
         (tmp_path / label / "1.txt").write_text(text)
     assert [(one.label, one.text) for one in read_labelled(tmp_path)] == [("bad", "awful, dull"), ("good", "fine film")]
     (tmp_path / "mixed").mkdir()
-    with pytest.raises(DataError, match="The class .*mixed is empty"):
+    with pytest.raises(DataError, match=r"The class .*mixed is empty"):
         list(read_labelled(tmp_path))
 
 
