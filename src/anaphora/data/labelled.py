@@ -1,7 +1,7 @@
 """Labelled texts: the training, validation and test splits of a corpus for classifiers, each file read through once.
 
-A FOLDER holds ``train``, ``val`` (or ``valid``, ``dev``) and any ``test*`` as files of ``formats.labelled``, or as folders
-with a folder per class; a FILE, or a folder with a folder per class, is trained on.
+A FOLDER holds ``train``, ``val`` (or ``valid``, ``dev``) and any ``test*`` as files of ``formats.labelled``, or as
+folders with a folder per class; a FILE, or a folder with a folder per class, is trained on.
 """
 
 import hashlib

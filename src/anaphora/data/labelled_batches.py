@@ -28,8 +28,9 @@ class LabelledBatches:
         longest: int,
         class_weights: np.ndarray[Any, np.dtype[np.float64]] | None = None,
     ) -> None:
-        """``classes`` of the lines of ``store``; longer texts are truncated to ``longest`` tokens; ``class_weights``
-        count the loss of each class.
+        """``classes`` are those of the lines of ``store``; texts are truncated to ``longest`` tokens.
+
+        With ``class_weights``, each counts the loss of its class so many times.
         """
         ends = np.flatnonzero(store.ids == text.eos)
         self._ids, self._starts = np.asarray(store.ids), ends[:-1] + 1

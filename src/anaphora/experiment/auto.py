@@ -46,8 +46,8 @@ def automatic(
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.
 
     What is reported of it is what ``settings`` will make of it. ``text`` is that of the run whose vocabulary is taken
-    over, where one is; ``task`` names the task, which the data decides otherwise. Raises ConfigError when no data is given or a setting is none, DataError for data that cannot be
-    read.
+    over, where one is; ``task`` names the task, which the data decides otherwise. Raises ConfigError when no data is
+    given, a setting is none or no task of that name chooses by the data, DataError for data that cannot be read.
     """
     if not data:
         raise ConfigError(

@@ -37,12 +37,17 @@ def attention_pooled(h_BTM: Tensor, scores_BT: Tensor, mask_BT: Tensor) -> Tenso
     return y_BM
 
 
+def _summed(x_BTM: Tensor) -> Tensor:
+    """The sum over T, step after step: the order of torch.sum depends on B, and so do its last bits."""
+    return x_BTM.cumsum(1)[:, -1]
+
+
 class _Weighted(torch.autograd.Function):
     @staticmethod
     @outside_autocast
     def forward(ctx: Any, h_BTM: Tensor, weights_BT: Tensor) -> Tensor:
         ctx.save_for_backward(weights_BT)
-        return (h_BTM * weights_BT.unsqueeze(-1)).sum(1)
+        return _summed(h_BTM * weights_BT.unsqueeze(-1))
 
     @staticmethod
     @outside_autocast
@@ -74,7 +79,7 @@ class _Attention(torch.autograd.Function):
     @outside_autocast
     def forward(ctx: Any, h_BTM: Tensor, scores_BT: Tensor, mask_BT: Tensor) -> Tensor:
         a_BT = torch.softmax(scores_BT.masked_fill(~mask_BT, -torch.inf), 1)
-        y_BM = (h_BTM * a_BT.unsqueeze(-1)).sum(1)
+        y_BM = _summed(h_BTM * a_BT.unsqueeze(-1))
         ctx.save_for_backward(h_BTM, a_BT, y_BM)
         return y_BM
 

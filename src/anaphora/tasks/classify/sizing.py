@@ -61,8 +61,9 @@ def _classifier(tier: Tier) -> dict[str, Any]:
         "embedding": {"size": tier.embedding, "dropout": tier.dropout},
         "encoder": {"cell": "lstm", "size": tier.size},
         "classes": {"pooling": "max", "dropout": tier.dropout},
+        "initializer": {"kind": "uniform", "range": 0.1},
         "training": {
-            "optimizer": {"kind": "adam", "learning_rate": 0.001},
+            "optimizer": {"kind": "adam", "learning_rate": 0.002},
             "batch_tokens": 1000 if tier in TIERS[:2] else 4000,
             "epochs": tier.epochs,
             "patience": 5,
