@@ -109,4 +109,4 @@ def test_a_log_that_is_no_file_is_a_fault_and_nothing_waits_for_it(tmp_path: Pat
     path = shutil.copytree(STORED, tmp_path / "run")
     os.mkfifo(path / name)
     found = about(path, weights_of_runs)
-    assert [name in fault and "regular file" in fault for fault in found.faults] == [True] and found.usable
+    assert any(name in fault and "regular file" in fault for fault in found.faults) and found.usable
