@@ -137,7 +137,7 @@ def test_rows_are_cut_anew_only_where_that_is_asked_for() -> None:
         ("missing file", r"/target should be a file, but: No such file"),
         ("changed file", r"/target is not the one that was saved \(sha256\)"),
         ("elsewhere", r"should lie beside its index, but '\.\./target' points elsewhere"),
-        ("size", r"/target should have 26 units, but has 25"),
+        ("size", r"/target should have 26 tokens, but has 25"),
     ],
 )
 def test_a_damaged_vocabulary_is_named(tmp_path: Path, damage: str, sentence: str) -> None:

@@ -97,10 +97,10 @@ def pair_store(
     facts, arrays = _open_or_encode(folder, identity, columns, corpus, encode, report)
     if facts["skipped"]:
         report(
-            Skipped(f"pairs with more than {longest} units on a side were left out of {corpus.name}", facts["skipped"])
+            Skipped(f"pairs with more than {longest} tokens on a side were left out of {corpus.name}", facts["skipped"])
         )
     if not len(arrays["numbers"]):
-        raise DataError(f"Every pair of {corpus.name} has more than {longest} units on a side: raise data.max_length.")
+        raise DataError(f"Every pair of {corpus.name} has more than {longest} tokens on a side: raise data.max_length.")
     return PairStore(
         Ragged(arrays["source.ids"], arrays["source.ends"]),
         Ragged(arrays["target.ids"], arrays["target.ends"]),
