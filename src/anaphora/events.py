@@ -81,3 +81,36 @@ Report = Callable[[Event], None]
 
 def silent(event: Event) -> None:
     """Drop the event: the default listener."""
+
+
+class LastingReport:
+    """``report`` until it fails to write: a closed terminal never ends hours of work."""
+
+    def __init__(self, report: Report) -> None:
+        """``report`` may raise OSError, or the ValueError of a closed file; anything else is a fault of its own."""
+        self._report = report
+        self._fault = ""
+        self._note: Callable[[int, str], None] | None = None
+
+    @classmethod
+    def of(cls, report: Report) -> "LastingReport":
+        """``report`` itself where it is one already."""
+        return report if isinstance(report, cls) else cls(report)
+
+    def on_failure(self, note: Callable[[int, str], None]) -> None:
+        """Call ``note`` once with the number of the update after which nothing was reported, and why."""
+        self._note = note
+
+    def __call__(self, event: Event) -> None:
+        """Report the event, or that reports have ended."""
+        if not self._fault:
+            try:
+                self._report(event)
+                return
+            except (OSError, ValueError) as error:
+                if isinstance(error, ValueError) and "closed file" not in str(error):
+                    raise
+                self._fault = str(error)
+        if self._note and isinstance(event, Update | Validated):
+            self._note(event.update, self._fault)
+            self._note = None

@@ -25,7 +25,11 @@ def heeded() -> Iterator[None]:
     """
     before = {
         number: signal.signal(number, handler)
-        for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL))
+        for number, handler in (
+            (signal.SIGINT, signal.default_int_handler),
+            (signal.SIGTERM, signal.SIG_DFL),
+            (signal.SIGHUP, signal.SIG_DFL),
+        )
     }
     yield
     for number, handler in before.items():
@@ -68,7 +72,8 @@ def wait_for(file: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up")],
 )
 def test_a_training_told_to_stop_saves_itself_and_goes_on_to_the_same_bits(
     begin: Begin, tmp_path: Path, number: int, code: int, word: str
@@ -109,7 +114,7 @@ def test_an_interrupted_training_says_what_is_kept(
     assert said in found and ("--resume" in found) == bool(kept)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_before_there_is_anything_to_save_one_signal_is_enough(number: signal.Signals) -> None:
     with pytest.raises((KeyboardInterrupt, typer.Exit)) as left, handling_signals():
         os.kill(os.getpid(), number)
@@ -144,7 +149,7 @@ def test_handlers_are_put_back() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_a_process_was_started_to_ignore_stays_ignored(number: signal.Signals) -> None:
     script = (
         "import os\n"

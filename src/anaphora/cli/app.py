@@ -18,7 +18,7 @@ import anaphora
 from anaphora.cli.talk import complain
 from anaphora.errors import AnaphoraError
 
-ENDED_BY = {130: "interrupted.", 143: "terminated."}
+ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
 _NO_MEMORY = ("can't allocate memory", "out of memory")
 """What torch says where Python has a MemoryError, of the machine and of a GPU."""

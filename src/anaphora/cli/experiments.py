@@ -8,6 +8,7 @@ import tomli_w
 
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
+from anaphora.files import MEGABYTE
 
 if TYPE_CHECKING:
     from anaphora.tasks.base import ExperimentBase as Experiment
@@ -39,10 +40,14 @@ def experiment_text(
     if not recipe.endswith(".toml"):
         return _recipe(recipe, bool(data), settings, report), f"{recipe}.toml"
     try:
-        return Path(recipe).read_text(encoding="utf-8-sig"), recipe
+        with Path(recipe).open(encoding="utf-8-sig") as file:
+            written = file.read(MEGABYTE + 1)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise ConfigError(f"The experiment {recipe} cannot be read: {reason}.") from None
+    if len(written) > MEGABYTE:
+        raise ConfigError(f"The experiment {recipe} should be TOML, but has more than {MEGABYTE:,} characters.")
+    return written, recipe
 
 
 def say_columns(experiment: "Experiment", data: Sequence[Path], source: str, target: str, report: Report) -> None:

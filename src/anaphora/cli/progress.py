@@ -1,15 +1,16 @@
 """Events as a person sees them: bars on a terminal, a quiet line now and then elsewhere."""
 
+import io
 import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
-from anaphora.cli.talk import say
-from anaphora.events import Event, Note, Progress, Report, Saved, Skipped, Update, Validated
+from anaphora.cli.talk import give_up_stderr, write
+from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -56,10 +57,10 @@ class Pace:
 
 
 @contextmanager
-def listening() -> Iterator[Report]:
-    """A listener for the events of one command, chosen by where standard error goes."""
-    if not sys.stderr.isatty():
-        yield _Lines().report
+def listening(*, bars: bool = True) -> Iterator[Report]:
+    """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone."""
+    if not (bars and sys.stderr.isatty()):
+        yield LastingReport(_Lines().report)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -71,8 +72,9 @@ def listening() -> Iterator[Report]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[remark]}"),
     )
-    with Bars(*columns, console=Console(stderr=True, highlight=False), transient=True) as bars:
-        yield _Drawn(bars).report
+    terminal = _Terminal(sys.stderr)
+    with Bars(*columns, console=Console(file=cast(TextIO, terminal), highlight=False), transient=True) as drawn:
+        yield LastingReport(_Drawn(drawn, terminal).report)
 
 
 def sentence(event: Event) -> str:
@@ -89,11 +91,40 @@ def sentence(event: Event) -> str:
             return ""
 
 
-class _Drawn:
-    """Bars on a terminal; sentences scroll by above them."""
+class _Terminal(io.TextIOBase):
+    """Standard error for the bars, whose thread must not die with the terminal."""
 
-    def __init__(self, bars: "Bars") -> None:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.fault: OSError | None = None
+        """Why it cannot be written to any more."""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def write(self, text: str) -> int:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError as error:
+            self.fault = error
+            give_up_stderr()
+        return len(text)
+
+
+class _Drawn:
+    """Bars on a terminal; sentences scroll by above them. Raises OSError once the terminal is gone."""
+
+    def __init__(self, bars: "Bars", terminal: _Terminal) -> None:
         self._bars = bars
+        self._terminal = terminal
         self._tasks: dict[str, TaskID] = {}
         self._pace = Pace()
 
@@ -112,6 +143,8 @@ class _Drawn:
             case _:
                 if text := sentence(event):
                     self._bars.console.print(text, markup=False, soft_wrap=True)
+        if self._terminal.fault:
+            raise self._terminal.fault
 
     def _move(self, name: str, done: int, total: int, remark: str) -> None:
         if name not in self._tasks:
@@ -122,7 +155,7 @@ class _Drawn:
 
 
 class _Lines:
-    """Plain lines, where nobody watches."""
+    """Plain lines, where nobody watches. Raises OSError where they cannot be written."""
 
     def __init__(self) -> None:
         self._pace = Pace()
@@ -132,15 +165,15 @@ class _Lines:
         match event:
             case Progress(task, done, total, unit):
                 if self._due(task):
-                    say(f"{task}: {done:,}{f' of {total:,}' if total else ''} {unit}")
+                    write(f"{task}: {done:,}{f' of {total:,}' if total else ''} {unit}")
             case Update(update, epoch, _, _, epochs):
                 self._pace.see(event)
                 if self._due("training"):
                     left = clock(self._pace.seconds_left)
-                    say(f"epoch {epoch}/{epochs}, update {update:,}: {self._pace}  at most {left} left")
+                    write(f"epoch {epoch}/{epochs}, update {update:,}: {self._pace}  at most {left} left")
             case _:
                 if text := sentence(event):
-                    say(text)
+                    write(text)
 
     def _due(self, task: str) -> bool:
         now = time.monotonic()

@@ -1,11 +1,11 @@
-"""Ctrl-C and SIGTERM while training: the first lets it save itself and says how to go on, the second leaves at once."""
+"""Ctrl-C, SIGTERM and a closed terminal while training: the first signal lets it save, the second leaves at once."""
 
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from types import FrameType
@@ -18,7 +18,7 @@ from anaphora.cli.talk import say
 if TYPE_CHECKING:
     from anaphora.training.loop import Outcome
 
-_HANDLED = (signal.SIGINT, signal.SIGTERM)
+_HANDLED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Signals:
@@ -43,8 +43,9 @@ class Signals:
         """Take note of the first signal; leave at the second, or when there is nothing to save."""
         if self._asked and not self._caught:
             self._caught = number
-            # not print: the signal may have come in the middle of one
-            os.write(sys.stderr.fileno(), b"Saving after this update, then leaving; once more leaves at once.\n")
+            with suppress(OSError, ValueError, AttributeError):  # the terminal may be gone, which is why we are called
+                # not print: the signal may have come in the middle of one
+                os.write(sys.stderr.fileno(), b"Saving after this update, then leaving; once more leaves at once.\n")
         elif number == signal.SIGINT:
             raise KeyboardInterrupt
         else:

@@ -1,4 +1,4 @@
-"""Which files are which part: names only, nothing is read. A name counts without its ``.gz``."""
+"""Which files are which part: by their names alone. A name counts without its ``.gz``."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +10,7 @@ from anaphora.config import nearest
 from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
 from anaphora.errors import DataError
 from anaphora.events import Note, Report
+from anaphora.formats.lines import read_lines
 
 VALIDATION_NAMES = ("val", "valid", "dev")
 """Names that a validation part may have, each as good as the others."""
@@ -158,6 +159,7 @@ def _list(path: Path, otherwise: str) -> dict[str, Path]:
 
 def _pair_file(path: Path, sides: tuple[str, str]) -> PairFile:
     if not _plain_name(path).lower().endswith(".tsv"):
+        next(read_lines(path), None)  # which refuses a document by the name of its format
         raise DataError(f"{path} is no folder and no .tsv: pass a folder with train.{sides[0]} and train.{sides[1]}.")
     return PairFile(path)
 

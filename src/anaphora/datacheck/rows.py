@@ -39,7 +39,7 @@ def rows(corpus: PairCorpus | TextCorpus, rejected: Callable[[Place], None] = _i
 
 def _pairs(file: PairFiles, rejected: Callable[[Place], None]) -> Iterator[tuple[int, str, str]]:
     if isinstance(file, AlignedFiles):
-        yield from ((number, *pair) for number, pair in enumerate(file, 1))
+        yield from ((number, *pair) for number, pair in enumerate(file.written(), 1))
         return
 
     def reject(line: int, columns: int) -> None:

@@ -74,7 +74,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
             checked.survey = survey_pairs(pairs, sides, lowercase=lowercase, report=heard)
         else:
             texts = cast(Parts[TextCorpus], work.parts)
-            checked.survey = survey_text(texts, lowercase=lowercase, report=heard)
+            checked.survey = survey_text(texts, language=languages["text"], lowercase=lowercase, report=heard)
         names = languages if len(languages) > 1 else {"text": "text"}
         _try_out(checked, work, names, trial, heard)
     except AnaphoraError as error:

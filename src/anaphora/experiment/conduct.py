@@ -7,7 +7,7 @@ from typing import Any, cast
 import torch
 
 from anaphora.errors import AnaphoraError, ConfigError, RunError
-from anaphora.events import Note, Report, silent
+from anaphora.events import LastingReport, Note, Report, silent
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
 from anaphora.experiment.start.inheritance import Parent
 from anaphora.experiment.start.vectors import word_vectors
@@ -17,8 +17,8 @@ from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.about import damaged_logs
 from anaphora.run.bounds import set_bounds
-from anaphora.run.folder import check_free, discard
 from anaphora.run.identity import BOUNDS
+from anaphora.run.layout import check_free, discard
 from anaphora.run.loading import load_coders
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import kind_of
@@ -41,10 +41,11 @@ def train(
     device_for(experiment.training.device, "training.device")  # refused before the data is read
     if experiment.training.threads:
         torch.set_num_threads(experiment.training.threads)
-    return _resume(experiment, path, report, stop) if resume else _begin(experiment, path, report, stop)
+    lasting = LastingReport.of(report)
+    return _resume(experiment, path, lasting, stop) if resume else _begin(experiment, path, lasting, stop)
 
 
-def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
+def _begin(experiment: Experiment, path: Path, report: LastingReport, stop: Stop) -> Outcome:
     check_free(path)  # before hours are spent on it
     parent = None if experiment.start.run == "none" else Parent(experiment)
     if parent:
@@ -67,30 +68,32 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     was_there = path.exists()
     Run.create(path, experiment.tables(), coders, work.fingerprints)
     run = open_run(path, experiment, work.fingerprints)
-    run.write_card({})
+    report.on_failure(run.metrics.note)
+    run.write_card({}, report)
     with run.lock():
         saved = not givers
         try:
             work.tell_counts(model, coders, run, report)
             if givers:
                 # so that going on never needs the other runs and files again, which may change or go
-                TrainingState(model, experiment.training, experiment.better).save(run)
+                TrainingState(model, experiment.training, experiment.better).save(run, report)
                 saved = True
             return work.learn(model, coders, run, experiment, report, stop)
         except BaseException as error:
             # an interruption keeps the encoded corpus for --resume; a fault in the data leaves nothing half-written
             resumable = saved and (path / TRAIN).exists() and not isinstance(error, AnaphoraError)
-            if not (run.metrics.lines() or resumable):
+            if not (run.checkpoints() or run.metrics.lines() or resumable):
                 discard(path, folder_too=not was_there)
             raise
 
 
-def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
+def _resume(experiment: Experiment, path: Path, report: LastingReport, stop: Stop) -> Outcome:
     begun = experiment_of(path)
     if experiment.task == begun.task:
         experiment = experiment.resumed(begun)
     work = work_of(experiment, report)
     run = open_run(path, begun, work.fingerprints)
+    report.on_failure(run.metrics.note)
     with run.lock():
         _go_on_as(run, begun, experiment, report)
         coders = load_coders(run)

@@ -17,11 +17,11 @@ class Row(NamedTuple):
     target: str
 
 
-def _ignore(line: int, columns: int) -> None:
-    """Let a rejected line pass without a word."""
+def ignore(line: int, columns: int) -> None:
+    """Drop the line: the default for lines that are rejected."""
 
 
-def read_pairs(path: Path, *, rejected: Callable[[int, int], None] = _ignore) -> Iterator[Row]:
+def read_pairs(path: Path, *, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
     """The lines of two columns; ``rejected`` is told the line number and the number of columns of every other one.
 
     Raises DataError as ``read_lines`` does, and when no line at all has two columns.

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from anaphora.errors import AnaphoraError, RunError
+from anaphora.files import DamagedError
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
-from anaphora.run.files import DamagedError
 from anaphora.run.folder import Run
 from anaphora.run.loading import load_coders
 from anaphora.run.weights import parameters

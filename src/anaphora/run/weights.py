@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import RunError
-from anaphora.run.files import DamagedError
+from anaphora.files import DamagedError
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:

@@ -76,11 +76,12 @@ class FittingWork(Work):
             figures = self.fit(model, coders, run, report)
             event = Validated(update=1, epoch=1, metrics=figures, best=True)
             run.rewind(0)  # what a killed process left
-            run.metrics.append(log.validation_line(event))
+            run.metrics.add(log.validation_line(event), report)
             report(event)
-            report(Saved(1, run.save(1, tensors_of(model), {}, {})))
-        figures = run.metrics.validation(1)
+            report(Saved(1, run.save(1, tensors_of(model), {}, {}, report=report)))
+        else:
+            figures = run.metrics.validation(1)
         if run.best() is None:  # so it is too where a process was killed right after saving
-            run.write_card(figures)
+            run.write_card(figures, report)
             run.mark_best(1)
         return Outcome("fitted", 1, 1, figures, 0, time.monotonic() - started)

@@ -14,7 +14,7 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.models import registry as networks
 from anaphora.prediction.running import runtime_for
 from anaphora.run import Checkpoint, Run, Which
-from anaphora.run.folder import EXPERIMENT
+from anaphora.run.layout import EXPERIMENT
 from anaphora.run.loading import load_coders, load_weights
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, kind_of, parse, task_named, task_of

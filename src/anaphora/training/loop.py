@@ -204,7 +204,7 @@ class _Training:
                 seconds=time.perf_counter() - started,
                 seconds_left=60 * config.minutes - state.seconds() if config.minutes else math.inf,
             )
-            self._run.metrics.append(log.update_line(event))
+            self._run.metrics.add(log.update_line(event), self._report)
             self._report(event)
         cursor.end(total)
 
@@ -230,7 +230,7 @@ class _Training:
         cursor.skipped += 1
         cursor.skipped_in_row += 1
         self._state.carry = {}  # it may hold what made the loss go wrong
-        self._run.metrics.append(log.skip_line(cursor.update, cursor.epoch, fault))
+        self._run.metrics.add(log.skip_line(cursor.update, cursor.epoch, fault), self._report)
         self._report(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
         if cursor.skipped_in_row >= self._config.skip_limit:
             raise _NotFinite(f"{cursor.skipped_in_row} updates in a row had to be skipped ({fault})")
@@ -259,7 +259,7 @@ class _Training:
         cursor.rate_factor = factor
         cursor.fallbacks += self._fallbacks
         # numbered so that going on from the checkpoint drops the line and writes it again
-        self._run.metrics.append(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor))
+        self._run.metrics.add(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor), self._report)
         text = f"Training diverged at update {diverged}: {what}. It goes on from {last} with {factor:g} of the rate."
         self._report(Note(text, warning=True))
 
@@ -284,11 +284,11 @@ class _Training:
             state.optimizer.validated(cost)
             state.schedule.validated(state.due.observe(metrics, cursor.update))
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
-        self._run.metrics.append(log.validation_line(event))
-        self._report(event)
+        self._run.metrics.add(log.validation_line(event), self._report)
         self._save()
         if improved:
             self._mark_best()
+        self._report(event)
 
     def _mark_best(self) -> None:
         """Let ``best`` name the checkpoint of the best validation; an average that is as good stays."""
@@ -297,7 +297,7 @@ class _Training:
             average = self._run.validation(AVERAGE)
             if best.metric in average and best.cost(average) <= best.cost(best.metrics):
                 return
-        self._run.write_card(best.metrics)
+        self._run.write_card(best.metrics, self._report)
         self._run.mark_best(best.update)
 
     def _broken(self) -> str:
@@ -310,6 +310,6 @@ class _Training:
 
     def _save(self) -> None:
         self._check_finite()
-        path = self._state.save(self._run)
+        path = self._state.save(self._run, self._report)
         self._fallbacks = 0
         self._report(Saved(self._state.cursor.update, path))

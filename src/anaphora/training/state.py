@@ -54,8 +54,8 @@ class TrainingState:
         """Wall-clock time of all parts of this training."""
         return self._earlier_seconds + time.monotonic() - self._started
 
-    def save(self, run: Run) -> Path:
-        """Write a checkpoint of all this; errors as for ``Run.save``."""
+    def save(self, run: Run, report: Report) -> Path:
+        """Write a checkpoint of all this; errors and warnings as for ``Run.save``."""
         with self.optimizer.result():
             tensors = {_OPTIMIZER + name: tensor for name, tensor in self.optimizer.tensors().items()}
             tensors |= {_CARRY + name: tensor for name, tensor in self.carry.items()}
@@ -67,7 +67,7 @@ class TrainingState:
                 "due": self.due.state(),
                 "seconds": self.seconds(),
             }
-            path = run.save(self.cursor.update, tensors_of(self.model), tensors, state)
+            path = run.save(self.cursor.update, tensors_of(self.model), tensors, state, report=report)
         self._first = {}
         return path
 

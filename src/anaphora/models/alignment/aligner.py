@@ -16,7 +16,8 @@ from pydantic import Field
 from torch import nn
 
 from anaphora.config import Config
-from anaphora.data.ragged import Integers, Ragged
+from anaphora.data.columns import Integers
+from anaphora.data.ragged import Ragged
 from anaphora.events import Note, Progress, Report, Skipped, silent
 from anaphora.models.alignment.groups import LONGEST, Group, groups, located, seen
 from anaphora.models.alignment.hidden_markov import REACH, Posteriors, hidden_markov
@@ -103,7 +104,7 @@ class Direction(nn.Module):
         """The likeliest source word of every target word, one at a time, and how likely the targets are."""
         lexicon, jumps = self.lexicon, self.jumps.numpy() if self.config.hmm_iterations else None
         places, log_prob, words = np.full(len(targets.ids), -1), 0.0, 0
-        starts = np.asarray(targets.offsets)
+        starts = targets.offsets[:]
         for group in groups(sources, targets):
             links = self._links(group, lexicon.of(located(group, lexicon)), jumps)
             likeliest_RT = links.posteriors_RTS.argmax(2)
@@ -198,5 +199,5 @@ class Aligner(nn.Module):
 
 def by_row(places: Integers, words: Ragged) -> Iterator[list[int]]:
     """What stands for the words of every row."""
-    offsets = np.asarray(words.offsets).tolist()
+    offsets = words.offsets[:].tolist()
     return (places[start:end].tolist() for start, end in pairwise(offsets))

@@ -25,5 +25,5 @@ class AlignerExperiment(AlignerModelConfig, ExperimentBase):
     """What is learnt."""
     data: PairData = PairData()
     """Where pairs of sentences come from."""
-    text: TextConfig = Word(size=1_000_000, lowercase=True)
+    text: TextConfig = Word(size=1_000_000, lowercase=True, segmentation="moses")
     """What a text is cut into."""
