@@ -41,9 +41,9 @@ class Dynamic(Config):
     """The network goes on learning from the text."""
 
     rule: Literal["sgd", "rms"] = "sgd"
-    """Whether one rate holds for all weights, or every weight has a scale that is gathered on the training part."""
+    """One learning rate for all weights, or a scale for every weight, measured on the training split."""
     learning_rate: float = Field(0.0, ge=0, le=1e6)
-    """How far a segment's gradient moves the weights; 0 takes what suits the validation part best."""
+    """Learning rate; 0 selects the best of several on the validation split."""
     steps: int = Field(20, ge=1)
     """Predictions of a segment."""
     decay: float = Field(0.0, ge=0, le=1)

@@ -22,7 +22,7 @@ class TableConfig(Config):
     scaled: bool = False
     """Multiply looked-up vectors by the square root of their size and start them so much smaller: for tied outputs."""
     dropout: AnyWordDropout = IndependentDropout()
-    """Share of the numbers of looked-up vectors that is dropped in training, and how; "variational" drops more."""
+    """Dropout of word vectors: probability and kind; "variational" drops more."""
     frozen: bool = False
     """Whether vectors that come from a file stay as they are in training; all others are trained either way."""
 

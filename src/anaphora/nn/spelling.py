@@ -44,7 +44,7 @@ class CharactersConfig(Config):
     max_length: int = Field(64, ge=1)
     """Characters of a word that are read; those after them are cut, so that one endless word takes no more memory."""
     dropout: AnyWordDropout = IndependentDropout()
-    """Share of the numbers of the words' vectors that is dropped in training, and how; "variational" drops more."""
+    """Dropout of word vectors: probability and kind; "variational" drops more."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(

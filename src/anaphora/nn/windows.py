@@ -35,7 +35,7 @@ class WindowConfig(Config, ABC):
     kind: str
     """Which one."""
     dropout: Rate = 0.0
-    """Share of the state's numbers that is dropped in training."""
+    """Dropout probability of the state."""
 
     @property
     @abstractmethod

@@ -47,7 +47,7 @@ class TrainingConfig(Config):
     skip_limit: int = Field(5, ge=1)
     """Updates in a row, skipped because loss or gradient is not finite, after which training counts as diverged."""
     divergence_retries: int = Field(3, ge=0)
-    """Times in a row that diverged training goes back to its last checkpoint with half the rate, then it gives up."""
+    """Times that diverged training restarts from its last checkpoint at half the learning rate before it gives up."""
     seed: int = Field(1, ge=0)
     """Where every random draw starts from."""
     precision: Precision = "auto"

@@ -16,7 +16,7 @@ class Cursor:
     skipped: int = 0
     skipped_in_row: int = 0
     fallbacks: int = 0
-    """Times that training went back to a checkpoint with half the rate."""
+    """Times that training restarted from a checkpoint at half the learning rate."""
     rate_factor: float = 1.0
     """What the schedule's rate is multiplied by since then."""
 

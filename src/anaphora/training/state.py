@@ -84,7 +84,7 @@ class TrainingState:
         if checkpoint.update and not here.rounds_like(checkpoint.environment):
             report(
                 Note(
-                    f"{checkpoint.path.name} was saved with {checkpoint.environment.describe()}, training goes on "
+                    f"{checkpoint.path.name} was saved with {checkpoint.environment.describe()}, training continues "
                     f"with {here.describe()}: the last bits of the result may differ."
                 )
             )

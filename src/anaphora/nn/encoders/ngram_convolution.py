@@ -35,7 +35,7 @@ class NgramConvolutionConfig(Config):
     max_kernel: int = Field(7, ge=2)
     """Columns of the widest kernel; it is applied again to a sentence that is still longer."""
     max_length: int = Field(100, ge=1)
-    """Sources of up to this many units have an expected length of their translation each; longer ones share a ratio."""
+    """Sources of up to this many tokens have an expected target length each; longer ones share a ratio."""
 
     def build(self, width: int) -> Encoder:
         """The encoder over word vectors of ``width``."""

@@ -23,8 +23,8 @@ class ClassFactored(WordsConfig):
     classes: int = Field(0, ge=0)
     """How many classes; 0 takes the square root of the size of the vocabulary, rounded up."""
     bins: Literal["unigram", "square-root"] = "square-root"
-    """What every class has the same share of: how often its words are seen, or the square root of that, which lets
-    fewer words crowd the class of the rarest."""
+    """What classes balance: word frequency, or its square root, which gives fewer words to the class of the
+    rarest."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "ClassFactoredOutput":
         """The layer; ConfigError where the number of classes leaves nothing to choose, or nothing among a class."""

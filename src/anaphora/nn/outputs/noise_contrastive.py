@@ -23,7 +23,7 @@ class NoiseContrastive(OutputConfig):
     tied: bool = False
     """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
     noise_samples: int = Field(1000, ge=1)
-    """k: words drawn by their frequency for every update, from which each of its predictions is told apart."""
+    """k: noise words per update, drawn by their frequency."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "NoiseContrastiveOutput":
         """The layer."""

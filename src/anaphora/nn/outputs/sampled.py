@@ -62,7 +62,7 @@ class Sampled(WordsConfig):
 
     kind: Literal["sampled"] = "sampled"
     proposal: Annotated[LogUniform | Unigram | Partition, Field(discriminator="kind"), by_kind] = LogUniform()
-    """Where the words come from that targets are told apart from."""
+    """Distribution that negative samples are drawn from."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "SampledOutput":
         """The layer."""
