@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field
 
-from anaphora.config import Config
+from anaphora.config import MAX_COUNT, Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, read, read_json, sha256
@@ -64,13 +64,13 @@ class TextUnits(Config):
 class Subwords(TextUnits):
     """Parts of words, frequent words among them."""
 
-    size: int = Field(8000, gt=0)
+    size: int = Field(8000, gt=0, le=MAX_COUNT)
     """Units of a vocabulary, its marks and bytes included; a small text gives fewer, and that is said."""
     joint: bool = True
     """Whether all sides share one vocabulary."""
     byte_fallback: bool = True
     """Whether characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
-    sample: int = Field(50_000, gt=0)
+    sample: int = Field(50_000, gt=0, le=MAX_COUNT)
     """A vocabulary is learnt from at most this many lines of a side, drawn evenly, so that memory has a bound."""
 
 
@@ -100,7 +100,7 @@ class Word(TextUnits):
     """Whole words."""
 
     tokenizer: Literal["word"] = "word"
-    size: int = Field(10_000, gt=4)
+    size: int = Field(10_000, gt=4, le=MAX_COUNT)
     """Words of a side's vocabulary, its marks included: the most frequent ones; the others become ``<unk>``."""
     segmentation: Segmentation = "moses"
     """"moses" separates words and punctuation by the rules of the language; "whitespace" splits at spaces alone."""
