@@ -119,6 +119,11 @@ class PairCorpus:
     """Pairs in the corpus."""
     keep: Callable[[str, str], bool] = every_pair
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files on the disk."""
+        return tuple(path for file in self.files for path in file.paths)
+
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, read again."""
         return (pair for pair in self.lines() if pair is not None)
@@ -149,6 +154,11 @@ class TextCorpus:
     count: int
     """Lines in the corpus."""
     start: int = 0
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files on the disk."""
+        return self.files
 
     def __iter__(self) -> Iterator[str]:
         """The lines without their special tokens, read again; empty ones are part of the text."""

@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config, Conflict
+from anaphora.config import MAX_LAYERS, MAX_UNITS, Config, Conflict
 from anaphora.kernels.cells import AnyCell, Cell, Lstm
 from anaphora.kernels.description import PartDescription, described
 from anaphora.kernels.normalisation import Normalise
@@ -25,9 +25,9 @@ class RecurrentConfig(Config):
 
     cell: AnyCell = Lstm()
     """The unit."""
-    layers: int = Field(1, ge=1)
+    layers: int = Field(1, ge=1, le=MAX_LAYERS)
     """Number of layers."""
-    size: int = Field(256, ge=1)
+    size: int = Field(256, ge=1, le=MAX_UNITS)
     """Hidden size of a layer, per direction."""
     residual: bool = False
     """Whether every layer from the second on adds its input to its output (Wu et al. 2016, section 3.1)."""

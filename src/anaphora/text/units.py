@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field
 
-from anaphora.config import Config
+from anaphora.config import MAX_COUNT, Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, read, read_json, sha256
@@ -68,13 +68,13 @@ class TextUnits(Config):
 class Subwords(TextUnits):
     """Parts of words, frequent words among them."""
 
-    size: int = Field(8000, gt=0)
+    size: int = Field(8000, gt=0, le=MAX_COUNT)
     """Vocabulary size, special tokens and bytes included; a small text gives a smaller one, which is reported."""
     joint: bool = True
     """Whether all sides share one vocabulary."""
     byte_fallback: bool = True
     """Whether characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
-    sample: int = Field(50_000, gt=0)
+    sample: int = Field(50_000, gt=0, le=MAX_COUNT)
     """A vocabulary is learnt from at most this many lines of a side, drawn evenly, so that memory has a bound."""
 
 
@@ -103,7 +103,7 @@ class Word(TextUnits):
     """Whole words."""
 
     tokenizer: Literal["word"] = "word"
-    size: int = Field(10_000, gt=4)
+    size: int = Field(10_000, gt=4, le=MAX_COUNT)
     """Vocabulary size of a side, special tokens included: the most frequent words; others become ``<unk>``."""
     segmentation: Segmentation = "joiner"
     """How to segment text into words: "joiner" at words and punctuation, with joiners where there is no space, so that

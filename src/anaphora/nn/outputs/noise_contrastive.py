@@ -7,6 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from anaphora.config import MAX_COUNT
 from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs.estimated import EstimatedOutput
@@ -22,7 +23,7 @@ class NoiseContrastive(OutputConfig):
     kind: Literal["nce"] = "nce"
     tied: bool = False
     """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
-    noise_samples: int = Field(1000, ge=1)
+    noise_samples: int = Field(1000, ge=1, le=MAX_COUNT)
     """k: noise words per update, drawn by their frequency."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "NoiseContrastiveOutput":
