@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import ignore, read_pairs
+from anaphora.formats.tsv import PLAIN, Layout, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
 
 Pair = tuple[str, str]
@@ -64,6 +64,7 @@ class PairFile:
     """One file of two columns: the first is the source, the second the target."""
 
     path: Path
+    layout: Layout = PLAIN
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -76,7 +77,7 @@ class PairFile:
 
     def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
         """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
-        return ((row.source, row.target) for row in read_pairs(self.path, rejected=rejected))
+        return ((row.source, row.target) for row in read_pairs(self.path, self.layout, rejected=rejected))
 
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line, None for one of other than two columns."""

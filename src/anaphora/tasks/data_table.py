@@ -8,6 +8,7 @@ from pydantic import Field
 
 from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.data.fetch import corpus_folder
+from anaphora.formats.tsv import Layout
 
 
 class DataConfig(Config):
@@ -60,9 +61,22 @@ class PairData(DataConfig):
     """The language translated from, as files of it end."""
     target: str = "de"
     """The language translated into, as files of it end."""
-    max_length: int = Field(100, ge=0, le=MAX_LENGTH)
+    max_length: int = Field(100, ge=0)
     """Pairs of the training and the validation part with more units than this on a side are left out (an aligner keeps
     those of the validation part); 0 keeps them all."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        *DataConfig.conflicts,
+        Conflict(
+            lambda data: bool(data.columns) and (len(data.columns) != 2 or min(data.columns) < 1),
+            "{at}columns should be two, that of the source and that of the target, counted from 1: [1, 2]",
+        ),
+    )
+
+    @property
+    def layout(self) -> Layout:
+        """Where the pairs stand in a table."""
+        return Layout((self.columns[0], self.columns[1]) if self.columns else None, self.quoted)
 
     @property
     def languages(self) -> Mapping[str, str]:
