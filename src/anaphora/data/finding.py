@@ -59,12 +59,13 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
     found: Found[PairFiles] = Found()
     for path in data:
         if path.is_file():
-            found.train.append(_pair_file(path, sides))
+            if (file := _given_file(path, data, sides)) is not None:
+                found.train.append(file)
             continue
         listing = _list(path, "a .tsv file")
         if f"{names.train}.tsv" not in listing:
             _refuse_one_language(path, sides)
-        train = _pairs(listing, names.train, sides)
+        train = _pairs(listing, names.train, sides) or _only_pairs(listing, names, sides)
         if train is None:
             first, second = (f"{names.train}.{side}" for side in sides)
             others = [name for name in listing if name.startswith(f"{names.train}.")]
@@ -157,6 +158,19 @@ def _list(path: Path, otherwise: str) -> dict[str, Path]:
     return listing
 
 
+def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str]) -> PairFiles | None:
+    """A file of two columns, or with its other side two line-aligned files; None for that other side."""
+    name = _plain_name(path)
+    for here, there in (sides, sides[::-1]):
+        if name.endswith(f".{here}"):
+            wanted = f"{name.removesuffix(here)}{there}"
+            other = next((one for one in data if one.parent == path.parent and _plain_name(one) == wanted), None)
+            if other is None:
+                raise DataError(f"{path} is one side of pairs: give {path.parent / wanted} with another --data.")
+            return AlignedFiles(path, other) if here == sides[0] else None
+    return _pair_file(path, sides)
+
+
 def _pair_file(path: Path, sides: tuple[str, str]) -> PairFile:
     if not _plain_name(path).lower().endswith(".tsv"):
         next(read_lines(path), None)  # which refuses a document by the name of its format
@@ -179,6 +193,14 @@ def _pairs(listing: dict[str, Path], name: str, sides: tuple[str, str], *, lenie
         missing = f"{name}.{sides[1] if source else sides[0]}"
         raise DataError(f"{missing} should lie beside {alone}, but does not: add it, or check --source and --target.")
     return None
+
+
+def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> PairFiles | None:
+    """The one pair of files that is no other split, whatever it is called (``Tatoeba.en-fr.en`` and ``.fr``)."""
+    stems = [name.removesuffix(f".{sides[0]}") for name in listing if name.endswith(f".{sides[0]}")]
+    others = (*names.validation(), names.test)
+    both = [stem for stem in stems if f"{stem}.{sides[1]}" in listing and not stem.startswith(others)]
+    return _pairs(listing, both[0], sides) if len(both) == 1 and not nearest(names.train, both) else None
 
 
 def _text(path: Path, listing: dict[str, Path], part: str) -> Path | None:

@@ -1,8 +1,6 @@
 """Where training stands: counters that a checkpoint keeps."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self
 
 
 @dataclass
@@ -36,9 +34,3 @@ class Cursor:
     def state(self) -> dict[str, float]:
         """Every counter by name."""
         return asdict(self)
-
-    @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Self:
-        """The counters of a saved state."""
-        whole = {name: int(value) for name, value in state.items() if name != "rate_factor"}
-        return cls(**whole, rate_factor=float(state.get("rate_factor", 1)))

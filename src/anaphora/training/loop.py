@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 
 from anaphora.batch import Batch
-from anaphora.errors import DataError, DivergedError
+from anaphora.errors import DataError, DivergedError, RunError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
@@ -223,7 +223,13 @@ class _Training:
             self._epoch, self._epoch_number = self._batches.epoch(cursor.epoch), cursor.epoch
             if not len(self._epoch):
                 raise DataError("Training needs at least one batch an epoch, but the training data gives none.")
-        return self._epoch[cursor.position], len(self._epoch)
+        total = len(self._epoch)
+        if cursor.position >= total:
+            raise RunError(
+                f"{self._run.path} should continue with batch {cursor.position + 1} of epoch {cursor.epoch}, but that has "
+                f"only {total}: its data or its last state.json are not those that it was saved with."
+            )
+        return self._epoch[cursor.position], total
 
     def _skip(self, fault: str) -> None:
         cursor = self._state.cursor
