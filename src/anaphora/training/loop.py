@@ -226,8 +226,8 @@ class _Training:
         total = len(self._epoch)
         if cursor.position >= total:
             raise RunError(
-                f"{self._run.path} should continue with batch {cursor.position + 1} of epoch {cursor.epoch}, but that has "
-                f"only {total}: its data or its last state.json are not those that it was saved with."
+                f"{self._run.path} should continue with batch {cursor.position + 1} of epoch {cursor.epoch}, but "
+                f"that has only {total}: its data or its last state.json are not those that it was saved with."
             )
         return self._epoch[cursor.position], total
 
