@@ -45,6 +45,7 @@ VERBS = (
     "mix",
     "translate",
     "align",
+    "predict",
     "evaluate",
     "export",
     "score",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
@@ -25,6 +25,7 @@ def experiment_text(
     settings: Sequence[str],
     report: Report,
     text: "AnyUnits | None" = None,
+    task: str = "",
 ) -> tuple[str, str]:
     """The TOML of an experiment, and what messages call it; ConfigError when there is none.
 
@@ -35,7 +36,9 @@ def experiment_text(
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic
 
-        return automatic(data, source, target, report, settings=settings, text=text), f"{AUTO}.toml"
+        return automatic(data, source, target, report, settings=settings, text=text, task=task), f"{AUTO}.toml"
+    if task:
+        raise ConfigError(f"--task chooses an experiment by the data, but {recipe} names one: keep one of them.")
     if not recipe.endswith(".toml"):
         return _recipe(recipe, bool(data), settings, report), f"{recipe}.toml"
     try:
@@ -50,7 +53,13 @@ def experiment_text(
 
 
 def languages_of(
-    recipe: str, data: Sequence[Path], source: str, target: str, settings: Sequence[str], report: Report
+    recipe: str,
+    data: Sequence[Path],
+    source: str,
+    target: str,
+    settings: Sequence[str],
+    report: Report,
+    task: str = "",
 ) -> tuple[str, str]:
     """The languages of a person's own pairs: those given, or else those in the names of the files, which is reported.
 
@@ -60,7 +69,7 @@ def languages_of(
     from anaphora.data.directions import direction_of
 
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
-    if not data or (source and target) or named_elsewhere or recipe.endswith(".toml"):
+    if not data or (source and target) or named_elsewhere or recipe.endswith(".toml") or not _of_pairs(task):
         return source, target
     usual = ("en", "de")
     if recipe not in ("", AUTO):
@@ -81,6 +90,16 @@ def languages_of(
             f"Nothing says which languages the columns of {columns[0]} are in: name them with --source and --target."
         )
     return source, target
+
+
+def _of_pairs(task: str) -> bool:
+    """Whether the data of a task, or of the one that is chosen by the data, may be pairs in two languages."""
+    from anaphora.tasks.registry import every_kind
+
+    tables: list[Any] = [
+        kind.experiment.model_fields["data"].annotation for one, kind in every_kind() if one.name == task
+    ]
+    return not task or any("source" in table.model_fields for table in tables)
 
 
 def _recipe(name: str, own_text: bool, settings: Sequence[str], report: Report) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import tomli_w
 
+from anaphora.config import unknown
 from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
@@ -41,12 +42,13 @@ def automatic(
     *,
     settings: Sequence[str] = (),
     text: AnyUnits | None = None,
+    task: str = "",
 ) -> str:
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.
 
     What is reported of it is what ``settings`` will make of it. ``text`` is that of the run whose vocabulary is taken
-    over, where one is. Raises ConfigError when no data is given or a setting is none, DataError for data that cannot be
-    read.
+    over, where one is; ``task`` names the task, which the data decides otherwise. Raises ConfigError when no data is
+    given, a setting is none or no task of that name chooses by the data, DataError for data that cannot be read.
     """
     if not data:
         raise ConfigError(
@@ -59,8 +61,11 @@ def automatic(
     layout = Layout(two, value_at(named, "data.quoted") is True)
     names = Names(*(word_at(named, f"data.{part}") for part in ("train", "valid", "test")), layout)
     # the first task takes what no other claims
-    sizings = [task.sizing for task in every_task() if task.sizing][::-1]
-    sizing = next(sizing for sizing in sizings if sizing.suits(data, names, any(languages)))
+    sizings = {one.name: one.sizing for one in every_task() if one.sizing}
+    if task and task not in sizings:
+        raise ConfigError(unknown("--task", task, sizings))
+    suiting = (one for one in reversed(sizings.values()) if one.suits(data, names, any(languages)))
+    sizing = sizings[task] if task else next(suiting)
     sized = sizing.choose(data, names, languages, text)
     said = sizing.describe(override(sized.table, settings), text)
     report(Note(f"No recipe was named: for {sized.data}, {said}."))

@@ -25,15 +25,19 @@ _PIECE = 1 << 16
 _BOM = "\ufeff"
 
 
-def read_lines(path: Path, *, replace_invalid: bool = False) -> Iterator[str]:
-    """The lines of a UTF-8 file, gzipped or not, one at a time.
+def read_lines(
+    path: Path, *, replace_invalid: bool = False, encoding: str = "utf-8", any_format: bool = False
+) -> Iterator[str]:
+    """The lines of a file in ``encoding``, gzipped or not, one at a time.
+
+    With ``any_format``, those of a table or a document too, which the caller parses.
 
     Raises DataError for a missing or unreadable file, a damaged archive, a document that is no text of lines, a line of
     more than ``LONGEST`` bytes, a NUL, and for bytes that are no UTF-8 unless ``replace_invalid`` puts U+FFFD in their
     place.
     """
     with _open(path) as stream:
-        yield from _decoded(stream, str(path), replace_invalid)
+        yield from _decoded(stream, str(path), replace_invalid, encoding, any_format)
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
@@ -52,8 +56,10 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         buffered.detach()  # whoever opened the stream closes it
 
 
-def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False) -> Iterator[str]:
-    if found := recognized(_begin(stream, name), name):
+def _decoded(
+    stream: BinaryIO, name: str, replace_invalid: bool = False, encoding: str = "utf-8", any_format: bool = False
+) -> Iterator[str]:
+    if not any_format and (found := recognized(_begin(stream, name), name)):
         raise DataError(f"{name} is {found.name}, but lines of text are expected: {found.remedy.format(file=name)}.")
     for number, raw in enumerate(_sound(iter(lambda: stream.readline(LONGEST + 1), b""), name), 1):
         if len(raw) > LONGEST:
@@ -62,7 +68,7 @@ def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False) -> Iter
         if 0 in content:
             raise DataError(f"{name}:{number} has a NUL at byte {content.index(0) + 1}: remove it, or convert UTF-16.")
         try:
-            line = content.decode("utf-8", "replace" if replace_invalid else "strict")
+            line = content.decode(encoding, "replace" if replace_invalid else "strict")
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{name}:{number} should be UTF-8, but byte {error.start + 1} of the line is "
