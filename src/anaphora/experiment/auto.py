@@ -59,7 +59,8 @@ def automatic(
     columns = value_at(named, "data.columns")
     two = (columns[0], columns[1]) if isinstance(columns, list | tuple) and len(columns) == 2 else None
     layout = Layout(two, value_at(named, "data.quoted") is True)
-    names = Names(*(word_at(named, f"data.{part}") for part in ("train", "valid", "test")), layout)
+    train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
+    names = Names(train, valid, test, layout)
     # the first task takes what no other claims
     sizings = {one.name: one.sizing for one in every_task() if one.sizing}
     if task and task not in sizings:
