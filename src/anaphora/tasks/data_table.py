@@ -61,7 +61,11 @@ class PairData(DataConfig):
     """The language translated from, as files of it end."""
     target: str = "de"
     """The language translated into, as files of it end."""
-    max_length: int = Field(100, ge=0)
+    columns: tuple[int, ...] = ()
+    """Columns of source and target in a .tsv, counted from 1; empty for the only two."""
+    quoted: bool = False
+    """Whether cells of a .tsv may stand in double quotes, with those inside doubled."""
+    max_length: int = Field(100, ge=0, le=MAX_LENGTH)
     """Pairs of the training and the validation part with more units than this on a side are left out (an aligner keeps
     those of the validation part); 0 keeps them all."""
 
