@@ -54,6 +54,8 @@ def faults(code: str, place: str) -> list[str]:
     banned = EXECUTES if place.startswith(ON_THE_NETWORK) else EXECUTES | REACHES
     for node in ast.walk(ast.parse(code)):
         names: list[str] = []
+        if not isinstance(node, ast.stmt | ast.expr):
+            continue
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:

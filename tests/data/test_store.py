@@ -75,7 +75,7 @@ def test_a_line_of_ten_megabytes_is_left_out_like_any_long_one(tmp_path: Path) -
 
 def test_a_limit_that_leaves_nothing_is_said(tmp_path: Path) -> None:
     corpus = pair_corpus(tmp_path, [("abc", "a")])
-    with pytest.raises(DataError, match="Every pair of train has more than 2 units"):
+    with pytest.raises(DataError, match="Every pair of train has more than 2 tokens"):
         pair_store(corpus, CODER, CODER, tmp_path / "store", longest=2)
 
 

@@ -34,7 +34,7 @@ def tarred() -> bytes:
     return stream.getvalue()
 
 
-CASES = {
+CASES: dict[str, tuple[str | bytes, str]] = {
     "memory.tmx": (f'{XML}<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4">', "TMX"),
     "app.po": ('# by\n#, fuzzy\n\nmsgid ""\nmsgstr ""\n', "PO"),
     "context.po": ('#: a.c:3\nmsgctxt "menu"\nmsgid "Open"\nmsgstr ""\n', "PO"),

@@ -92,7 +92,7 @@ def test_white_space_at_the_ends_of_a_line_is_no_word() -> None:
 )
 def test_real_lines_come_back_as_they_were_written(shared_data: Path, name: str) -> None:
     language = name.removesuffix(".gz").rpartition(".")[2]
-    found = roundtrip(read_lines(shared_data / name), tokens_of("joiner", language))
+    found = roundtrip(read_lines(shared_data / name, any_format=True), tokens_of("joiner", language))
     assert found.same >= 0.995 * found.lines
 
 

@@ -138,7 +138,7 @@ def test_rows_are_cut_anew_only_where_that_is_asked_for() -> None:
         ("changed file", r"/target is not the one that was saved \(sha256\)"),
         ("elsewhere", r"should lie beside its index, but '\.\./target' is hidden or elsewhere"),
         ("hidden", r"should lie beside its index, but '\.target' is hidden or elsewhere"),
-        ("size", r"/target should have 26 units, but has 25"),
+        ("size", r"/target should have 26 tokens, but has 25"),
     ],
 )
 def test_a_damaged_vocabulary_is_named(tmp_path: Path, damage: str, sentence: str) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, experiment_text, say_columns
+from anaphora.cli.experiments import AUTO, experiment_text, languages_of
 from anaphora.cli.options import Json, TaskOption, TrainingThreads, threads_of
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -69,9 +69,9 @@ def run(
     from anaphora.formats.figures import figures_as_json
 
     with listening() as report:
+        source, target = languages_of(recipe, data or [], source, target, changes, report, task)
         text, where = experiment_text(recipe, data or [], source, target, changes, report, task=task)
         experiment = read_experiment(text, where, changes, data=data or [], source=source, target=target, report=report)
-        say_columns(experiment, data or [], source, target, report)
         checked = check(experiment, trial=trial, report=report)
     if as_json:
         typer.echo(figures_as_json(checked.json()))

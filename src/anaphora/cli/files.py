@@ -44,16 +44,20 @@ def given_texts(file: str) -> Iterator[str]:
         yield text
 
 
-def given_lines(file: str) -> Iterator[str]:
-    """The lines of a file as they are read, or of standard input for ``-``; errors as for ``formats.lines``."""
+def given_lines(file: str, *, exact: bool = False) -> Iterator[str]:
+    """The lines of a file as they are read, or of standard input for ``-``; errors as for ``formats.lines``.
+
+    With ``exact``, those of any format, with their ends.
+    """
     from anaphora.formats.lines import decode_lines, read_lines
 
     if file != "-":
-        return read_lines(Path(file))
+        return read_lines(Path(file), any_format=exact, exact=exact)
     if sys.stdin is None:
         raise DataError("Text is read from standard input, but that is closed: name a file, or pipe the text in.")
     # unbuffered, so that a line is there as soon as it was written
-    return decode_lines(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), "standard input")
+    stream = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+    return decode_lines(stream, "standard input", any_format=exact, exact=exact)
 
 
 def named(file: str) -> str:
@@ -102,6 +106,23 @@ def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
 
     with writing_lines(path) as write:
         yield write
+
+
+@contextmanager
+def writing_exact(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """What writes text with the line ends that it has to such a file; or prints it, byte for byte."""
+    if path is None:
+        yield _print_exact
+        return
+    from anaphora.formats.lines import writing_text
+
+    with writing_text(path) as write:
+        yield write
+
+
+def _print_exact(text: str) -> None:
+    typer.echo(text.encode(), nl=False)
+    sys.stdout.flush()
 
 
 def _print_line(line: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from anaphora.cli.experiments import AUTO, experiment_text, say_columns
+from anaphora.cli.experiments import AUTO, experiment_text, languages_of
 from anaphora.cli.options import TaskOption, TrainingThreads, minutes, threads_of
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
@@ -79,9 +79,10 @@ def run(
         with listening() as report, handling_signals() as signals:
             given = _Data(data or [], source, target)
             given = _begun_with(folder, recipe, given) if resume else given
+            if not resume and (recipe or not parent):
+                given = _Data(given.data, *languages_of(recipe, *given, changes, report, task))
             text, where = _toml(recipe, folder if resume else parent, resume, vocabulary, given, changes, report, task)
             experiment = read_experiment(text, where, changes, **given._asdict(), start=start, report=report)
-            say_columns(experiment, *given, report)
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
     except (KeyboardInterrupt, typer.Exit):
         say_what_is_kept(folder)

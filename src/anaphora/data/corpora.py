@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import ignore, read_pairs
+from anaphora.formats.tsv import PLAIN, Layout, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
 
 Pair = tuple[str, str]
@@ -64,6 +64,7 @@ class PairFile:
     """One file of two columns: the first is the source, the second the target."""
 
     path: Path
+    layout: Layout = PLAIN
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -76,7 +77,7 @@ class PairFile:
 
     def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
         """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
-        return ((row.source, row.target) for row in read_pairs(self.path, rejected=rejected))
+        return ((row.source, row.target) for row in read_pairs(self.path, self.layout, rejected=rejected))
 
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line, None for one of other than two columns."""
@@ -119,6 +120,11 @@ class PairCorpus:
     """Pairs in the corpus."""
     keep: Callable[[str, str], bool] = every_pair
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files on the disk."""
+        return tuple(path for file in self.files for path in file.paths)
+
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, read again."""
         return (pair for pair in self.lines() if pair is not None)
@@ -149,6 +155,11 @@ class TextCorpus:
     count: int
     """Lines in the corpus."""
     start: int = 0
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files on the disk."""
+        return self.files
 
     def __iter__(self) -> Iterator[str]:
         """The lines without their special tokens, read again; empty ones are part of the text."""

@@ -8,8 +8,8 @@ import torch
 
 from anaphora.batch import Batch, Labels, Supervision, pad
 from anaphora.data.buckets import buckets, cut
+from anaphora.data.columns import Integers
 from anaphora.data.pairs import WIDTH, LazyBatches
-from anaphora.data.ragged import Integers
 from anaphora.data.store import TextStore
 from anaphora.protocols import VocabularyInfo
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from anaphora.data.corpora import (
     Pair,
     PairCorpus,
+    PairFile,
     PairFiles,
     Parts,
     TextCorpus,
@@ -24,6 +25,7 @@ from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, Skipped, silent
 from anaphora.formats.lines import read_lines
+from anaphora.formats.tsv import HEADING, PLAIN, Layout
 from anaphora.text.special_tokens import without_special_tokens
 
 
@@ -35,19 +37,21 @@ def translation_parts(
     train: str = "train",
     valid: str = "val",
     test: str = "test",
+    layout: Layout = PLAIN,
     seed: int = 1,
     report: Report = silent,
 ) -> Parts[PairCorpus]:
     """The parts of a translation corpus.
 
-    ``train``, ``valid`` and ``test`` are the names of the parts' files; ``test`` takes all names that begin with it.
-    Without a validation part a seeded one is held out of the training part, which a Note says. Pairs with an empty side
-    are dropped from training (a Skipped), and kept in the other parts, whose lines must stay in place.
+    ``train``, ``valid`` and ``test`` are the names of the parts' files; ``test`` takes all names that begin with it;
+    ``layout`` says where the pairs of tables stand. Without a validation part a seeded one is held out of the training
+    part, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the other
+    parts, whose lines must stay in place.
 
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a part with nothing in it.
     """
     _demand(data, "--data FOLDER or --data pairs.tsv")
-    found = find_pairs(data, (source, target), Names(train, valid, test), report)
+    found = find_pairs(data, (source, target), Names(train, valid, test, layout), report)
     held = None if found.valid else HeldOut(seed)
     usable = _scan(found.train, held, report)
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
@@ -125,6 +129,9 @@ def _told(file: PairFiles, report: Report) -> Iterator[Pair]:
 
     def rejected(line: int, columns: int) -> None:
         nonlocal wrong, first
+        if columns == HEADING:
+            report(Note(f"The first line of {file.paths[0]} names its columns and is left out."))
+            return
         wrong += 1
         first = first or line
 
@@ -196,7 +203,8 @@ def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
 
 
 def _digest(files: Sequence[PairFiles], *choices: object) -> str:
-    return fingerprint(_flat(files), *choices)
+    layouts = {file.layout for file in files if isinstance(file, PairFile)} - {PLAIN}
+    return fingerprint(_flat(files), *choices, *sorted(map(repr, layouts)))
 
 
 def _flat(files: Sequence[PairFiles]) -> list[Path]:

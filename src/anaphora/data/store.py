@@ -79,9 +79,9 @@ def pair_store(
     columns = sizes | {"source.ends": UNBOUNDED, "target.ends": UNBOUNDED}
     table = Table(folder, identity, columns, encode, task=_task(corpus), total=corpus.count, report=report)
     if skipped := table.facts["skipped"]:
-        report(Skipped(f"pairs with more than {longest} units on a side were left out of {corpus.name}", skipped))
+        report(Skipped(f"pairs with more than {longest} tokens on a side were left out of {corpus.name}", skipped))
     if not len(table["numbers"]):
-        raise DataError(f"Every pair of {corpus.name} has more than {longest} units on a side: raise data.max_length.")
+        raise DataError(f"Every pair of {corpus.name} has more than {longest} tokens on a side: raise data.max_length.")
     return PairStore(
         Ragged(table["source.ids"], table["source.ends"]),
         Ragged(table["target.ids"], table["target.ends"]),

@@ -15,7 +15,6 @@ from anaphora.data.finding import Names
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
-from anaphora.formats.documents import JSON
 from anaphora.formats.lines import read_lines, writing_text
 from anaphora.formats.tagged import Sentence, TaggedFormat
 
@@ -77,7 +76,7 @@ class TaggedParts:
 
 def exact_lines(path: Path) -> Iterator[str]:
     """The lines of a file with their ends; errors as for ``formats.lines.read_lines``."""
-    return read_lines(path, exact=True, accepted=JSON)
+    return read_lines(path, exact=True, any_format=True)
 
 
 def find_tagged(data: Sequence[Path], names: Names) -> tuple[list[Path], list[Path], dict[str, list[Path]]]:

@@ -10,8 +10,9 @@ from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.overrides import override
+from anaphora.formats.tsv import Layout
 from anaphora.tasks.registry import every_task
-from anaphora.tasks.sizing import word_at
+from anaphora.tasks.sizing import value_at, word_at
 from anaphora.text.units import AnyUnits
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
@@ -55,7 +56,11 @@ def automatic(
         )
     named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
     languages = source or word_at(named, "data.source"), target or word_at(named, "data.target")
-    names = Names(*(word_at(named, f"data.{part}") for part in ("train", "valid", "test")))
+    columns = value_at(named, "data.columns")
+    two = (columns[0], columns[1]) if isinstance(columns, list | tuple) and len(columns) == 2 else None
+    layout = Layout(two, value_at(named, "data.quoted") is True)
+    train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
+    names = Names(train, valid, test, layout)
     # the first task takes what no other claims
     sizings = {one.name: one.sizing for one in every_task() if one.sizing}
     if task and task not in sizings:

@@ -30,7 +30,7 @@ class Checked:
     """One, or none when no trial was asked for or possible."""
     errors: list[Finding] = field(default_factory=list)
     units: list[Finding] = field(default_factory=list)
-    """Units of held-out parts that the vocabulary does not have."""
+    """Tokens of held-out splits outside the vocabulary."""
 
     @property
     def trainable(self) -> bool:

@@ -8,7 +8,7 @@ import torch
 
 from anaphora.errors import AnaphoraError, ConfigError, RunError
 from anaphora.events import LastingReport, Note, Report, silent
-from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
+from anaphora.experiment.memory import USUAL, check_memory, fitting_tokens, free_bytes, most_tokens
 from anaphora.experiment.start.inheritance import Parent
 from anaphora.experiment.start.vectors import word_vectors
 from anaphora.kernels.cells import Recorded
@@ -22,11 +22,14 @@ from anaphora.run.layout import check_free, discard
 from anaphora.run.loading import load_coders
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import kind_of
-from anaphora.tasks.runs import build, experiment_of, open_run
+from anaphora.tasks.runs import build, experiment_of, open_run, outline
 from anaphora.tasks.work import TRAIN, UpdatingWork, Work
 from anaphora.text.coder import TextCoder
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
+
+_ROW = 100
+"""Tokens of the longest row where nothing bounds it, for an estimate."""
 
 
 def train(
@@ -59,6 +62,10 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, stop: Stop
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     if parent:
         parent.say_what_it_lacks(experiment, work.parts.train, report)
+    if isinstance(work, UpdatingWork):
+        shape = outline(experiment, coders, "The experiment")
+        sizes = {coder.symbols.size for coder in coders.values()}
+        check_memory(shape, experiment, sizes, work.longest or _ROW, most_tokens(work.parts.train.paths))
     model = _model(experiment, coders, "The experiment")
     for giver in givers:
         giver.give(model, coders, report)

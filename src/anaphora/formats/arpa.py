@@ -64,8 +64,8 @@ class ArpaGram(NamedTuple):
 def read_arpa(path: Path) -> list[list[ArpaGram]]:
     """The n-grams of every order, from 1 up, in the order of the file, which may be gzipped.
 
-    Raises DataError, with the line, for a file that is not one or not whole, that lists an n-gram twice, or that gives a
-    back-off weight to one of the highest order.
+    Raises DataError, with the line, for a file that is not one or not whole, that lists an n-gram twice, or that gives
+    one of the highest order a back-off weight.
     """
     lines = enumerate(read_lines(path), 1)
     counts, ahead = _header(lines, path)

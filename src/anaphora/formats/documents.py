@@ -12,9 +12,6 @@ from typing import NamedTuple
 PEEKED = 1 << 12
 """Bytes of a file that are looked at."""
 
-JSON = "a JSON document"
-"""The name of a format that some readers of lines accept."""
-
 _PAIRS = "export its segments as a .tsv, source, tab, target a line"
 _PLAIN = "save its text as plain text in UTF-8, a sentence or paragraph a line"
 _TABLE = "save the columns of source and target as tab-separated text, and name it .tsv"
@@ -70,7 +67,7 @@ DOCUMENTS = (
     _document("subtitles (SRT)", _PLAIN, r"\s*+\d++[ \t]*+\r?+\n\d++:\d\d:\d\d[,.]\d++[ \t]*+-->"),
     _document("subtitles (WebVTT)", _PLAIN, r"WEBVTT(?=\s|\Z)"),
     _document("subtitles (SSA)", _PLAIN, r"\s*+\[Script Info\]"),
-    _document(JSON, _PAIRS, r'\s*+\[?\s*+\{\s*+"[^"\n]*+"\s*+:'),
+    _document("a JSON document", _PAIRS, r'\s*+\[?\s*+\{\s*+"[^"\n]*+"\s*+:'),
     _document("a table of comma-separated values (CSV)", _TABLE, r'"[^"\n]*+"(?:[,;]"(?:[^"\n]|"")*+")++\r?+(?:\n|\Z)'),
     _document(
         "a table of comma-separated values (CSV)",

@@ -38,7 +38,7 @@ def read_labelled(path: Path, *, encoding: str = "utf-8") -> Iterator[Example]:
     if path.is_dir():
         yield from _class_folders(path, encoding)
         return
-    lines = read_lines(path, encoding=encoding)
+    lines = read_lines(path, encoding=encoding, any_format=True)
     name = path.name.lower().removesuffix(".gz")
     if name.endswith((".jsonl", ".ndjson", ".json")):
         rows = _json_lines(lines, path)

@@ -27,18 +27,24 @@ BOM = "\ufeff"
 
 
 def read_lines(
-    path: Path, *, replace_invalid: bool = False, encoding: str = "utf-8", exact: bool = False, accepted: str = ""
+    path: Path,
+    *,
+    replace_invalid: bool = False,
+    encoding: str = "utf-8",
+    any_format: bool = False,
+    exact: bool = False,
 ) -> Iterator[str]:
-    """The lines of a file in ``encoding``, gzipped or not, one at a time; ``exact`` ones keep their line end and BOM.
+    """The lines of a file in ``encoding``, gzipped or not, one at a time.
 
-    A document that is called ``accepted`` is taken for lines.
+    With ``any_format``, those of a table or a document too, which the caller parses. ``exact`` lines keep their line
+    end and a byte order mark.
 
     Raises DataError for a missing or unreadable file, a damaged archive, a document that is no text of lines, a line of
     more than ``LONGEST`` bytes, a NUL, and for bytes that are no UTF-8 unless ``replace_invalid`` puts U+FFFD in their
     place.
     """
     with _open(path) as stream:
-        yield from _decoded(stream, str(path), replace_invalid, encoding, exact, accepted)
+        yield from _decoded(stream, str(path), replace_invalid, encoding, any_format, exact)
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
@@ -47,12 +53,12 @@ def unpacked(path: Path) -> Iterator[bytes]:
         yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
 
 
-def decode_lines(stream: BinaryIO, name: str, *, exact: bool = False, accepted: str = "") -> Iterator[str]:
+def decode_lines(stream: BinaryIO, name: str, *, any_format: bool = False, exact: bool = False) -> Iterator[str]:
     """The lines of an open stream of bytes as ``read_lines``; ``name`` is what errors call it (standard input, say)."""
     buffered: BufferedReader = BufferedReader(cast(RawIOBase, stream))
     try:
         with _plain(buffered, name) as plain:
-            yield from _decoded(plain, name, exact=exact, accepted=accepted)
+            yield from _decoded(plain, name, any_format=any_format, exact=exact)
     finally:
         buffered.detach()  # whoever opened the stream closes it
 
@@ -62,11 +68,10 @@ def _decoded(
     name: str,
     replace_invalid: bool = False,
     encoding: str = "utf-8",
+    any_format: bool = False,
     exact: bool = False,
-    accepted: str = "",
 ) -> Iterator[str]:
-    found = recognized(_begin(stream, name), name)
-    if found and found.name != accepted:
+    if not any_format and (found := recognized(_begin(stream, name), name)):
         raise DataError(f"{name} is {found.name}, but lines of text are expected: {found.remedy.format(file=name)}.")
     for number, raw in enumerate(_sound(iter(lambda: stream.readline(LONGEST + 1), b""), name), 1):
         if len(raw) > LONGEST:

@@ -23,7 +23,7 @@ _NUMBER = r"[-+]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf
 _FEATURE = re.compile(rf"(\S+)[=:](?:{_NUMBER})?|{_NUMBER}")
 _LINK = r"(?:[0-9]+-[0-9]+|[0-9.eE+-]+(?:,[0-9.eE+-]+)+)"
 _BESIDE = re.compile(rf"[ \t]*(?:WordScores=.*|(?:{_LINK}(?:[ \t]+|\Z))*)", re.DOTALL)
-"""What Marian writes between a hypothesis and its features: word links, hard or soft, and scores of words."""
+"""What Marian writes between a hypothesis and its features: word alignments, hard or soft, and word scores."""
 _KALDI = re.compile(r"([^ \t]+-[0-9]+)(?:([ \t]+)(.*))?", re.DOTALL)
 _SRILM = re.compile(r"([ \t]*([^ \t]+)[ \t]+)([^ \t]+)([ \t]+([^ \t]+)(?:[ \t]+(.*))?)", re.DOTALL)
 

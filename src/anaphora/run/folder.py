@@ -28,7 +28,7 @@ from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError
 from anaphora.run import checkpoint as checkpoints
-from anaphora.run import layout, manifest
+from anaphora.run import layout, manifest, metrics
 from anaphora.run.card import render
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.evaluations import EvaluationLog
@@ -130,7 +130,7 @@ class Run:
         if which != AVERAGE:
             return self.metrics.validation(which)
         figures = self._read(which, for_training=False).state.get("validation")
-        return dict(figures) if isinstance(figures, dict) else {}
+        return metrics.numbers_in(figures)
 
     def save(
         self,
@@ -192,8 +192,8 @@ class Run:
         Training may do so at the same time; the card is then that of the later one.
         """
         data = {name: digest for name, digest in self._trained_with().items() if name.startswith("data/")}
-        card = render(self.path.resolve().name, self.experiment, data, scores, self.evaluations.lines(), self.use)
         try:
+            card = render(self.path.resolve().name, self.experiment, data, scores, self.evaluations.lines(), self.use)
             _replace(self.path / "card.md", card)
         except RunError as error:
             report(Note(str(error), warning=True))

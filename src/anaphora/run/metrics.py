@@ -76,15 +76,20 @@ class MetricsLog:
         """The finite figures of the validation after ``update``; nothing when there was none."""
         found: dict[str, float] = {}
         for line in self.lines():
-            figures = line.get("validation")
-            if line["update"] == update and isinstance(figures, dict):
-                found = {name: value for name, value in figures.items() if isinstance(value, float | int)}
+            if line["update"] == update and "validation" in line:
+                found = numbers_in(line["validation"])
         return found
 
     def _contents(self) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
         """The bytes of each line, and the line; None for one that is damaged or was never finished."""
         for content in lines(self.path):
             yield content, _parsed(content)
+
+
+def numbers_in(figures: Any) -> dict[str, float]:
+    """The numbers of a table of metrics; nothing where it is no table."""
+    items = figures.items() if isinstance(figures, dict) else ()
+    return {name: value for name, value in items if isinstance(value, float | int) and not isinstance(value, bool)}
 
 
 def _parsed(content: bytes) -> dict[str, Any] | None:

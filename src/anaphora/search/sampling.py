@@ -25,7 +25,7 @@ def check_sampling(temperature: float, top_k: int, top_p: float, seed: int) -> N
     if not 0 < temperature < math.inf or not 0 <= seed < 2**64:
         raise ConfigError(
             f"Sampling needs a finite temperature above 0 and a seed from 0 to 2^64 - 1, but they are {temperature} "
-            f"and {seed}: change them, or use a beam of one for the likeliest tokens."
+            f"and {seed}: change them, or use a beam of one for the most probable tokens."
         )
     if top_k < 0 or not 0 < top_p <= 1:
         raise ConfigError(

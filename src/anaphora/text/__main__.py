@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for file in asked.files:
             language = asked.language or Path(file.name.removesuffix(".gz")).suffix[1:] or "en"
-            found = roundtrip(read_lines(file), tokens_of(asked.segmentation, language))
+            found = roundtrip(read_lines(file, any_format=True), tokens_of(asked.segmentation, language))
             rate = 100 * found.same / found.lines if found.lines else 100.0
             print(f"{rate:.2f}% of {found.lines:,} lines  {file}")
             if found.different:

@@ -34,7 +34,7 @@ def extended(config: AnyUnits, old: TextCoder, new: TextCoder) -> TextCoder:
         appended = b"".join(_entry(unit, -float(old.symbols.size + place)) for place, unit in enumerate(units))
         return SubwordCoder(old.serialise() + appended, lowercase=old.lowercase)
     raise ConfigError(
-        f"start.vocabulary = 'extend' needs units 'bpe', 'character' or 'word' without text.rare, but they are "
+        f"start.vocabulary = 'extend' needs text.tokenizer 'bpe', 'character' or 'word' without text.rare, but has "
         f"'{config.tokenizer}'{_with_rare(config)}: keep the vocabulary."
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field
 
-from anaphora.config import Config
+from anaphora.config import MAX_COUNT, Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, read, read_json, sha256
@@ -43,12 +43,12 @@ class TextUnits(Config):
     """What all units have."""
 
     lowercase: bool = False
-    """Whether text is lower-cased before it is cut, as its language does."""
+    """Whether to lower-case text, by the rules of its language."""
     sentences: Literal["split", "whole"] = "split"
     """Whether a line to be translated is split into sentences first, or taken whole as one."""
 
     SAMPLING: ClassVar[str] = ""
-    """The option by which training pairs are cut by chance, where these units have one; 0 takes the likeliest cut."""
+    """Option that samples the segmentation of training pairs; 0 takes the most probable one."""
 
     @property
     def one_vocabulary(self) -> bool:
@@ -68,13 +68,13 @@ class TextUnits(Config):
 class Subwords(TextUnits):
     """Parts of words, frequent words among them."""
 
-    size: int = Field(8000, gt=0)
-    """Units of a vocabulary, its marks and bytes included; a small text gives fewer, and that is said."""
+    size: int = Field(8000, gt=0, le=MAX_COUNT)
+    """Vocabulary size, special tokens and bytes included; a small text gives a smaller one, which is reported."""
     joint: bool = True
     """Whether all sides share one vocabulary."""
     byte_fallback: bool = True
     """Whether characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
-    sample: int = Field(50_000, gt=0)
+    sample: int = Field(50_000, gt=0, le=MAX_COUNT)
     """A vocabulary is learnt from at most this many lines of a side, drawn evenly, so that memory has a bound."""
 
 
@@ -85,8 +85,7 @@ class Bpe(Subwords):
 
     tokenizer: Literal["bpe"] = "bpe"
     dropout: float = Field(0.0, ge=0, lt=1)
-    """The chance that a merge is left out where a training pair is cut, drawn again every epoch (Provilkov et al.
-    2020)."""
+    """BPE-dropout: probability of skipping a merge in training, drawn anew every epoch (Provilkov et al. 2020)."""
 
 
 class Unigram(Subwords):
@@ -96,24 +95,24 @@ class Unigram(Subwords):
 
     tokenizer: Literal["unigram"] = "unigram"
     alpha: float = Field(0.0, ge=0)
-    """Training pairs are cut by chance, again every epoch, the likeliest cut the more often the higher this is (Kudo
-    2018 has 0.1 to 0.5); 0 always takes the likeliest."""
+    """Subword sampling: sharpness of the distribution that segmentations of training pairs are drawn from every
+    epoch (Kudo 2018: 0.1 to 0.5); 0 always takes the most probable one."""
 
 
 class Word(TextUnits):
     """Whole words."""
 
     tokenizer: Literal["word"] = "word"
-    size: int = Field(10_000, gt=4)
-    """Words of a side's vocabulary, its marks included: the most frequent ones; the others become ``<unk>``."""
+    size: int = Field(10_000, gt=4, le=MAX_COUNT)
+    """Vocabulary size of a side, special tokens included: the most frequent words; others become ``<unk>``."""
     segmentation: Segmentation = "joiner"
-    """How text is cut into words: "joiner" at words and signs, with marks where no space stands, so that text comes
-    back as it was written; "moses" by the rules of Moses, without marks; "whitespace" at spaces alone."""
+    """How to segment text into words: "joiner" at words and punctuation, with joiners where there is no space, so that
+    text is restored exactly; "moses" by the rules of Moses, without joiners; "whitespace" at spaces."""
     min_count: int = Field(1, gt=0)
     """Words seen less often than this in the training text become ``<unk>``."""
     rare: Rare = "none"
-    """How a translator's unknown words say which source word they stand for, by word links: "copyable", "posall" or
-    "posunk" (Luong et al. 2015); "none": not at all."""
+    """Annotation of a translator's unknown words with their source words: "copyable", "posall", "posunk" (Luong et
+    al. 2015) or "none"."""
 
 
 class Character(TextUnits):
@@ -289,7 +288,7 @@ def _learn(
     if coder.symbols.size < config.size:
         report(
             Note(
-                f"text.size asks for {config.size:,} units, but the training text ({' and '.join(sides)}) holds only "
+                f"text.size asks for {config.size:,} tokens, but the training text ({' and '.join(sides)}) holds only "
                 f"{coder.symbols.size:,}: these are used."
             )
         )
@@ -334,5 +333,5 @@ def _load_one(config: AnyUnits, side: str, path: Path, entry: Mapping[str, Any])
 
         coder = SubwordCoder(data, lowercase=lowercase)
     if coder.symbols.size != entry["size"]:
-        raise RunError(f"The vocabulary {path} should have {entry['size']} units, but has {coder.symbols.size}.")
+        raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {coder.symbols.size}.")
     return coder

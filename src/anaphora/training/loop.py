@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 
 from anaphora.batch import Batch
-from anaphora.errors import DataError, DivergedError
+from anaphora.errors import DataError, DivergedError, RunError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
@@ -50,7 +50,7 @@ class Outcome:
     best_update: int
     """The update whose checkpoint is marked best; 0 when no validation gave a finite figure."""
     metrics: Mapping[str, float]
-    """The validation figures of the best checkpoint."""
+    """Validation metrics of the best checkpoint."""
     skipped: int
     """Updates left out because their loss or gradient was not finite."""
     seconds: float
@@ -223,7 +223,13 @@ class _Training:
             self._epoch, self._epoch_number = self._batches.epoch(cursor.epoch), cursor.epoch
             if not len(self._epoch):
                 raise DataError("Training needs at least one batch an epoch, but the training data gives none.")
-        return self._epoch[cursor.position], len(self._epoch)
+        total = len(self._epoch)
+        if cursor.position >= total:
+            raise RunError(
+                f"{self._run.path} should continue at batch {cursor.position + 1} of epoch {cursor.epoch}, but that "
+                f"has only {total}: its data or its last state.json are not those that it was saved with."
+            )
+        return self._epoch[cursor.position], total
 
     def _skip(self, fault: str) -> None:
         cursor = self._state.cursor
@@ -236,12 +242,12 @@ class _Training:
             raise _NotFinite(f"{cursor.skipped_in_row} updates in a row had to be skipped ({fault})")
 
     def _fall_back(self, what: str) -> None:
-        """Go on from the last checkpoint with half the rate, or give up."""
+        """Restart from the last checkpoint at half the learning rate, or give up."""
         saved = self._run.checkpoints()
         last = f"step-{saved[-1]}" if saved else "the start"
         diverged = self._state.cursor.update
         if self._fallbacks >= self._config.divergence_retries:
-            tried = f", as after each of {self._fallbacks} times it went back and on with half the rate"
+            tried = f", as after each of {self._fallbacks} restarts at half the learning rate"
             good = (
                 f"the last good checkpoint is {last}: begin another run from it (start.run) or anew"
                 if saved

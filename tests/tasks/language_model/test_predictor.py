@@ -149,7 +149,7 @@ def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: C
 @EVERY_MODEL
 def test_a_line_too_long_to_be_scored_by_itself_is_refused_after_the_lines_before_it(make: Make) -> None:
     model, found = make(word_coder()), list[LineScore]()
-    with pytest.raises(DataError, match=r"Line 2 should have at most 65,536 units, but has 65,537: split it, or"):
+    with pytest.raises(DataError, match=r"Line 2 should have at most 65,536 tokens, but has 65,537: split it, or"):
         found.extend(model.score_stream(["the man", "man " * 65_536, "a"]))
     assert found == model.score_lines(["the man"])
 

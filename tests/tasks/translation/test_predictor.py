@@ -165,7 +165,7 @@ def test_a_line_that_is_too_long_for_a_sentence_is_refused_by_its_number(
         lambda: untrained_translator.score_pairs(["a man", endless], ["a", "a"]),
         lambda: untrained_translator.align(["a", "a"], ["a man", endless]),
     ):
-        with pytest.raises(DataError, match=r"Line 2 should have at most 10,000 units, but has \d\d,\d{3}: split it"):
+        with pytest.raises(DataError, match=r"Line 2 should have at most 10,000 tokens, but has \d\d,\d{3}: split it"):
             call()
 
 

@@ -38,9 +38,9 @@ class AlignerConfig(Config):
     hmm_iterations: int = Field(5, ge=0)
     """Rounds of the HMM after them; 0 leaves it at IBM model 1."""
     null_probability: float = Field(0.2, gt=0, lt=1)
-    """The chance that a word of the HMM's target translates nothing."""
+    """Probability that a target word of the HMM has no source word."""
     jump_smoothing: float = Field(0.2, gt=0, lt=1)
-    """The share of the HMM's jumps that goes to all places alike, however far."""
+    """Probability mass of the HMM's jumps that is spread evenly over all distances."""
     symmetrization: Symmetrise = "grow-diag-final-and"
     """How the links of both directions become one set, where a call does not say."""
     max_word_pairs: int = Field(100_000_000, ge=1)
@@ -157,13 +157,13 @@ class Aligner(nn.Module):
         longer = int((np.maximum(sources.lengths, targets.lengths) > LONGEST).sum())
         if longer:
             report(
-                Skipped(f"pairs with more than {LONGEST:,} units on a side are too long to learn links from", longer)
+                Skipped(f"pairs with more than {LONGEST:,} tokens on a side are too long to learn links from", longer)
             )
         rows = even_sample(sources, targets, self.config.max_word_pairs)
         if len(rows) < len(sources):
             report(
                 Note(
-                    f"Word links are learnt from an even sample of {len(rows):,} of {len(sources):,} pairs, since "
+                    f"Word alignments are learnt from an even sample of {len(rows):,} of {len(sources):,} pairs, since "
                     f"memory is to hold {self.config.max_word_pairs:,} possible links (links in the aligner's table)."
                 )
             )

@@ -7,11 +7,12 @@ from typing import Any, cast
 import numpy as np
 import torch
 
+from anaphora.data.columns import Integers
 from anaphora.data.corpora import Parts, TextCorpus
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledParts, check_labels, labelled_parts
 from anaphora.data.labelled_batches import LabelledBatches
-from anaphora.data.ragged import Integers, unit_counts
+from anaphora.data.ragged import unit_counts
 from anaphora.data.store import text_store
 from anaphora.errors import DataError
 from anaphora.evaluation.classification import classification_scores

@@ -33,8 +33,8 @@ class Tagged:
     """One for each word; of several labels, those with ``|`` between them, or ``_`` for none."""
     encoding: Encoding | None = None
     """How tags stand for spans; None where they do not."""
-    text: str = ""
-    """The lines of the sentence with these tags, as its file has them; empty for a sentence from no file."""
+    text: str | None = None
+    """The lines of the sentence with these tags, as its file has them; None for a sentence from no file."""
 
     @property
     def spans(self) -> list[Span]:
@@ -47,7 +47,10 @@ class Tagged:
         return found | ({"spans": [span._asdict() for span in self.spans]} if self.encoding else {})
 
     def __str__(self) -> str:
-        return self.text or "\n".join(f"{word}\t{tag}" for word, tag in zip(self.words, self.tags, strict=True))
+        """The lines of the sentence in its file, or a word, a tab and its tag a line."""
+        if self.text is not None:
+            return self.text
+        return "".join(f"{word}\t{tag}\n" for word, tag in zip(self.words, self.tags, strict=True))
 
 
 class TaggerPredictor:
@@ -80,7 +83,7 @@ class TaggerPredictor:
     ) -> Iterator[Tagged]:
         """The same for sentences as they come, in order; raises StoppedError as ``limits`` say."""
         demand_several(sentences)
-        return self._tagged(sentences, _sentence, lambda sentence, tags: "", limits, report)
+        return self._tagged(sentences, _sentence, lambda sentence, tags: None, limits, report)
 
     def predict_lines(
         self,
@@ -115,7 +118,7 @@ class TaggerPredictor:
         self,
         sentences: Iterable[Any],
         read: Callable[[Any, int], Sentence],
-        written: Callable[[Sentence, Sequence[str]], str],
+        written: Callable[[Sentence, Sequence[str]], str | None],
         limits: Limits,
         report: Report,
     ) -> Iterator[Tagged]:
