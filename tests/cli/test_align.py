@@ -185,7 +185,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
         (["align", "links", "test.en"], "test.en:1 should be a source and its translation"),
         (
             ["align", "links", "--source", "test.en", "--target", "test.fr", "--gold", "val.links"],
-            "should hold the word links of 40 pairs, a line each, but has 20 lines",
+            "should hold the word alignments of 40 pairs, a line each, but has 20 lines",
         ),
         (
             ["align", "links", "--source", "test.en", "--target", "test.fr", "--symmetrise", "grow"],

@@ -145,7 +145,7 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
         [figures] = json.loads(capsys.readouterr().out)["parts"].values()
         found[figures["adaptation"]] = figures
     plain = found.pop("")
-    assert "neural cache of 50 units, theta 0.5, weight 0.1000" in found and len(found) == 4
+    assert "neural cache of 50 tokens, theta 0.5, weight 0.1000" in found and len(found) == 4
     assert "dynamic evaluation by 20 predictions, rate 0.1" in found
     assert "dynamic evaluation by 20 predictions, rate 0.05, scaled by gradients in training, epsilon 2" in found
     assert all(one["perplexity"] < plain["perplexity"] for one in found.values())

@@ -29,7 +29,9 @@ def recipe(name: str) -> dict[str, Any]:
 
 # neither networks, nor words that are spelt: how many different ones a batch has hangs on values
 OTHERS = {"aligner", "ptb-ngram", "kim2016-small"}
-NETWORKS = [name for name in catalogue.names() if name not in OTHERS]
+NETWORKS = [
+    name for name in catalogue.names() if name not in OTHERS and recipe(name)["task"] in ("translate", "language-model")
+]
 
 
 def batch() -> Batch:

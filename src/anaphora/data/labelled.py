@@ -30,7 +30,7 @@ class LabelledCorpus:
     """Labelled texts from one or more files, those that ``keep`` wants."""
 
     name: str
-    files: tuple[Path, ...]
+    paths: tuple[Path, ...]
     fingerprint: str
     count: int
     encoding: str = "utf-8"
@@ -38,7 +38,7 @@ class LabelledCorpus:
 
     def examples(self) -> Iterator[Example]:
         """The examples, read again."""
-        for path in self.files:
+        for path in self.paths:
             yield from filter(self.keep, read_labelled(path, encoding=self.encoding))
 
     def __iter__(self) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _read(
         labels.add(example.label)
     if not count:
         raise DataError(f"{files[0]} has no labelled text: add some, or remove the file.")
-    return LabelledCorpus(name, corpus.files, corpus.fingerprint, count, encoding), tuple(sorted(labels))
+    return LabelledCorpus(name, corpus.paths, corpus.fingerprint, count, encoding), tuple(sorted(labels))
 
 
 def _held_out(example: Example) -> bool:

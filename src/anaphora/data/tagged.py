@@ -34,7 +34,7 @@ class TaggedCorpus:
     """Tagged sentences from one or more files, those that ``keep`` wants."""
 
     name: str
-    files: tuple[Path, ...]
+    paths: tuple[Path, ...]
     format: TaggedFormat
     fingerprint: str
     """A sha256 of the files' bytes and of what was chosen from them."""
@@ -44,7 +44,7 @@ class TaggedCorpus:
 
     def sentences(self) -> Iterator[tuple[Path, Sentence]]:
         """The sentences with their files, read again; DataError with the line for one that is not in the format."""
-        for path in self.files:
+        for path in self.paths:
             for sentence in self.format.read(exact_lines(path), str(path), labelled=True):
                 if sentence.words and self.keep(sentence):
                     yield path, sentence
@@ -58,7 +58,7 @@ class TaggedCorpus:
     def write_sample(self, folder: Path, limit: int) -> int:
         """The first sentences as a file of this split in ``folder``; returns how many there are."""
         sample = list(islice(self.sentences(), limit))
-        ending = "".join(self.files[0].suffixes[-2:]).removesuffix(".gz")
+        ending = "".join(self.paths[0].suffixes[-2:]).removesuffix(".gz")
         with writing_text(folder / f"{self.name}{ending}") as write:
             for _, sentence in sample:
                 write("".join(sentence.lines))

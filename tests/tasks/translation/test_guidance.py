@@ -69,7 +69,7 @@ def test_links_follow_the_lines_of_a_file_whichever_training_leaves_out(tmp_path
     links = GivenLinks(given(tmp_path, "", "1-2", "", "", "0-0", ""), corpus).units(store, WORDS, LETTERS)
     assert links[0].reshape(-1, 2).tolist() == [[1, j] for j in range(10, 15)]  # red: the letters of rouge
     assert links[1].reshape(-1, 2).tolist() == [[0, 0], [0, 1], [0, 2]]
-    with pytest.raises(DataError, match="links of 6 pairs, a line each, but has 2 lines"):
+    with pytest.raises(DataError, match="word alignments of 6 pairs, a line each, but has 2 lines"):
         GivenLinks(given(tmp_path, "1-2", "0-0"), corpus)
 
 
@@ -92,7 +92,7 @@ def test_a_no_break_space_parts_no_words_of_links(coder: TextCoder, tmp_path: Pa
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
-        (["1-2", "", "0-0"], "links of 4 pairs, a line each, but has 3 lines"),
+        (["1-2", "", "0-0"], "word alignments of 4 pairs, a line each, but has 3 lines"),
         (["1-2", "", "0-2", ""], r"train\.links:3 should link the words of a pair with 2 and 2 words"),
         (["1-2", "", "0 0", ""], r"train\.links:3: a word link should read i-j"),
     ],

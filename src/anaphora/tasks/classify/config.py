@@ -41,7 +41,7 @@ class ClassifierExperiment(ClassifierConfig, ExperimentBase):
         Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
     )
 
-    task: Literal["classify"] = "classify"
+    task: Literal["classify"]
     """What is learnt."""
     data: LabelledData = LabelledData()
     """Labelled texts."""

@@ -46,7 +46,7 @@ class TaggerExperiment(TaggerConfig, ExperimentBase):
         ),
     )
 
-    task: Literal["tag"] = "tag"
+    task: Literal["tag"]
     """What is learnt."""
     data: TaggedData = TaggedData()
     """Tagged sentences."""
