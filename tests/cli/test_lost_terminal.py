@@ -68,6 +68,7 @@ def test_a_closed_terminal_is_a_signal_to_save(toy_pairs: Path, tiny_translator:
     run = tmp_path / "run"
     child, terminal = pty.fork()
     if child == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has what it starts ignore it
         os.execv(sys.executable, command(tiny_translator, toy_pairs, run, 100_000))
     said = b""
     while b"validation" not in said:

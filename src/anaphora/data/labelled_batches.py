@@ -32,8 +32,9 @@ class LabelledBatches:
 
         With ``class_weights``, each counts the loss of its class so many times.
         """
-        ends = np.flatnonzero(store.ids == text.eos)
-        self._ids, self._starts = np.asarray(store.ids), ends[:-1] + 1
+        self._ids = store.ids[:]
+        ends = np.flatnonzero(self._ids == text.eos)
+        self._starts = ends[:-1] + 1
         self._lengths = np.minimum(np.diff(ends), longest + 1)
         self._classes, self._weights = classes, class_weights
         self._text, self._budget, self._seed = text, batch_tokens, seed
