@@ -4,19 +4,17 @@ A FOLDER holds ``train``, ``val`` (or ``valid``, ``dev``) and any ``test*`` as f
 folders with a folder per class; a FILE, or a folder with a folder per class, is trained on.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from anaphora.data.corpora import fingerprint
 from anaphora.data.finding import Names
+from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
 
-HELD_OUT = 10
-"""One example in so many is held out for validation, by a hash of its text."""
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
 
 
@@ -130,8 +128,7 @@ def _read(
 
 
 def _held_out(example: Example) -> bool:
-    plain = " ".join(example.text.casefold().split())
-    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "little") % HELD_OUT == 0
+    return in_tenth(example.text)
 
 
 def _kept(example: Example) -> bool:
