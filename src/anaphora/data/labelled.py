@@ -6,6 +6,7 @@ folders with a folder per class; a FILE, or a folder with a folder per class, is
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 from anaphora.data.corpora import fingerprint
@@ -14,6 +15,7 @@ from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
+from anaphora.formats.lines import write_lines
 
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
 
@@ -44,6 +46,13 @@ class LabelledCorpus:
         return (example.text for example in self.examples())
 
     lines = __iter__
+
+    def write_sample(self, folder: Path, name: str, limit: int) -> int:
+        """The first examples as a table: see ``corpora.Sampled``."""
+        sample = list(islice(self.examples(), limit))
+        rows = (f"{one.label}\t{' '.join(one.text.split())}" for one in sample)
+        write_lines(folder / f"{name}.tsv", chain(["label\ttext"], rows))
+        return len(sample)
 
 
 @dataclass(frozen=True)
