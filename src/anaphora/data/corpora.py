@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
@@ -167,6 +167,14 @@ class TextCorpus:
         return islice(every_line, self.start, self.start + self.count)
 
     lines = __iter__
+
+
+@runtime_checkable
+class Sampled(Protocol):
+    """A corpus in a format of its own, which knows how to write its first examples."""
+
+    def write_sample(self, folder: Path, name: str, limit: int) -> int:
+        """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
 
 
 Corpus = TypeVar("Corpus", PairCorpus, TextCorpus)

@@ -4,19 +4,19 @@ A FOLDER holds ``train``, ``val`` (or ``valid``, ``dev``) and any ``test*`` as f
 folders with a folder per class; a FILE, or a folder with a folder per class, is trained on.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 from anaphora.data.corpora import fingerprint
 from anaphora.data.finding import Names
+from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
+from anaphora.formats.lines import write_lines
 
-HELD_OUT = 10
-"""One example in so many is held out for validation, by a hash of its text."""
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
 
 
@@ -46,6 +46,13 @@ class LabelledCorpus:
         return (example.text for example in self.examples())
 
     lines = __iter__
+
+    def write_sample(self, folder: Path, name: str, limit: int) -> int:
+        """The first examples as a table: see ``corpora.Sampled``."""
+        sample = list(islice(self.examples(), limit))
+        rows = (f"{one.label}\t{' '.join(one.text.split())}" for one in sample)
+        write_lines(folder / f"{name}.tsv", chain(["label\ttext"], rows))
+        return len(sample)
 
 
 @dataclass(frozen=True)
@@ -130,8 +137,7 @@ def _read(
 
 
 def _held_out(example: Example) -> bool:
-    plain = " ".join(example.text.casefold().split())
-    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "little") % HELD_OUT == 0
+    return in_tenth(example.text)
 
 
 def _kept(example: Example) -> bool:

@@ -55,11 +55,10 @@ class TaggedCorpus:
 
     lines = __iter__
 
-    def write_sample(self, folder: Path, limit: int) -> int:
-        """The first sentences as a file of this split in ``folder``; returns how many there are."""
+    def write_sample(self, folder: Path, name: str, limit: int) -> int:
+        """The first sentences as a file: see ``corpora.Sampled``."""
         sample = list(islice(self.sentences(), limit))
-        ending = "".join(self.paths[0].suffixes[-2:]).removesuffix(".gz")
-        with writing_text(folder / f"{self.name}{ending}") as write:
+        with writing_text(folder / f"{name}{_ending(self.paths[0]) or '.conll'}") as write:
             for _, sentence in sample:
                 write("".join(sentence.lines))
         return len(sample)
@@ -148,9 +147,14 @@ def _kept(sentence: Sentence) -> bool:
     return not _held_out(sentence)
 
 
+def _ending(path: Path) -> str:
+    """The ending of a known format; empty for none."""
+    name = path.name.lower().removesuffix(".gz")
+    return next((end for end in _ENDINGS if name.endswith(end)), "")
+
+
 def _stem(path: Path) -> str:
-    name = path.name.removesuffix(".gz")
-    return next((name.removesuffix(end) for end in _ENDINGS if name.lower().endswith(end)), name)
+    return path.name.removesuffix(".gz")[: -len(_ending(path)) or None]
 
 
 def _split_of(path: Path) -> str:

@@ -13,9 +13,9 @@ import torch
 
 from anaphora.batch import Batch, Ids, Items, SpeltIds, Values, pad
 from anaphora.data.buckets import buckets, cut
-from anaphora.data.columns import UNBOUNDED, Table, Writer
+from anaphora.data.columns import UNBOUNDED, Integers, Table, Writer
 from anaphora.data.pairs import LazyBatches
-from anaphora.data.ragged import Integers, Ragged
+from anaphora.data.ragged import Ragged
 from anaphora.data.tagged import TaggedCorpus
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent

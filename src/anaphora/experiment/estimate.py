@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.data.corpora import PairCorpus, Parts, Sampled, TextCorpus
 from anaphora.events import Event, Note, Progress, Report, Saved, Update, Validated, silent
 from anaphora.experiment.conduct import train
 from anaphora.formats.lines import write_lines
@@ -143,7 +143,9 @@ def _write_sample(
     """The training and validation parts of the trial as files, and how many lines they hold."""
     sizes = []
     for name, corpus, limit in (("train", parts.train, SAMPLED), ("valid", parts.valid, SAMPLED_VALID)):
-        if isinstance(corpus, PairCorpus):
+        if isinstance(corpus, Sampled):
+            sizes.append(corpus.write_sample(folder, name, limit))
+        elif isinstance(corpus, PairCorpus):
             drawn, _ = sample(corpus, limit)
             source, target = experiment.data.languages.values()
             if source == target:  # two columns of one language, which hold no tabs

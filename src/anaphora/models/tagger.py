@@ -75,7 +75,7 @@ class Tagger(nn.Module):
             self.characters = CharacterEncoder(config.characters, characters.size)
             width += config.characters.size
         self.encoder = config.encoder.build(width)
-        encoding = None if config.spans in ("auto", "none") else config.spans
+        encoding = None if config.spans == "auto" or config.spans == "none" else config.spans
         self.output = config.output.build(self.encoder.width, names, encoding)
 
     def initialise(self, seed: int) -> None:
@@ -114,4 +114,5 @@ class Tagger(nn.Module):
                 spelt_TBF = words_dropped(spelt_TBF, ids.words_BT.T, dropout, "embedding.characters")
             x_TBD = torch.cat([x_TBD, spelt_TBF], 2)
         encoded = self.encoder(x_TBD.transpose(0, 1), ids.lengths_B)
-        return encoded.annotations_BSM.transpose(0, 1)
+        annotations_SBM: Tensor = encoded.annotations_BSM.transpose(0, 1)
+        return annotations_SBM

@@ -1,85 +1,254 @@
-"""A tagger trains, resumes, evaluates and predicts; its answers never depend on the batch."""
+"""A tagger trains, resumes, evaluates and predicts; its tags never depend on the batch, and nothing else changes."""
 
+import io
 import json
+import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import anaphora
 from anaphora.cli.app import main
+from anaphora.tasks.tag import TaggerPredictor
 
-SMALL = ["--set", "embedding.size=8", "--set", "encoder.size=6", "--set", "training.batch_tokens=60"]
-WORDS = {"the": "DET", "a": "DET", "dog": "NOUN", "cat": "NOUN", "sees": "VERB", "hears": "VERB", "old": "ADJ"}
-CRF = ["--set", "output.kind=crf"]
+SMALL = [
+    *("--set", "embedding.size=8", "--set", "encoder.size=6", "--set", "training.batch_tokens=60"),
+    *("--set", "characters.filters=4", "--set", "characters.max_kernel=2"),
+]
+LEARN = ["--set", "training.epochs=12", "--set", "training.optimizer.learning_rate=0.02"]
+NAMES, PLACES = ("Ada", "Bo", "Cy", "Di"), ("Oslo", "Rome", "Lima")
 
 
-def sentences(count: int, start: int = 0) -> list[list[str]]:
-    patterns = ["the dog sees a cat", "a cat hears the old dog", "the old cat sees", "a dog hears the cat"]
-    return [patterns[(start + n) % 4].split()[: 2 + (start + n) // 4 % 5] for n in range(count)]
+def rows(count: int, seed: int) -> list[list[tuple[str, str, str]]]:
+    """Sentences of words with their part of speech and IOB2 tag."""
+    draw, sentences = random.Random(seed), []
+    for number in range(count):
+        name, place = draw.choice(NAMES), draw.choice(PLACES)
+        sentence = [(name, "PROPN", "B-PER"), ("Smith", "PROPN", "I-PER")][: draw.randint(1, 2)]
+        sentence += [("sees", "VERB", "O"), (str(number), "NUM", "O"), ("cats", "NOUN", "O"), ("in", "ADP", "O")]
+        sentence += [(place, "PROPN", "B-LOC"), (".", "PUNCT", "O")]
+        sentences.append(sentence[: draw.randint(3, 8)])
+    return sentences
 
 
-def conllu(words: list[str], number: int) -> str:
-    rows = [f"{place}\t{word}\t{word}\t{WORDS[word]}" + "\t_" * 6 for place, word in enumerate(words, 1)]
-    return f"# sent_id = {number}\n" + "".join(f"{row}\n" for row in rows) + "\n"
+def conllu(sentences: list[list[tuple[str, str, str]]]) -> str:
+    blocks = []
+    for number, sentence in enumerate(sentences):
+        lines = [f"# sent_id = {number}"]
+        for place, (word, tag, _) in enumerate(sentence, 1):
+            if place == 2:
+                lines += [f"2-3\t{word}x\t_\t_\t_\t_\t_\t_\t_\t_"]
+            features = "Case=Nom|Number=Sing" if tag == "PROPN" else "Number=Plur" if tag == "NOUN" else "_"
+            lines.append(f"{place}\t{word}\t_\t{tag}\tX\t{features}\t0\troot\t_\t_")
+        lines.append("8.1\te\t_\t_\t_\t_\t_\t_\t_\t_")
+        blocks.append("\n".join(lines) + "\n\n")
+    return "".join(blocks)
+
+
+def columns(sentences: list[list[tuple[str, str, str]]]) -> str:
+    blocks = ["".join(f"{word} {tag} {span}\n" for word, tag, span in sentence) for sentence in sentences]
+    return "-DOCSTART- -X- O\n\n" + "\n".join(blocks)
+
+
+def offsets(sentences: list[list[tuple[str, str, str]]]) -> str:
+    lines = []
+    for sentence in sentences:
+        text, labels = "", []
+        for word, _, span in sentence:
+            if span != "O" and not (span.startswith("I") and labels):
+                labels.append([len(text), len(text) + len(word), span[2:]])
+            elif span != "O":
+                labels[-1][1] = len(text) + len(word)
+            text += f"{word} "
+        lines.append(json.dumps({"id": len(lines), "text": text.strip(), "label": labels}) + "\n")
+    return "".join(lines)
 
 
 @pytest.fixture
 def treebank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "treebank"
     folder.mkdir()
-    for name, count, start in (("train", 80, 0), ("valid", 20, 1), ("test", 20, 2)):
-        text = "".join(conllu(words, n) for n, words in enumerate(sentences(count, start)))
-        (folder / f"{name}.conllu").write_text(text)
+    for name, count, seed in (("train", 60, 1), ("dev", 15, 2), ("test", 15, 3)):
+        (folder / f"xx_yy-ud-{name}.conllu").write_text(conllu(rows(count, seed)))
     monkeypatch.chdir(tmp_path)
     return folder
+
+
+def trained(data: Path, *settings: str, run: str = "run") -> TaggerPredictor:
+    assert main(["train", "--data", str(data), "--task", "tag", "--run", run, *SMALL, *settings]) == 0
+    found = anaphora.load(run)
+    assert isinstance(found, TaggerPredictor)
+    return found
 
 
 def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(
     treebank: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    epochs = ["--set", "training.epochs=30", "--set", "training.optimizer.learning_rate=0.01"]
-    assert main(["train", "--data", str(treebank), "--task", "tag", "--run", "run", *SMALL, *epochs]) == 0
-    capsys.readouterr()
+    tagger = trained(treebank, *LEARN)
+    shown = capsys.readouterr().err
+    assert "60 sentences (column UPOS)" in shown and "Next: anaphora predict run FILE" in shown
     assert main(["evaluate", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parts"]["test"]["accuracy"] == 1.0
-    asked = treebank / "asked.conllu"
-    asked.write_text(
-        "# ids stay\n1-2\tthedog\t_" + "\t_" * 7 + "\n1\tthe\tx\t_" + "\t_" * 6 + "\n2\tdog\ty\t_" + "\t_" * 6 + "\n\n"
-    )
-    assert main(["predict", "run", str(asked)]) == 0
-    expected = asked.read_text().replace("the\tx\t_", "the\tx\tDET").replace("dog\ty\t_", "dog\ty\tNOUN")
-    assert capsys.readouterr().out == expected
+    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    assert scores["accuracy"] > 0.95 and scores["spans"] == "none" and scores["unknown"] > 0
+    assert main(["evaluate", "run", "--text", str(treebank / "xx_yy-ud-dev.conllu")]) == 0
+    assert "accuracy" in capsys.readouterr().out
+    assert main(["evaluate", "run", "--beam", "3"]) == 2
     assert main(["info", "run"]) == 0
+    [found] = tagger.predict([["Ada", "sees", "77", "cats", "."]])
+    assert found.tags == ("PROPN", "VERB", "NUM", "NOUN", "PUNCT")
+    assert tagger.predict(["Ada sees 77 cats."])[0].words == found.words
 
 
-@pytest.mark.parametrize("output", ["full", "crf"])
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_file_comes_back_with_nothing_but_its_tags_changed(
+    treebank: Path, capsysbinary: pytest.CaptureFixture[bytes], end: str
+) -> None:
+    tagger = trained(treebank)
+    given = "\ufeff" + conllu(rows(30, 9)).replace("\n", end)
+    Path("new.conllu").write_bytes(given.encode())
+    capsysbinary.readouterr()
+    assert main(["predict", "run", "new.conllu"]) == 0
+    printed = capsysbinary.readouterr().out
+    assert main(["predict", "run", "new.conllu", "--output", "tagged.conllu"]) == 0
+    assert Path("tagged.conllu").read_bytes() == printed
+    tags = iter(tag for one in rows(30, 9) for tag in tagger.predict([[word for word, _, _ in one]])[0].tags)
+    expected = []
+    for line in given.split(end):
+        cells = line.split("\t")
+        if cells[0].isdecimal():
+            cells[3] = next(tags)
+        expected.append("\t".join(cells))
+    assert printed.decode() == end.join(expected)
+
+
+@pytest.mark.parametrize("output", ["softmax", "crf"])
 def test_tags_never_depend_on_the_sentences_beside_them(treebank: Path, output: str) -> None:
-    settings = ["--set", "training.epochs=1", *([] if output == "full" else CRF)]
-    assert main(["train", "--data", str(treebank), "--task", "tag", "--run", "run", *SMALL, *settings]) == 0
-    model = anaphora.load("run")
-    texts = sentences(30)
-    together = [one.tags for one in model.predict(texts)]
-    assert together == [model.predict([text])[0].tags for text in texts]
-    assert all(len(tags) == len(text) for tags, text in zip(together, texts, strict=True))
+    tagger = trained(treebank, "--set", f"output.kind={output}", "--set", "training.epochs=1")
+    sentences = [[word for word, _, _ in one] * (1 + n % 3) for n, one in enumerate(rows(60, 5))]
+    sentences += [["x" * 90], ["never", "seen"], []]
+    together = [one.tags for one in tagger.predict(sentences)]
+    assert together == [tagger.predict([sentence])[0].tags for sentence in sentences]
+    assert together == [one.tags for one in tagger.predict(sentences[::-1])][::-1]
 
 
-def test_resumed_training_takes_the_same_steps(treebank: Path) -> None:
-    begin = ["train", "--data", str(treebank), "--task", "tag", *SMALL, *CRF]
-    assert main([*begin, "--run", "whole", "--set", "training.epochs=4"]) == 0
-    assert main([*begin, "--run", "parts", "--set", "training.epochs=2"]) == 0
+@pytest.mark.parametrize(("column", "output"), [("UPOS", "crf"), ("FEATS", "sigmoid"), ("XPOS", "softmax")])
+def test_resumed_training_takes_the_same_steps(treebank: Path, column: str, output: str) -> None:
+    settings = ["--set", f"data.column={column}", "--set", f"output.kind={output}"]
+    trained(treebank, *settings, "--set", "training.epochs=4", run="whole")
+    trained(treebank, *settings, "--set", "training.epochs=2", run="parts")
     assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=4"]) == 0
     whole, parts = (anaphora.load(name, "latest").model.state_dict() for name in ("whole", "parts"))
     assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
 
 
+def test_several_labels_a_token_are_predicted_one_by_one(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tagger = trained(treebank, *LEARN, "--set", "data.column=FEATS", "--set", "output.kind=sigmoid")
+    assert sorted(tagger.tags) == ["Case=Nom", "Number=Plur", "Number=Sing"]
+    [found] = tagger.predict([["Ada", "sees", "7", "cats"]])
+    assert set(found.tags[0].split("|")) == {"Case=Nom", "Number=Sing"}
+    assert found.tags[1:] == ("_", "_", "Number=Plur")
+    capsys.readouterr()
+    assert main(["evaluate", "run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parts"]["test"]["f1"] > 0.9
+
+
+@pytest.mark.parametrize(("ending", "write"), [("conll", columns), ("jsonl", offsets)])
+def test_spans_are_found_in_columns_and_offsets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ending: str, write: object
+) -> None:
+    assert callable(write)
+    for name, count, seed in (("train", 80, 1), ("valid", 20, 2), ("test", 20, 3)):
+        (tmp_path / f"{name}.{ending}").write_text(write(rows(count, seed)))
+    monkeypatch.chdir(tmp_path)
+    tagger = trained(tmp_path, *LEARN)
+    assert tagger.encoding == ("iob2" if ending == "conll" else "bioes")
+    capsys.readouterr()
+    assert main(["evaluate", "run", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    assert scores["f1"] > 0.9 and set(scores["by_tag"]) == {"PER", "LOC"}
+    assert main(["predict", "run", f"test.{ending}"]) == 0
+    printed, given = capsys.readouterr().out, (tmp_path / f"test.{ending}").read_text()
+    if ending == "conll":
+        assert [line.split()[:2] for line in printed.splitlines()] == [line.split()[:2] for line in given.splitlines()]
+        spans = [span._asdict() for span in tagger.predict([["Bo", "sees", "Rome"]])[0].spans]
+        assert spans == [{"start": 0, "end": 1, "type": "PER"}, {"start": 2, "end": 3, "type": "LOC"}]
+    else:
+        pairs = list(zip(printed.splitlines(), given.splitlines(), strict=True))
+        assert all(json.loads(new)["text"] == json.loads(old)["text"] for new, old in pairs)
+        assert sum(new == old for new, old in pairs) > 15
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        ("Ada sees cats.\n\nBo.\n", ["Ada", "sees", "cats", ".", "", "Bo", ".", ""]),
+        ("Ada\tx\nBo\tx\n\nCy\tx", ["Ada", "Bo", "", "Cy"]),
+    ],
+)
+def test_text_and_columns_come_through_standard_input(
+    treebank: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    given: str,
+    printed: list[str],
+) -> None:
+    trained(treebank, "--set", "training.epochs=1")
+    capsys.readouterr()
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(given.encode()), isatty=lambda: False))
+    assert main(["predict", "run"]) == 0
+    assert [line.partition("\t")[0] for line in capsys.readouterr().out.splitlines()] == printed
+
+
+def test_json_has_words_and_tags(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trained(treebank, "--set", "training.epochs=1")
+    capsys.readouterr()
+    assert main(["predict", "run", str(treebank / "xx_yy-ud-test.conllu"), "--json"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["words"] for one in found] == [[word for word, _, _ in one] for one in rows(15, 3)]
+
+
+def test_without_a_validation_split_a_tenth_is_held_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "my.conllu").write_text(conllu(rows(60, 1)))
+    begin = ["train", "--data", str(tmp_path / "my.conllu"), "--run", str(tmp_path / "run"), *SMALL]
+    assert main([*begin, "--set", "training.epochs=1"]) == 0
+    shown = capsys.readouterr().err
+    assert "of 60 training sentences are held out" in shown and "column UPOS" in shown
+    assert main(["predict", str(tmp_path / "run"), str(tmp_path / "my.conllu"), "--output", str(tmp_path / "out")]) == 0
+
+
 def test_faults_of_the_data_end_with_one_sentence(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    begin = ["train", "--data", str(treebank), "--task", "tag", "--run", "run"]
-    train = treebank / "train.conllu"
-    good = train.read_text()
-    for bad, said in (
-        (good.replace("\t_\n", "\n", 1), "train.conllu:2"),
-        (good.replace("\n\n", "\n", 1), "train.conllu:"),
-    ):
-        train.write_text(bad)
-        assert main(begin) == 2
-        assert said in capsys.readouterr().err
+    begin, train = ["train", "--data", str(treebank), "--task", "tag", "--run", "run", *SMALL], "xx_yy-ud-train.conllu"
+    whole = (treebank / train).read_text()
+
+    def refused(text: str, *more: str) -> str:
+        (treebank / train).write_text(text)
+        assert main([*begin, *more]) == 2
+        assert not Path("run").exists()
+        [message] = [line for line in capsys.readouterr().err.splitlines() if "No recipe" not in line]
+        return message
+
+    assert f"{train}:" in refused(whole.replace("\n\n", "\n", 1)) and "blank line" in refused(
+        whole.replace("\n\n", "\n", 1)
+    )
+    assert f"{train}:2 should have the 10 columns" in refused(whole.replace("\troot\t_", "\troot", 1))
+    assert "data.column 'LEMMAS' is unknown" in refused(whole, "--set", "data.column=LEMMAS")
+    (treebank / train).write_text(whole)
+    test = treebank / "xx_yy-ud-test.conllu"
+    test.write_text(test.read_text().replace("\tVERB\t", "\tFROB\t", 1))
+    assert main([*begin, "--set", "training.epochs=1"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "run"]) == 2
+    message = capsys.readouterr().err
+    assert "has the tag 'FROB', which the training split has not" in message and f"{test.name}:" in message
+    assert main(["predict", "run", str(test), "--format", "xml"]) == 2
+    assert "The format 'xml' is unknown" in capsys.readouterr().err
+
+
+def test_a_crf_refuses_tags_that_it_bars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "train.conll").write_text("a B-X\nb I-X\n\na O\nb I-X\n\n")
+    (tmp_path / "valid.conll").write_text("a O\n\n")
+    begin = ["train", "--data", str(tmp_path), "--task", "tag", "--run", str(tmp_path / "run"), *SMALL]
+    assert main([*begin, "--set", "spans=iob2", "--set", "output.kind=crf"]) == 2
+    assert "train.conll:5 has the tag 'I-X', which IOB2 does not allow there" in capsys.readouterr().err

@@ -8,8 +8,9 @@ from typing import Any, cast
 import numpy as np
 import torch
 
+from anaphora.data.columns import Integers
 from anaphora.data.corpora import Parts, TextCorpus
-from anaphora.data.ragged import Integers, unit_counts
+from anaphora.data.ragged import unit_counts
 from anaphora.data.tagged import TaggedCorpus
 from anaphora.data.tagged_store import (
     TaggedBatches,

@@ -80,7 +80,8 @@ def format_of(experiment: TaggerExperiment, name: str = "") -> TaggedFormat:
 def recognized(experiment: TaggerExperiment, lines: Iterable[str], file: str) -> tuple[TaggedFormat, Iterator[str]]:
     """The format of lines to be tagged, by the name of their file or their first one; and the lines."""
     rest = iter(lines)
-    name, held = _ending(Path(file)) or "", list[str]()
+    name: str = _ending(Path(file)) or ""
+    held: list[str] = []
     while not name:
         line = next(rest, None)
         if line is None:
