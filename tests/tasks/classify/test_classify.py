@@ -80,7 +80,7 @@ def test_faults_of_the_data_end_with_one_sentence(films: Path, capsys: pytest.Ca
     (films / "train.tsv").write_text("label\ttext\ngood\ta\ngood\tb\n")
     assert main(begin) == 2
     assert "has the one class 'good'" in capsys.readouterr().err
-    assert main(["train", "--data", str(films), "--task", "clasify", "--run", "run"]) == 2
+    assert main(["train", "--data", str(films), "--task", "classifier", "--run", "run"]) == 2
     assert "classify" in capsys.readouterr().err
     assert main(["train", "trec", "--data", str(films), "--task", "classify", "--run", "run"]) == 2
     assert "keep one of them" in capsys.readouterr().err

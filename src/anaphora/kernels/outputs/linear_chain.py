@@ -68,17 +68,17 @@ def best_tags(emissions_TBC: Tensor, chain: Chain, lengths_B: Tensor) -> Tensor:
     """
     open_TB = _open(emissions_TBC, lengths_B)
     steps = len(emissions_TBC)
-    best_BC, froms = chain.first_C + emissions_TBC[0], []
+    best_BC, sources = chain.first_C + emissions_TBC[0], []
     for t in range(1, steps):
         scores_BC, from_BC = (best_BC.unsqueeze(2) + chain.transitions_CC).max(1)
         best_BC = torch.where(open_TB[t].unsqueeze(1), scores_BC + emissions_TBC[t], best_BC)
-        froms.append(from_BC)
+        sources.append(from_BC)
     tag_B = (best_BC + chain.last_C).argmax(1)
     tags_TB = tag_B.new_zeros(open_TB.shape)
     for t in range(steps - 1, -1, -1):
         tags_TB[t] = tag_B.where(open_TB[t], 0)
         if t:
-            before_B = froms[t - 1].gather(1, tag_B.unsqueeze(1)).squeeze(1)
+            before_B = sources[t - 1].gather(1, tag_B.unsqueeze(1)).squeeze(1)
             tag_B = torch.where(open_TB[t], before_B, tag_B)
     return tags_TB
 
