@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anaphora.data.tagged_store import TokenCoder, TokenTable, prediction_batches
-from anaphora.errors import AnaphoraError
+from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding, Span, spans_of
@@ -155,5 +155,5 @@ def _sentence(given: str | Sequence[str], number: int) -> Sentence:
     for word in words:
         demand_text(word, number)
         if not word:
-            raise AnaphoraError(f"Sentence {number} has an empty word: leave it out.")
+            raise DataError(f"Sentence {number} has an empty word: leave it out.")
     return Sentence(number, words, (), (), ())
