@@ -81,3 +81,34 @@ Report = Callable[[Event], None]
 
 def silent(event: Event) -> None:
     """Drop the event: the default listener."""
+
+
+class SafeReport:
+    """A listener that never ends the work it listens to: what another listener raises is kept, not passed on.
+
+    A terminal that hung up, a pipe whose reader is gone and a full disk make a listener fail; the work goes on. To end
+    training from a listener, use its ``stop``.
+    """
+
+    def __init__(self, report: Report) -> None:
+        """``report`` receives every event, whether or not it failed before."""
+        self._report = report
+        self._faults: dict[str, bool] = {}  # whether each was handed out
+
+    def __call__(self, event: Event) -> None:
+        """Pass an event on."""
+        try:
+            self._report(event)
+        except Exception as error:
+            self._faults.setdefault(f"{type(error).__name__}: {error}", False)
+
+    def new_faults(self) -> list[str]:
+        """What was raised since this was last called, each text once in all."""
+        new = [fault for fault, known in self._faults.items() if not known]
+        self._faults.update(dict.fromkeys(new, True))
+        return new
+
+
+def safe(report: Report) -> SafeReport:
+    """``report`` as one that never raises; itself where it is that already."""
+    return report if isinstance(report, SafeReport) else SafeReport(report)

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import typer
 
-from anaphora.cli.signals import handling_signals, say_what_is_kept
+from anaphora.cli.signals import Killed, Signals, handling_signals, say_what_is_kept
 
 COMMAND = [sys.executable, "-m", "anaphora", "train"]
 Begin = Callable[..., "subprocess.Popen[str]"]
@@ -19,13 +18,17 @@ Begin = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture(autouse=True)
 def heeded() -> Iterator[None]:
-    """Signals as a terminal leaves them: a shell lets what it starts in the background ignore Ctrl-C, tests included.
+    """Signals as a terminal leaves them: in the background and under nohup, Ctrl-C and SIGHUP are ignored.
 
     Processes that are started meanwhile inherit it.
     """
     before = {
         number: signal.signal(number, handler)
-        for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL))
+        for number, handler in (
+            (signal.SIGINT, signal.default_int_handler),
+            (signal.SIGTERM, signal.SIG_DFL),
+            (signal.SIGHUP, signal.SIG_DFL),
+        )
     }
     yield
     for number, handler in before.items():
@@ -68,7 +71,8 @@ def wait_for(file: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up")],
 )
 def test_a_training_told_to_stop_saves_itself_and_goes_on_to_the_same_bits(
     begin: Begin, tmp_path: Path, number: int, code: int, word: str
@@ -109,9 +113,9 @@ def test_an_interrupted_training_says_what_is_kept(
     assert said in found and ("--resume" in found) == bool(kept)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_before_there_is_anything_to_save_one_signal_is_enough(number: signal.Signals) -> None:
-    with pytest.raises((KeyboardInterrupt, typer.Exit)) as left, handling_signals():
+    with pytest.raises((KeyboardInterrupt, Killed)) as left, handling_signals():
         os.kill(os.getpid(), number)
     assert getattr(left.value, "exit_code", 130) == 128 + number
 
@@ -129,22 +133,48 @@ def test_the_second_signal_leaves_at_once() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == -signal.SIGINT
-    assert "once more leaves at once" in done.stderr and "still here" not in done.stdout
+    assert "still here" not in done.stdout
+
+
+def test_the_first_signal_is_answered_at_once(capfd: pytest.CaptureFixture[str]) -> None:
+    with handling_signals() as signals:
+        assert not signals.stop()
+        os.kill(os.getpid(), signal.SIGINT)
+        deadline, said = time.monotonic() + 10, ""
+        while not said and time.monotonic() < deadline:
+            time.sleep(0.01)
+            said = capfd.readouterr().err
+    assert "once more leaves at once" in said
+
+
+def test_hanging_up_again_does_not_leave_before_training_is_saved() -> None:
+    with handling_signals() as signals:
+        assert not signals.stop()
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGHUP):  # as when a connection is lost and a session ends
+            os.kill(os.getpid(), number)
+        assert signals.stop() and signals.exit_code == 129
+        with pytest.raises(Killed):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_the_handler_of_a_signal_writes_nothing() -> None:
+    signals = Signals()
+    signals.stop()
+    with open(os.devnull) as unwritable, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", unwritable)
+        signals.handle(signal.SIGTERM, None)
+    assert signals.stop()
 
 
 def test_handlers_are_put_back() -> None:
-    script = (
-        "import signal\n"
-        "from anaphora.cli.signals import handling_signals\n"
-        "before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]\n"
-        "with handling_signals():\n"
-        "    assert signal.getsignal(signal.SIGTERM) != before[1]\n"
-        "assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    with handling_signals():
+        assert not set(before) & {signal.getsignal(number) for number in numbers}
+    assert [signal.getsignal(number) for number in numbers] == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_a_process_was_started_to_ignore_stays_ignored(number: signal.Signals) -> None:
     script = (
         "import os\n"

@@ -1,8 +1,8 @@
 """The command line: parse, call, print. One file a verb; everything it does, three lines of Python can do."""
 
-import os
 import signal
-import sys
+
+from anaphora.cli.talk import complain, settle
 
 
 def main() -> int:
@@ -12,5 +12,7 @@ def main() -> int:
 
         return app.main()
     except KeyboardInterrupt:
-        os.write(sys.stderr.fileno(), b"anaphora: interrupted.\n")
+        complain("interrupted.")
         return 128 + signal.SIGINT
+    finally:
+        settle()

@@ -15,10 +15,11 @@ import typer
 from pydantic import ValidationError
 
 import anaphora
-from anaphora.cli.talk import complain
+from anaphora.cli.signals import Killed
+from anaphora.cli.talk import complain, silence
 from anaphora.errors import AnaphoraError
 
-ENDED_BY = {130: "interrupted.", 143: "terminated."}
+ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
 _NO_MEMORY = ("can't allocate memory", "out of memory")
 """What torch says where Python has a MemoryError, of the machine and of a GPU."""
@@ -91,11 +92,6 @@ def _open_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (open to the end, as they are)
 
 
-def _close_output() -> None:
-    """Let nothing be written to standard output any more, not even by the interpreter's exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (by default this process's own) and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -116,11 +112,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         verb = error.ctx.command_path if error.ctx else "anaphora"
         complain(f"{error.format_message().rstrip('.')}{_what_came(error)} (see {verb} --help)")
         return AnaphoraError.exit_code
+    except Killed as killed:
+        code = killed.exit_code
     except (BrokenPipeError, SystemExit):  # typer turns the one into the other
-        _close_output()  # whoever read it has gone
+        silence(sys.stdout)  # whoever read it has gone
         return BROKEN_PIPE
     except OSError as error:
-        _close_output()
+        silence(sys.stdout)
         what = error.filename or "Standard output"
         complain(f"{what} cannot be used: {error.strerror or error}; make room, or give another place.")
         return AnaphoraError.exit_code

@@ -6,10 +6,11 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import TextIOBase
 from typing import TYPE_CHECKING
 
-from anaphora.cli.talk import say
-from anaphora.events import Event, Note, Progress, Report, Saved, Skipped, Update, Validated
+from anaphora.cli.talk import write
+from anaphora.events import Event, Note, Progress, SafeReport, Saved, Skipped, Update, Validated, safe
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -56,10 +57,10 @@ class Pace:
 
 
 @contextmanager
-def listening() -> Iterator[Report]:
-    """A listener for the events of one command, chosen by where standard error goes."""
+def listening() -> Iterator[SafeReport]:
+    """A listener for the events of one command, chosen by where standard error goes; one that fails ends no work."""
     if not sys.stderr.isatty():
-        yield _Lines().report
+        yield safe(_Lines().report)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -71,8 +72,9 @@ def listening() -> Iterator[Report]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[remark]}"),
     )
-    with Bars(*columns, console=Console(stderr=True, highlight=False), transient=True) as bars:
-        yield _Drawn(bars).report
+    terminal = _Terminal()
+    with Bars(*columns, console=Console(file=terminal, highlight=False), transient=True) as bars:
+        yield safe(_Drawn(bars, terminal).report)
 
 
 def sentence(event: Event) -> str:
@@ -89,15 +91,45 @@ def sentence(event: Event) -> str:
             return ""
 
 
-class _Drawn:
-    """Bars on a terminal; sentences scroll by above them."""
+class _Terminal(TextIOBase):
+    """Standard error for bars, which are drawn by a thread too: a write that fails, as when it hung up, is kept."""
 
-    def __init__(self, bars: "Bars") -> None:
-        self._bars = bars
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        """The stream of now: while there are bars, what is written to standard error goes through them."""
+        self.failure: OSError | None = None
+        self._stream = sys.stderr
+
+    def write(self, text: str) -> int:
+        """Write and flush."""
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError as error:
+            self.failure = error
+        return len(text)
+
+    def isatty(self) -> bool:
+        """It is one, or there would be no bars."""
+        return True
+
+    def fileno(self) -> int:
+        """The descriptor, by which its width is found."""
+        return self._stream.fileno()
+
+
+class _Drawn:
+    """Bars on a terminal; sentences scroll by above them. Raises OSError once the terminal is gone."""
+
+    def __init__(self, bars: "Bars", terminal: _Terminal) -> None:
+        self._bars, self._terminal = bars, terminal
         self._tasks: dict[str, TaskID] = {}
         self._pace = Pace()
 
     def report(self, event: Event) -> None:
+        if self._terminal.failure:
+            raise self._terminal.failure
         match event:
             case Progress(task, done, total, unit):
                 self._move(task, done, total, unit)
@@ -132,15 +164,15 @@ class _Lines:
         match event:
             case Progress(task, done, total, unit):
                 if self._due(task):
-                    say(f"{task}: {done:,}{f' of {total:,}' if total else ''} {unit}")
+                    write(f"{task}: {done:,}{f' of {total:,}' if total else ''} {unit}")
             case Update(update, epoch, _, _, epochs):
                 self._pace.see(event)
                 if self._due("training"):
                     left = clock(self._pace.seconds_left)
-                    say(f"epoch {epoch}/{epochs}, update {update:,}: {self._pace}  at most {left} left")
+                    write(f"epoch {epoch}/{epochs}, update {update:,}: {self._pace}  at most {left} left")
             case _:
                 if text := sentence(event):
-                    say(text)
+                    write(text)
 
     def _due(self, task: str) -> bool:
         now = time.monotonic()

@@ -1,12 +1,14 @@
-"""Ctrl-C and SIGTERM while training: the first lets it save itself and says how to go on, the second leaves at once."""
+"""Ctrl-C, SIGTERM and a terminal that hangs up, while training: it saves itself and says how to go on.
 
-import os
+A second Ctrl-C or SIGTERM leaves at once; hanging up does not, since shells and service managers send it repeatedly.
+"""
+
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from shlex import quote
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -18,7 +20,16 @@ from anaphora.cli.talk import say
 if TYPE_CHECKING:
     from anaphora.training.loop import Outcome
 
-_HANDLED = (signal.SIGINT, signal.SIGTERM)
+_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Killed(BaseException):
+    """A signal ends the command at once. Like KeyboardInterrupt it is no Exception, so that nobody takes it for one."""
+
+    def __init__(self, number: int) -> None:
+        """``number`` is the signal's."""
+        super().__init__()
+        self.exit_code = 128 + number
 
 
 class Signals:
@@ -28,6 +39,9 @@ class Signals:
         """Nothing yet."""
         self._caught = 0
         self._asked = False
+        self._told = False  # by a person or a manager, not by a terminal that hung up
+        self.news: SimpleQueue[str] = SimpleQueue()
+        """What there is to say, for a thread to wait for; nothing more after an empty line."""
 
     def stop(self) -> bool:
         """Whether training should save itself and end; until this is asked first, there is nothing to save."""
@@ -40,15 +54,20 @@ class Signals:
         return 128 + self._caught
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Take note of the first signal; leave at the second, or when there is nothing to save."""
-        if self._asked and not self._caught:
-            self._caught = number
-            # not print: the signal may have come in the middle of one
-            os.write(sys.stderr.fileno(), b"Saving after this update, then leaving; once more leaves at once.\n")
+        """Take note of the first signal; leave at the second, or when there is nothing to save.
+
+        It writes nothing: standard error may be gone, or in the middle of a line.
+        """
+        hung_up = number == signal.SIGHUP
+        if self._asked and (hung_up or not self._told):
+            if not self._caught:
+                self._caught = number
+                self.news.put("Saving after this update, then leaving; once more leaves at once.")
+            self._told = self._told or not hung_up
         elif number == signal.SIGINT:
             raise KeyboardInterrupt
         else:
-            raise typer.Exit(128 + number)
+            raise Killed(number)
 
 
 @contextmanager
@@ -63,12 +82,20 @@ def handling_signals() -> Iterator[Signals]:
         yield signals
         return
     handled = [number for number in _HANDLED if signal.getsignal(number) is not signal.SIG_IGN]
+    # a daemon, and no part of training, which a terminal that takes nothing any more would hold up
+    threading.Thread(target=_say_what_comes, args=(signals,), daemon=True).start()
     before = {number: signal.signal(number, signals.handle) for number in handled}
     try:
         yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        signals.news.put("")
+
+
+def _say_what_comes(signals: Signals) -> None:
+    while text := signals.news.get():
+        say(text)
 
 
 def leave(outcome: "Outcome", folder: Path, signals: Signals) -> NoReturn:

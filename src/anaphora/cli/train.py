@@ -9,8 +9,8 @@ import typer
 from anaphora.cli.experiments import AUTO, experiment_text, say_columns
 from anaphora.cli.options import TrainingThreads, minutes, threads_of
 from anaphora.cli.progress import clock, listening
-from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
-from anaphora.cli.talk import say
+from anaphora.cli.signals import Killed, handling_signals, leave, say_what_is_kept
+from anaphora.cli.talk import name, say
 from anaphora.errors import ConfigError
 from anaphora.events import silent
 
@@ -82,13 +82,13 @@ def run(
             experiment = read_experiment(text, where, changes, **given._asdict(), start=start, report=report)
             say_columns(experiment, *given, report)
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
-    except (KeyboardInterrupt, typer.Exit):
+    except (KeyboardInterrupt, Killed):
         say_what_is_kept(folder)
         raise
     if outcome.reason == "stopped":
         leave(outcome, folder, signals)
     say(_ending(outcome, folder, experiment))
-    typer.echo(folder)
+    name(folder)
 
 
 def _changes(settings: list[str], time: str, threads: int | None) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import torch
 
 from anaphora.errors import AnaphoraError, ConfigError, RunError
-from anaphora.events import Note, Report, silent
+from anaphora.events import Note, Report, safe, silent
 from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
 from anaphora.experiment.start.inheritance import Parent
 from anaphora.experiment.start.vectors import word_vectors
@@ -34,14 +34,16 @@ def train(
 ) -> Outcome:
     """Conduct ``experiment`` in the run folder ``path``, a new one, or with ``resume`` one that was begun before.
 
-    ``stop`` is asked between updates whether training should save itself and end. All that a person may have got
+    ``stop`` is asked between updates whether training should save itself and end. What ``report`` raises goes into the
+    log of the run and ends nothing. All that a person may have got
     wrong is found before the folder is made. Raises ConfigError, DataError, RunError (the folder exists; or to resume,
     is none or was begun with something else, which the message lists), and DivergedError.
     """
     device_for(experiment.training.device, "training.device")  # refused before the data is read
     if experiment.training.threads:
         torch.set_num_threads(experiment.training.threads)
-    return _resume(experiment, path, report, stop) if resume else _begin(experiment, path, report, stop)
+    conduct = _resume if resume else _begin
+    return conduct(experiment, path, safe(report), stop)
 
 
 def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:

@@ -15,7 +15,7 @@ import torch
 
 from anaphora.batch import Batch
 from anaphora.errors import DataError, DivergedError
-from anaphora.events import Note, Report, Saved, Update, Validated, silent
+from anaphora.events import Event, Note, Report, Saved, Update, Validated, safe, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
 from anaphora.kernels.runtime import Runtime, running
@@ -113,7 +113,8 @@ class _Training:
         better: Better,
     ) -> None:
         self._model, self._batches, self._config = model, batches, config
-        self._run, self._validate, self._report, self._stop = run, validate, report, stop
+        self._run, self._validate, self._report, self._stop = run, validate, safe(report), stop
+        self._news: list[Event] = []  # of this update, reported once what they tell of is saved
         self._state = TrainingState(model, config, better)
         self._device = device
         self._runtime = Runtime(device, backend_for(config.precision, device.type), training=True, seed=config.seed)
@@ -135,6 +136,8 @@ class _Training:
                 reason = self._advance()
             except _NotFinite as fault:
                 self._fall_back(str(fault))
+            finally:
+                self._report_news()
         state = self._state
         return Outcome(
             reason,
@@ -205,7 +208,7 @@ class _Training:
                 seconds_left=60 * config.minutes - state.seconds() if config.minutes else math.inf,
             )
             self._run.metrics.append(log.update_line(event))
-            self._report(event)
+            self._news.append(event)
         cursor.end(total)
 
     def _gradient(self, loss: Loss, rows: int, value: float) -> tuple[float, str]:
@@ -231,7 +234,7 @@ class _Training:
         cursor.skipped_in_row += 1
         self._state.carry = {}  # it may hold what made the loss go wrong
         self._run.metrics.append(log.skip_line(cursor.update, cursor.epoch, fault))
-        self._report(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
+        self._news.append(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
         if cursor.skipped_in_row >= self._config.skip_limit:
             raise _NotFinite(f"{cursor.skipped_in_row} updates in a row had to be skipped ({fault})")
 
@@ -261,7 +264,7 @@ class _Training:
         # numbered so that going on from the checkpoint drops the line and writes it again
         self._run.metrics.append(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor))
         text = f"Training diverged at update {diverged}: {what}. It goes on from {last} with {factor:g} of the rate."
-        self._report(Note(text, warning=True))
+        self._news.append(Note(text, warning=True))
 
     def _validation_is_due(self) -> bool:
         cursor = self._state.cursor
@@ -285,7 +288,7 @@ class _Training:
             state.schedule.validated(state.due.observe(metrics, cursor.update))
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
         self._run.metrics.append(log.validation_line(event))
-        self._report(event)
+        self._news.append(event)
         self._save()
         if improved:
             self._mark_best()
@@ -312,4 +315,9 @@ class _Training:
         self._check_finite()
         path = self._state.save(self._run)
         self._fallbacks = 0
-        self._report(Saved(self._state.cursor.update, path))
+        self._news.append(Saved(self._state.cursor.update, path))
+
+    def _report_news(self) -> None:
+        cursor, news = self._state.cursor, self._news
+        self._news = []
+        log.report_all(news, self._report, self._run, cursor.update, cursor.epoch_of_update)
