@@ -6,17 +6,35 @@ products and random draws are made, so no ``forward`` has an argument for it. Ou
 has its default: autograd functions keep the runtime of their forward pass.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Literal, get_args
 
 import torch
+from torch import Tensor
 
+from anaphora.errors import ConfigError
+from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend, Precision, inference_backend_for
 
 CPU = torch.device("cpu")
+
+Kernels = Literal["native", "python", "naive"]
+VARIABLE = "ANAPHORA_KERNELS"
+
+
+def _asked_for() -> Kernels:
+    """What the environment variable says."""
+    for known in get_args(Kernels):
+        if os.environ.get(VARIABLE, "native") == known:
+            return known  # type: ignore[no-any-return]
+    raise ConfigError(
+        f"{VARIABLE} should be native, python or naive, but is {os.environ[VARIABLE]!r}: set or unset it."
+    )
 
 
 @dataclass(frozen=True)
@@ -27,6 +45,10 @@ class Runtime:
     """Device of the network."""
     backend: Backend = "torch"
     """Matmul backend. In training, that of products with a gradient."""
+    kernels: Kernels = field(default_factory=_asked_for)
+    """How the steps of networks are computed: in C and by cuDNN where they are there ("native"), by the torch
+    operations that stand in each part ("python"), or units by their second reading, differentiated by autograd
+    ("naive"). The default is that of the environment variable ANAPHORA_KERNELS, else "native"."""
     training: bool = False
     """Whether this is an update of training."""
     threads: int = 0
@@ -47,6 +69,15 @@ class Runtime:
     def inference(cls, device: torch.device = CPU, precision: Precision = "fp32") -> "Runtime":
         """The runtime of search and evaluation on ``device``."""
         return _inference(device, precision)
+
+    def native(self, block: Tensor) -> bool:
+        """Whether steps in C are wanted, and can take a part's tensors, of which ``block`` is one."""
+        return self.kernels == "native" and compiled.suits(block)
+
+    @property
+    def training_backend(self) -> Backend:
+        """Backend of products with a gradient: ``backend``, or torch where that is our C and is not wanted."""
+        return "torch" if self.backend == "gemm" and self.kernels != "native" else self.backend
 
     @property
     def inference_backend(self) -> Backend:

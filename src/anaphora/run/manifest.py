@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from anaphora.errors import RunError
 from anaphora.kernels.compiled import available
+from anaphora.kernels.runtime import Runtime
 from anaphora.run.files import DamagedError, json_bytes, read, read_json, sha256
 
 FORMAT = 2
@@ -124,7 +125,7 @@ def environment(precision: str, device: torch.device) -> Environment:
         processor=torch.cuda.get_device_name(device) if device.type == "cuda" else processor,
         torch=torch.__version__,
         precision=precision,
-        compiled=available(),
+        compiled=available() and Runtime().kernels == "native",
     )
 
 
