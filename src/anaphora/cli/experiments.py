@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import tomli_w
@@ -64,6 +65,9 @@ def _recipe(name: str, own_text: bool, settings: Sequence[str], report: Report) 
     from anaphora.experiment.overrides import override, read_table
     from anaphora.tasks.registry import named_in
 
+    if name not in recipes.names() and Path(name).exists():
+        use = f"--resume --run {quote(name)}" if (Path(name) / "experiment.toml").exists() else f"--data {quote(name)}"
+        raise ConfigError(f"{name} is a file or folder, but a recipe was expected: write {use}.")
     text = recipes.read(name)
     table = read_table(text, f"{name}.toml")
     task, _ = named_in(table, f"{name}.toml")

@@ -71,6 +71,10 @@ def run(
     changes, start = _changes(settings or [], time, threads), _start(parent, vocabulary)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
+    if parent:  # said first: what reads it takes a few seconds to load
+        taken = "vocabulary" if vocabulary == "only" else "weights and vocabulary"
+        say(f"Starting from the {taken} of {parent} ...")
+
     from anaphora.experiment.conduct import train
     from anaphora.experiment.reading import read_experiment
 
@@ -161,9 +165,9 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
 
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
     name = quote(str(folder))
-    verb = task_of(experiment).next_command.format(run=name)
+    following = f"Next: {task_of(experiment).next_command.format(run=name)}"
     if outcome.reason == "fitted":
-        return f"Fitted in {clock(outcome.seconds)}: validation {figures}. Next: anaphora {verb}"
+        return f"Fitted in {clock(outcome.seconds)}: validation {figures}. {following}"
     why = {
         "epochs": "all epochs are done",
         "patience": "validation has stopped improving",
@@ -171,5 +175,5 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
     }[outcome.reason]
     return (
         f"Trained in {clock(outcome.seconds)}: {why} after {outcome.update:,} updates. "
-        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. Next: anaphora {verb}"
+        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. {following}"
     )

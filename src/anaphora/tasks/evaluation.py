@@ -3,13 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.significance import Comparison
+from anaphora.events import Note, Report
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.base import ExperimentBase
+
+_Corpus = TypeVar("_Corpus", PairCorpus, TextCorpus)
 
 
 class Text(NamedTuple):
@@ -103,6 +107,19 @@ def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
                 f"{path} was begun with the data in {file}, but that is no longer there: put it back, or give a text "
                 f"with {options}."
             )
+
+
+def splits_to_score(parts: Parts[_Corpus], options: str, report: Report) -> Mapping[str, _Corpus]:
+    """The test splits of a run's data by name; its validation split where it has none, which is reported."""
+    if parts.tests:
+        return parts.tests
+    report(
+        Note(
+            f"The data of the run has no test split, so its validation split is scored. The best checkpoint was chosen "
+            f"by it: expect less of new text, which {options} takes."
+        )
+    )
+    return {"validation": parts.valid}
 
 
 def one_run(paths: Sequence[Path], noun: str) -> Path:

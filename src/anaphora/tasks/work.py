@@ -10,7 +10,7 @@ from anaphora.batch import Batch
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import Integers
-from anaphora.events import Event, Report, Skipped
+from anaphora.events import Event, Note, Report, Skipped
 from anaphora.nn.counts import Counts
 from anaphora.nn.device import device_of
 from anaphora.nn.outputs import Output
@@ -109,6 +109,18 @@ class UpdatingWork(Work):
             batches = Partitions(batches, words)
         validate = self.validation(coders, run, training, report)
         return loop.train(model, batches, training, run, validate, report, stop, better=experiment.better)
+
+
+def report_unknown(ids: Integers, unk: int, report: Report) -> None:
+    """Report how many tokens of a validation split the vocabulary lacks, where it lacks some."""
+    unknown = int((ids == unk).sum())
+    if unknown:
+        report(
+            Note(
+                f"{unknown / len(ids):.2%} of the tokens of the validation split are unknown ({unknown:,} of "
+                f"{len(ids):,}): each counts as the same token, <unk>, so more of them make the loss look better."
+            )
+        )
 
 
 def not_skipping(report: Report) -> Report:

@@ -140,7 +140,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora score",
-    next_command="score {run} FILE",
+    next_command="echo 'Your text.' | anaphora score {run}",
     example='letters = anaphora.load("{path}")\nprint(list(letters.predict(["..."])))',
     coders_of=lambda coders, path: {"text": coders["text"]},
     evaluate=_evaluate,

@@ -13,7 +13,7 @@ from anaphora.events import Report, Skipped
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
-from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.tasks.work import UpdatingWork, mean_loss, report_unknown
 from anaphora.text.coder import TextCoder
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
@@ -59,6 +59,7 @@ class LanguageModelWork(TextWork, UpdatingWork):
     ) -> Validate:
         """What it costs to predict the validation text."""
         valid = text_store(self.parts.valid, coders["text"], run.path / "encoded" / "valid", report=report)
+        report_unknown(valid.ids, coders["text"].symbols.unk, report)
         batches: Batches
         if self._of_sentences:
             batches = TextSentences(valid, coders["text"].symbols, batch_tokens=training.batch_tokens, seed=0)

@@ -8,7 +8,7 @@ from anaphora.evaluation.adaptation import Adaptation, is_fitted
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Note, Report, silent
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.running_text import language_model_parts
@@ -96,7 +96,4 @@ def _texts(
     if request.text:
         return {request.text.name: request.text.lines}
     check_found(path, experiment, "--text")
-    found = language_model_parts(experiment, report).tests
-    if not found:
-        raise DataError("The run's data has no test part: give one with --text.")
-    return found
+    return splits_to_score(language_model_parts(experiment, report), "--text", report)

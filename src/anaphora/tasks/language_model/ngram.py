@@ -12,6 +12,7 @@ from anaphora.models.ngram.model import NgramModel
 from anaphora.run import Run
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
+from anaphora.tasks.work import report_unknown
 from anaphora.text.coder import TextCoder
 
 
@@ -27,6 +28,7 @@ class NgramWork(FittingWork, TextWork):
         train = text_store(parts.train, coder, encoded / "train", report=report)
         valid = text_store(parts.valid, coder, encoded / "valid", report=report)
 
+        report_unknown(valid.ids, coder.symbols.unk, report)
         guessed: list[int] = []
         counted.fit(train, guessed.append, report)
         if guessed:

@@ -24,7 +24,7 @@ from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.rare import RareWords
-from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping
+from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping, report_unknown
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
 from anaphora.text.units import Word
@@ -112,6 +112,7 @@ class TranslationWork(PairWork, UpdatingWork):
     ) -> Validate:
         """The loss of the validation part, and BLEU where it decides."""
         valid = self._encoded(self.parts.valid, coders, run.path / "encoded" / "valid", self.longest, report)
+        report_unknown(valid.targets.ids, coders["target"].symbols.unk, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,
