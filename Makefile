@@ -3,6 +3,7 @@
 #   make quickstart   a translator, end to end, in about two minutes after installation
 #   make test         the fast tests        make slow     the long ones
 #   make lint         what CI checks        make format   put right what can be put right
+#   make audit        known vulnerabilities of the pinned dependencies; needs the network
 #   make bench        speed beside peers (benchmarks/README.md); make peers installs the one that is not torch
 #   make reproduce    systems compared like for like: trains what the tables lack, for hours (benchmarks/README.md)
 #   make clean        remove .venv and caches
@@ -25,10 +26,11 @@ INSTALL := $(BIN)/pip install --disable-pip-version-check --quiet -c constraints
 MADE := $(VENV)/.made
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
+AUDIT := $(VENV)/audit
 PEERS := benchmarks/peers
 INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow lint format bench reproduce peers clean
+.PHONY: quickstart install test slow lint format audit bench reproduce peers clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/anaphora quickstart
@@ -52,6 +54,11 @@ lint: $(INSTALLED_DEV)
 format: $(INSTALLED_DEV)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+audit: $(MADE)
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/pip install --disable-pip-version-check --quiet pip-audit
+	$(AUDIT)/bin/pip-audit --no-deps --disable-pip -r constraints.txt
 
 bench: $(INSTALLED_DEV)
 	$(BIN)/python -m benchmarks $(BENCH)

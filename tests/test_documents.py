@@ -9,6 +9,8 @@ from typer.main import get_command
 
 from anaphora import recipes
 from anaphora.cli.app import app
+from anaphora.events import Event
+from anaphora.experiment.reading import read_experiment
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -46,3 +48,22 @@ def test_a_command_that_is_shown_is_understood(where: str, line: str) -> None:
 
 def test_there_are_commands_to_look_at() -> None:
     assert min(len(DOCUMENTED), len(HELPED), len(IN_RECIPES)) > 5
+
+
+SET = [
+    (where, context.params["recipe"], context.params["settings"])
+    for where, line in [*DOCUMENTED, *HELPED]
+    for verb, *arguments in [shlex.split(line)[1:]]
+    if verb == "train"
+    for context in [COMMANDS[verb].make_context(verb, arguments)]
+    if context.params["recipe"] in recipes.names() and context.params["settings"]
+]
+
+
+@pytest.mark.parametrize(("where", "recipe", "settings"), SET)
+def test_an_option_that_a_command_sets_is_one_of_the_recipe_by_its_present_name(
+    where: str, recipe: str, settings: list[str]
+) -> None:
+    reported = list[Event]()
+    read_experiment(recipes.read(recipe), where, settings, report=reported.append)
+    assert reported == []

@@ -14,6 +14,18 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from anaphora.errors import ConfigError, UnknownOptionError
 
+MAX_UNITS = 1 << 16
+"""Most units of a layer."""
+
+MAX_LAYERS = 64
+"""Most layers on top of each other."""
+
+MAX_LENGTH = 1 << 20
+"""Most tokens of a row, steps of a window, or hypotheses of a beam."""
+
+MAX_COUNT = 100_000_000
+"""Most words of a vocabulary, draws from it, or tokens of a batch."""
+
 SET = object()
 """In a conflict: any value but the default."""
 

@@ -83,32 +83,34 @@ def silent(event: Event) -> None:
     """Drop the event: the default listener."""
 
 
-class SafeReport:
-    """A listener that never ends the work it listens to: what another listener raises is kept, not passed on.
-
-    A terminal that hung up, a pipe whose reader is gone and a full disk make a listener fail; the work goes on. To end
-    training from a listener, use its ``stop``.
-    """
+class LastingReport:
+    """``report`` until it fails to write: a closed terminal never ends hours of work."""
 
     def __init__(self, report: Report) -> None:
-        """``report`` receives every event, whether or not it failed before."""
+        """``report`` may raise OSError, or the ValueError of a closed file; anything else is a fault of its own."""
         self._report = report
-        self._faults: dict[str, bool] = {}  # whether each was handed out
+        self._fault = ""
+        self._note: Callable[[int, str], None] | None = None
+
+    @classmethod
+    def of(cls, report: Report) -> "LastingReport":
+        """``report`` itself where it is one already."""
+        return report if isinstance(report, cls) else cls(report)
+
+    def on_failure(self, note: Callable[[int, str], None]) -> None:
+        """Call ``note`` once with the number of the update after which nothing was reported, and why."""
+        self._note = note
 
     def __call__(self, event: Event) -> None:
-        """Pass an event on."""
-        try:
-            self._report(event)
-        except Exception as error:
-            self._faults.setdefault(f"{type(error).__name__}: {error}", False)
-
-    def new_faults(self) -> list[str]:
-        """What was raised since this was last called, each text once in all."""
-        new = [fault for fault, known in self._faults.items() if not known]
-        self._faults.update(dict.fromkeys(new, True))
-        return new
-
-
-def safe(report: Report) -> SafeReport:
-    """``report`` as one that never raises; itself where it is that already."""
-    return report if isinstance(report, SafeReport) else SafeReport(report)
+        """Report the event, or that reports have ended."""
+        if not self._fault:
+            try:
+                self._report(event)
+                return
+            except (OSError, ValueError) as error:
+                if isinstance(error, ValueError) and "closed file" not in str(error):
+                    raise
+                self._fault = str(error)
+        if self._note and isinstance(event, Update | Validated):
+            self._note(event.update, self._fault)
+            self._note = None

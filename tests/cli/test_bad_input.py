@@ -220,7 +220,8 @@ def test_bad_data_is_refused_before_anything_is_written(
         (
             ["train", "quickstart", "--set", "encoder.cell=lstmm"],
             "anaphora: quickstart.toml: encoder.cell 'lstmm' is unknown. Did you mean 'lstm'? Known: elman, gru, lstm, "
-            "lstm-additive, lstm-forget, lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate.",
+            "lstm-additive, lstm-forget, lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, "
+            "two-gate.",
         ),
         (["train", "quickstart", "--set", "epochs"], "anaphora: --set takes dotted.key=value, but got 'epochs'."),
         (["train", "quickstart", "--time", "0m"], "anaphora: --time takes a time above 0 with its units, such as 30m"),
@@ -343,3 +344,12 @@ def test_a_closed_standard_input_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(DataError, match="but that is closed: name a file, or pipe the text in"):
         given_lines("-")
+
+
+def test_info_exits_with_one_when_no_checkpoint_can_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = shutil.copytree(Path(__file__).parents[1] / "runs" / "format-2", tmp_path / "run")
+    assert main(["info", str(run)]) == 0
+    for weights in run.glob("checkpoints/*/model.safetensors"):
+        weights.write_bytes(b"")
+    assert main(["info", str(run)]) == main(["info", str(run), "--json"]) == 1
+    assert "damaged" in capsys.readouterr().out

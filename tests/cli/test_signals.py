@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import typer
 
-from anaphora.cli.signals import Killed, Signals, handling_signals, say_what_is_kept
+from anaphora.cli.signals import Signals, handling_signals, say_what_is_kept
 
 COMMAND = [sys.executable, "-m", "anaphora", "train"]
 Begin = Callable[..., "subprocess.Popen[str]"]
@@ -115,7 +116,7 @@ def test_an_interrupted_training_says_what_is_kept(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_before_there_is_anything_to_save_one_signal_is_enough(number: signal.Signals) -> None:
-    with pytest.raises((KeyboardInterrupt, Killed)) as left, handling_signals():
+    with pytest.raises((KeyboardInterrupt, typer.Exit)) as left, handling_signals():
         os.kill(os.getpid(), number)
     assert getattr(left.value, "exit_code", 130) == 128 + number
 
@@ -153,7 +154,7 @@ def test_hanging_up_again_does_not_leave_before_training_is_saved() -> None:
         for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGHUP):  # as when a connection is lost and a session ends
             os.kill(os.getpid(), number)
         assert signals.stop() and signals.exit_code == 129
-        with pytest.raises(Killed):
+        with pytest.raises(typer.Exit):
             os.kill(os.getpid(), signal.SIGTERM)
 
 

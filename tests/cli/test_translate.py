@@ -210,3 +210,23 @@ def test_pairs_to_train_on_that_hold_the_unknown_mark_are_counted(
     assert "1 of 2 translations have <unk> in them" in " ".join(capsys.readouterr().err.split())
     assert main(["translate", runs[0], str(text)]) == 0
     assert "<unk>" not in capsys.readouterr().err
+
+
+def test_numbers_addresses_and_markup_that_a_translation_lacks_are_reported(
+    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.en"
+    text.write_text("15 abc\n\nabc\n<b>%s</b> www.a.org\n" + "a 7\n" * 12)
+    assert main(["translate", runs[0], str(text), "--no-split", "--json"]) == 0
+    printed = capsys.readouterr()
+    found = [json.loads(line) for line in printed.out.splitlines()]
+    kinds = [[one["kind"] for one in line["differences"]] for line in found]
+    assert len(found) == 16 and kinds[1] == [] and kinds[2] == []
+    assert kinds[0] == ["numbers"] and kinds[3] == ["placeholders", "addresses"]
+    assert found[0]["differences"][0] == {"kind": "numbers", "source": "1 5", "target": ""}
+    said = printed.err.splitlines()
+    assert said[0] == "warning: line 1 and its translation differ in numbers (1 5 | -)"
+    assert said[1].startswith("warning: line 4 and its translation differ in placeholders (")
+    assert said[-1].startswith("warning: 14 of 16 lines differ from their translations")
+    assert len(said) == 11
+    assert main(["translate", runs[0], str(text), "--json", "--pairs", str(tmp_path / "made.tsv")]) == 2

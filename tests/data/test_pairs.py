@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch
+from anaphora.data.columns import Integers
 from anaphora.data.pairs import WIDTH, PairBatches, search_batches
-from anaphora.data.ragged import Integers, Ragged
+from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
 from anaphora.protocols import Batches, VocabularyInfo
 from anaphora.text.cuts import MergeDropout
@@ -24,7 +25,7 @@ PAIRS = st.lists(st.tuples(ROW, ROW), min_size=1, max_size=40)
 
 def store_of(pairs: list[tuple[list[int], list[int]]]) -> PairStore:
     sources, targets = zip(*pairs, strict=True)
-    return PairStore(Ragged.of(sources), Ragged.of(targets), np.arange(len(pairs)) * 10)
+    return PairStore(Ragged.of(sources), Ragged.of(targets), np.arange(len(pairs)) * 10, "")
 
 
 def batches_of(pairs: list[tuple[list[int], list[int]]], budget: int = 100, seed: int = 1) -> PairBatches:
@@ -133,7 +134,7 @@ def test_any_position_is_as_cheap_as_the_first(tmp_path: Path) -> None:
             return super().each(rows)
 
     rows = Ragged.of([[4] * 5] * 1000)
-    store = PairStore(Counted(rows.ids, rows.offsets), rows, np.arange(1000))
+    store = PairStore(Counted(rows.ids, rows.offsets), rows, np.arange(1000), "")
     epoch = PairBatches(store, SYMBOLS, SYMBOLS, batch_tokens=60, seed=1).epoch(1)
     assert (len(epoch), Counted.asked) == (100, 0)
     assert len(epoch[99].example_ids_B) == 10

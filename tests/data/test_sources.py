@@ -294,3 +294,17 @@ class TestText:
     def test_the_penn_treebank_is_understood(self, shared_data: Path) -> None:
         parts = text_parts([shared_data / "ptb"])
         assert (parts.train.count, parts.valid.count, parts.tests["ptb.test"].count) == (42_068, 3370, 3761)
+
+
+def test_special_tokens_at_the_ends_of_lines_are_no_text_and_are_told_of(tmp_path: Path) -> None:
+    events: list[Event] = []
+    put(tmp_path / "train.tsv", "<s> A man . </s>\t<s> Ein Mann . </s>", "A dog .\tEin <s> Hund .", "</s>\tNichts")
+    put(tmp_path / "val.tsv", "<bos> A cat .\tEine Katze . <eos> <pad>")
+    pairs = translation_parts([tmp_path], "en", "de", report=events.append)
+    assert list(pairs.train) == [("A man .", "Ein Mann ."), ("A dog .", "Ein <s> Hund .")]
+    assert list(pairs.valid) == [("A cat .", "Eine Katze .")]
+    put(tmp_path / "train.txt", "<s> A man . </s>", "", "A dog .", "<s> </s>")
+    text = text_parts([tmp_path / "train.txt"], report=events.append)
+    assert [*text.train, *text.valid] == ["A man .", "", "A dog .", ""]
+    told = [event.text for event in events if isinstance(event, Note) and "special tokens" in event.text]
+    assert [note.split()[0] for note in told] == ["2", "2"]

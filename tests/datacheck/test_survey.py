@@ -59,11 +59,18 @@ ONE_SIDE: dict[str, Callable[[str], str]] = {
     "decomposed": lambda text: f"{text} e\u0301te\u0301",
     "entities": lambda text: f"{text} &quot;",
     "subwords": lambda text: f"{text} bi@@ rd",
+    "special-tokens": lambda text: f"{text} </s>",
     "unknown-mark": lambda text: f"{text} <unk>",
     "script": lambda _: "ψψψψ ωωωωω ψψψψ ωωωωω ψψψ",
     "long": lambda text: " ".join([text] * 40),
 }
-COMPANIONS = {"long": {"ratio"}, "unknown-mark": {"placeholders"}, "blank": set(), "replacement": {"ratio"}}
+COMPANIONS = {
+    "long": {"ratio"},
+    "special-tokens": {"placeholders"},
+    "unknown-mark": {"placeholders"},
+    "blank": set(),
+    "replacement": {"ratio"},
+}
 
 
 @pytest.mark.parametrize("kind", sorted(ONE_SIDE))
@@ -86,6 +93,7 @@ def test_a_fault_of_one_side_is_named_with_its_line(kind: str, line: int, side: 
 BOTH_SIDES: dict[str, Callable[[str, str], tuple[str, str]]] = {
     "copied": lambda source, _: (source, source),
     "numbers": lambda source, target: (f"{source} 42", f"{target} 43"),
+    "addresses": lambda source, target: (f"{source} www.a.org/1", f"{target} www.b.org/2"),
     "placeholders": lambda source, target: (source + " {0} %s", target + " {0}"),
     "ratio": lambda source, _: (source, "oui"),
 }

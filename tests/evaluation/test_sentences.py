@@ -71,5 +71,5 @@ def test_every_line_is_given_back_at_its_place_with_the_bits_that_it_has_alone(m
 def test_a_sentence_too_long_to_be_read_at_once_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "UNITS", 4)
     model = build("language-model", {"reads": "sentences"}, {"text": SYMBOLS}, "test")
-    with pytest.raises(DataError, match="Line 4 should be a sentence of at most 4 units, but has 6: split it"):
+    with pytest.raises(DataError, match="Line 4 should be a sentence of at most 4 tokens, but has 6: split it"):
         list(sentence_log_probs(model, (unit for line in LINES for unit in [*line, 3]), 2, 3))

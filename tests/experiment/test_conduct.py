@@ -206,7 +206,7 @@ def test_validation_leaves_out_what_training_would(translator: ExperimentBase, t
             file.write("a" * 20_000 + "\n")
     said: list[Event] = []
     train(translator, tmp_path / "long", said.append)
-    assert Skipped("pairs with more than 100 units on a side were left out of val", 1) in said
+    assert Skipped("pairs with more than 100 tokens on a side were left out of val", 1) in said
     figures = [
         Run.open(tmp_path / name).metrics.validation(Run.open(tmp_path / name).best()) for name in ("short", "long")
     ]
@@ -281,7 +281,7 @@ def test_bad_data_leaves_nothing_behind(
     [
         ("output", {"tied": True}, "output.tied"),
         ("attention", {"score": "dot"}, "decoder.size"),
-        ("data", {"max_length": 1}, "has more than 1 units on a side"),
+        ("data", {"max_length": 1}, "has more than 1 tokens on a side"),
     ],
 )
 def test_options_that_do_not_go_together_leave_nothing_behind(

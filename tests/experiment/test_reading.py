@@ -61,6 +61,7 @@ def test_a_model_of_sentences_measures_a_text_by_the_scores_of_its_lines(
     assert model.evaluate(lines[::-1]).nats == pytest.approx(measured.nats, rel=1e-6)
     assert model.score(lines[0]) == pytest.approx(scores[0].log10, abs=1e-5)
     assert model.generate("line 1", length=5).text.startswith("line 1")
+    assert model.generate("line 1", lines=3, seed=1).text.count("\n") == 2
     with pytest.raises(ConfigError, match="knows nothing of the line before"):
         model.generate("line 1\nline")
 

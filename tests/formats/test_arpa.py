@@ -51,6 +51,14 @@ def test_the_begin_of_a_line_alone_may_be_minus_infinity(path: Path) -> None:
         read_arpa(path)
 
 
+def test_a_back_off_weight_of_the_highest_order_is_refused(path: Path) -> None:
+    path.write_text(FILE.replace("<s> a", "<s> a\t-0.3"))
+    with pytest.raises(DataError, match=r":11 should have no back-off weight, .* but has -0\.3"):
+        read_arpa(path)
+    path.write_text(FILE.replace("<s> a", "<s> a\t0"))  # which is what none stands for
+    assert read_arpa(path)[1] == [ArpaGram(-0.1, ("<s>", "a"), 0.0)]
+
+
 def test_what_kenlm_has_packed_is_told_from_a_damaged_file(path: Path) -> None:
     path.write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\x00\x01\x00")
     with pytest.raises(DataError, match=r"is a KenLM binary"):

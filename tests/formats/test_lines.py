@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import decode_lines, read_lines, unpacked, write_lines
+from anaphora.formats.lines import LONGEST, decode_lines, read_lines, unpacked, write_lines
 
 LINE = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"])).filter(
     lambda line: not line.endswith("\r") and not line.startswith("\ufeff")
@@ -150,3 +150,17 @@ def test_a_line_feed_inside_a_line_leaves_the_old_file(tmp_path: Path) -> None:
         write_lines(path, ["new", "a\nb"])
     assert list(read_lines(path)) == ["old"]
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_without_an_end_takes_bounded_memory(tmp_path: Path, packed: bool) -> None:
+    path = tmp_path / "bomb.txt"
+    with gzip.open(path, "wb", compresslevel=1) if packed else path.open("wb") as out:
+        for _ in range(100):
+            out.write(b"x" * (1 << 20))
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"bomb\.txt:1 is longer than 16,777,216 bytes"):
+        list(read_lines(path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * LONGEST

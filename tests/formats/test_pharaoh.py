@@ -46,5 +46,5 @@ def test_links_to_words_that_are_not_there_are_refused_with_their_line(tmp_path:
 @pytest.mark.parametrize("pairs", [2, 4])
 def test_more_or_fewer_lines_than_pairs_are_refused(pairs: int, tmp_path: Path) -> None:
     write_lines(tmp_path / "gold.links", ["0-0"] * 3)
-    with pytest.raises(DataError, match=f"links of {pairs} pairs, a line each, but has 3 lines"):
+    with pytest.raises(DataError, match=f"alignments of {pairs} pairs, a line each, but has 3 lines"):
         read_links(tmp_path / "gold.links", pairs)

@@ -2,11 +2,14 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from anaphora.errors import DataError
+from anaphora.files import part_of
 from anaphora.formats.replacing import replacing
 
 
@@ -77,3 +80,17 @@ def test_a_name_that_cannot_be_is_said(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="cannot be written"), replacing(tmp_path / name):
         pass
+
+
+def test_what_a_killed_process_left_of_the_same_file_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    left, other = (
+        tmp_path / part_of(tmp_path / name).name.replace(str(os.getpid()), str(process.pid)) for name in ("out", "b")
+    )
+    for file in (left, other):
+        file.write_bytes(b"half")
+    with replacing(path) as stream:
+        stream.write(b"new")
+    assert set(tmp_path.iterdir()) == {path, other}

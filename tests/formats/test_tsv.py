@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import DataError
-from anaphora.formats.tsv import read_pairs, write_pairs
+from anaphora.formats.tsv import HEADING, Layout, read_pairs, write_pairs
 
 
 def test_lines_of_other_than_two_columns_are_rejected_and_told(tmp_path: Path) -> None:
@@ -34,3 +34,27 @@ def test_what_is_written_is_read_again_and_a_tab_in_a_side_is_a_space(tmp_path: 
     path = tmp_path / "pairs.tsv.gz"
     write_pairs(path, [("a", "b"), ("c\td", ""), ("", "é \u2028")])
     assert [row[1:] for row in read_pairs(path)] == [("a", "b"), ("c d", ""), ("", "é \u2028")]
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "expected", "told"),
+    [
+        ("English\tFrench\nHold.\tTiens.\n", Layout(), [("Hold.", "Tiens.")], [(1, HEADING)]),
+        ("Hold.\tTiens.\nEnglish\tFrench\n", Layout(), [("Hold.", "Tiens."), ("English", "French")], []),
+        ("a\tb\t\nc\t\t\n\td\n", Layout(), [("a", "b"), ("c", ""), ("", "d")], []),
+        ("a\tb\tby x\nc\td\n", Layout((1, 2)), [("a", "b"), ("c", "d")], []),
+        ("1\ta\t9\tb\n2\tc\n", Layout((2, 4)), [("a", "b")], [(2, 1)]),
+        ("1\tsource\ttarget\n2\ta\tb\n", Layout((3, 2)), [("b", "a")], [(1, HEADING)]),
+        ('"a"\t"b ""c"""\nd\te\n', Layout(quoted=True), [("a", 'b "c"'), ("d", "e")], []),
+        ('"a\tb"\t"c"\n"open\td\n', Layout(quoted=True), [("a\tb", "c")], [(2, 0)]),
+    ],
+)
+def test_a_layout_says_where_pairs_stand(
+    tmp_path: Path, text: str, layout: Layout, expected: list[tuple[str, str]], told: list[tuple[int, int]]
+) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text(text, encoding="utf-8")
+    rejected: list[tuple[int, int]] = []
+    rows = list(read_pairs(path, layout, rejected=lambda *place: rejected.append(place)))
+    assert [row[1:] for row in rows] == expected
+    assert rejected == told

@@ -6,7 +6,7 @@ import pytest
 from typer.main import get_command
 
 from anaphora import recipes
-from anaphora.batch import Batch, Ids
+from anaphora.batch import Batch, Ids, Labels
 from anaphora.cli.app import app
 from anaphora.data.catalogue import CORPORA
 from anaphora.data.ragged import Ragged
@@ -110,11 +110,15 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     symbols = VocabularyInfo(40, 0, 1, 2, 3)
     sides = ("source", "target") if experiment.task == "translate" else ("text",)
     words = {"text": [f"word{number}" for number in range(36)]}
-    model = build(experiment.task, experiment.tables(), dict.fromkeys(sides, symbols), name, words)
+    tables, labelled = experiment.tables(), experiment.task == "classify"
+    if labelled:  # its classes come from the data
+        tables["classes"]["names"] = ["a", "b"]
+    model = build(experiment.task, tables, dict.fromkeys(sides, symbols), name, words)
     model.initialise(1)
     model.eval()
     ids = Ids(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))
-    batch = Batch(ids, ids, torch.arange(2), torch.zeros(2, dtype=torch.bool))
+    targets = Labels(torch.tensor([0, 1])) if labelled else ids
+    batch = Batch(ids, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     losses = []
     for _ in range(5):

@@ -1,4 +1,6 @@
 import json
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,8 @@ from anaphora.run import Run
 from anaphora.run.about import about
 from anaphora.run.evaluations import Evaluation, Figure
 from anaphora.tasks.runs import weights_of_runs
+
+STORED = Path(__file__).parents[1] / "runs" / "format-2"
 
 Save = Callable[[Run, int], Path]
 
@@ -79,3 +83,30 @@ def test_the_card_holds_evaluations_as_they_came_out_last_and_the_licence_of_a_k
     for value, checkpoint in (("38.0000", "step-10"), ("39.0000", "average")):
         assert f"| test | BLEU | {value} | a, b | {checkpoint} | 2026-11-21 |" in card
     assert "37.0000" not in card
+
+
+@pytest.mark.parametrize(
+    ("name", "usable"), [("optimizer.safetensors", True), ("model.safetensors", False), ("manifest.json", False)]
+)
+def test_a_run_is_usable_while_predictions_can_be_made_with_a_checkpoint(
+    tmp_path: Path, name: str, usable: bool
+) -> None:
+    path = shutil.copytree(STORED, tmp_path / "run")
+    assert about(path, weights_of_runs).usable
+    for step in (path / "checkpoints").iterdir():
+        (step / name).write_bytes(b"")
+    found = about(path, weights_of_runs)
+    assert found.usable is usable and len(found.faults) == 1
+    assert bool(found.parameters) is usable
+
+
+def test_a_run_without_a_checkpoint_is_not_usable(tmp_path: Path) -> None:
+    assert not about(Run.create(tmp_path / "run", {"task": "toy"}, {}).path, weights_of_runs).usable
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "evaluations.jsonl"])
+def test_a_log_that_is_no_file_is_a_fault_and_nothing_waits_for_it(tmp_path: Path, name: str) -> None:
+    path = shutil.copytree(STORED, tmp_path / "run")
+    os.mkfifo(path / name)
+    found = about(path, weights_of_runs)
+    assert any(name in fault and "regular file" in fault for fault in found.faults) and found.usable

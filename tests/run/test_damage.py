@@ -11,8 +11,8 @@ import torch
 
 from anaphora.errors import RunError
 from anaphora.events import Event, Note
+from anaphora.files import sealed
 from anaphora.run import Run
-from anaphora.run.manifest import sealed
 
 
 def warnings_of(events: list[Event]) -> str:

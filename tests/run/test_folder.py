@@ -11,9 +11,9 @@ import torch
 
 from anaphora.errors import RunError
 from anaphora.events import Event
+from anaphora.files import write_durably
 from anaphora.run import Run
-from anaphora.run.files import write_durably
-from anaphora.run.folder import check_free
+from anaphora.run.layout import check_free
 from anaphora.text import units
 from anaphora.text.characters import CharacterCoder
 

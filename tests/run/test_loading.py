@@ -85,7 +85,7 @@ NAMED = {
     },
     "vocabulary/text": {
         **dict.fromkeys(("zero", "cut", "empty"), r"/vocabulary/text is not the one that was saved \(sha256\)"),
-        "gone": r"/vocabulary/text should be a file, but: No such file",
+        "gone": r"/vocabulary/text is missing",
     },
 }
 

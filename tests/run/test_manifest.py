@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import RunError
-from anaphora.run.manifest import Environment, FileEntry, Manifest, read_manifest, sealed
+from anaphora.files import sealed
+from anaphora.run.manifest import Environment, FileEntry, Manifest, read_manifest
 
 ENTRY = FileEntry(size=3, sha256="00")
 GOOD = Manifest(

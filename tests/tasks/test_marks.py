@@ -39,7 +39,7 @@ def fond_of_marks(name: str) -> Any:
 def test_a_language_model_goes_on_with_units_of_the_text_alone(name: str, beam: int) -> None:
     model = LanguageModelPredictor(fond_of_marks(name), CODER)
     for seed in range(3):
-        written = model.generate("the man", length=6, beam=beam, seed=seed)
+        written = model.generate("the man", length=6, lines=1, beam=beam, seed=seed)
         assert written.finished or len(written.text.split(" ")) == 2 + 6
     assert model.generate("", length=9, temperature=1e6).text.split() != []
 

@@ -60,5 +60,5 @@ def test_a_text_without_new_units_changes_nothing(kind: str) -> None:
 
 @pytest.mark.parametrize("config", [Unigram(), Word(rare="posall")], ids=lambda config: config.tokenizer)
 def test_units_that_cannot_be_appended_are_refused(config: AnyUnits) -> None:
-    with pytest.raises(ConfigError, match=f"'word' without text.rare, but they are '{config.tokenizer}'"):
+    with pytest.raises(ConfigError, match=f"'word' without text.rare, but has '{config.tokenizer}'"):
         extended(config, learnt("bpe", OLD), learnt("bpe", NEW))

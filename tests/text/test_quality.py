@@ -1,8 +1,10 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.text.quality import line_faults
+from anaphora.text.quality import differences, line_faults, pair_faults
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,31 @@ def test_no_fault_is_named_twice(text: str) -> None:
     kinds = [kind for kind, _ in line_faults(f"{text}\x01{text}\x02\ufeff\ufeff")]
     assert len(kinds) == len(set(kinds))
     assert {"control", "mark"} <= set(kinds)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("15 large dogs", "100 Hunde", [("numbers", "5", "0 0")]),
+        ("It is $42.50!", "Es sind 42,50 $!", []),
+        ("1,000 at ٣", "3 um 1 000", []),
+        ("<b>%s</b> files", "hu tu", [("placeholders", "%s </b> <b>", "")]),
+        ("See https://a.org/x?y=1.", "Siehe https://a.org/x?y=1", []),
+        ("Write to a.b@c.org", "An ab@c.org", [("addresses", "a.b@c.org", "ab@c.org")]),
+        ("{name} has {count} of %(all)d", "{count} von %(all)d hat {name}", []),
+    ],
+)
+def test_what_a_translation_should_have_in_common_is_compared(
+    source: str, target: str, expected: list[tuple[str, str, str]]
+) -> None:
+    assert list(map(tuple, differences(source, target))) == expected
+    assert [kind for kind, _ in pair_faults(source, target)] == [kind for kind, _, _ in expected]
+
+
+@pytest.mark.parametrize(
+    "line", ["a" * 50_000, "a@" * 25_000, "http://" * 7_000, "a." * 25_000, "%(" * 25_000, "<a" * 5_000]
+)
+def test_a_line_of_any_length_is_compared_in_linear_time(line: str) -> None:
+    started = time.perf_counter()
+    list(differences(line, line))
+    assert time.perf_counter() - started < 2

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from anaphora.errors import RunError
 from anaphora.text.coder import UNK
 from anaphora.text.rare import NUMBERS, REACH, AnnotatedCoder, NumberingCoder, Rare, annotations
-from anaphora.text.words import Segmentation, WordCoder
+from anaphora.text.segmentation import Segmentation
+from anaphora.text.words import WordCoder
 
 NONE: Segmentation = "none"
 KINDS: list[Rare] = ["copyable", "posall", "posunk"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.text.abbreviations import BEFORE_NAMES
-from anaphora.text.sentences import Passage, Splitter
+from anaphora.text.sentences import Passage, Splitter, is_blank
 
 SPLIT = [
     ("en", "He left.| She stayed.| He said nothing."),
@@ -60,8 +60,8 @@ def test_a_text_put_together_again_is_the_text(body: str, end: str, language: st
     splitter = Splitter(language, language)
     passage = splitter.split(text)
     assert passage.with_sentences(passage.sentences, splitter.gaps(passage)) == text
-    assert all(gap.isspace() or not gap for gap in passage.gaps)
-    assert all(sentence == sentence.strip() != "" for sentence in passage.sentences)
+    assert all(map(is_blank, passage.gaps))
+    assert all(sentence == sentence.strip() and not is_blank(sentence) for sentence in passage.sentences)
     assert len(passage.gaps) == len(passage.sentences) + 1
 
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError, RunError
 from anaphora.text.coder import EOS, MARKS, UNK
-from anaphora.text.words import Segmentation, WordCoder, written
+from anaphora.text.segmentation import Segmentation
+from anaphora.text.words import WordCoder, written
 
 LINES = ['Hello, world! It\'s "fine".', "The world (all of it) costs 3.5 %.", "Hello, you."]
 
@@ -33,7 +34,7 @@ def test_tokens_between_spaces_come_back_as_they_were(tokens: list[str]) -> None
     assert len(coder.encode(line)) == len(line.split())
 
 
-@pytest.mark.parametrize("segmentation", ["moses", "whitespace"])
+@pytest.mark.parametrize("segmentation", ["joiner", "moses", "whitespace"])
 @given(text=st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
 def test_every_token_belongs_to_a_word_between_ascii_white_space(segmentation: Segmentation, text: str) -> None:
     coder = learn(LINES, segmentation=segmentation)
@@ -65,7 +66,7 @@ def test_words_that_are_too_rare_have_none() -> None:
     assert coder.encode("a b") == [4, UNK]
 
 
-@pytest.mark.parametrize("segmentation", ["whitespace", "moses"])
+@pytest.mark.parametrize("segmentation", ["joiner", "whitespace", "moses"])
 def test_the_unknown_word_of_a_text_is_the_unknown_unit_and_reads_as_it_did(segmentation: Segmentation) -> None:
     coder = learn(["the <unk> of <unk> the </s>"], segmentation=segmentation)
     assert coder.encode("the <unk> of") == [coder.encode("the")[0], UNK, coder.encode("of")[0]]

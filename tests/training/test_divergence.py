@@ -123,7 +123,9 @@ def test_going_back_to_the_start_begins_again_with_the_first_weights(patient: Pa
 
 def test_training_gives_up_after_going_back_in_vain_and_keeps_the_good_checkpoint(patient: Patient) -> None:
     patient.spoil({5, 6, 7})
-    said = r"update 7: 3 updates in a row .* after each of 2 times .* step-4: begin another run .* and lower training"
+    said = (
+        r"update 7: 3 updates in a row .* after each of 2 restarts .* step-4: begin another run .* and lower training"
+    )
     with pytest.raises(DivergedError, match=said) as caught:
         patient.train(epochs=2, validate_every=4, skip_limit=3, divergence_retries=2)
     assert caught.value.exit_code == 3

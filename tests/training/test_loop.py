@@ -12,7 +12,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from anaphora.batch import Batch, Supervision
 from anaphora.errors import ConfigError, DataError, RunError
-from anaphora.events import Event, Note, Report, Saved, Update, Validated
+from anaphora.events import Event, Note, Saved, Update, Validated
 from anaphora.nn.randomness import dropout_mask
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
@@ -27,7 +27,6 @@ class Session:
         self.toy = toy
         self.run = Run.create(path, toy.EXPERIMENT, {})
         self.events: list[Event] = []
-        self.report: Report = self.events.append
         self.model = toy.ToyModel()
         self.validate: Any = toy.validate
         self.stop = never
@@ -36,7 +35,9 @@ class Session:
     def train(self, batches: Any = None, **training: Any) -> Outcome:
         config = TrainingConfig.parse(self.toy.TRAINING | training, "test")
         given = batches or self.toy.ToyBatches()
-        return train(self.model, given, config, self.run, self.validate, self.report, self.stop, better=self.better)
+        return train(
+            self.model, given, config, self.run, self.validate, self.events.append, self.stop, better=self.better
+        )
 
     def of(self, kind: type) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -84,37 +85,6 @@ def test_a_checkpoint_is_saved_at_every_validation_and_at_the_end(session: Sessi
     session.train(epochs=1, validate_every=4, save_every=0)
     assert [event.update for event in session.of(Validated)] == [4, 6]
     assert [event.update for event in session.of(Saved)] == [4, 6]
-
-
-def test_what_is_reported_is_saved_before(session: Session) -> None:
-    found = []
-
-    def look(event: Event) -> None:
-        if isinstance(event, Validated):
-            found.append((event.update, session.run.checkpoints()[-1], session.run.best()))
-
-    session.report = look
-    session.train(epochs=1, validate_every=3, save_every=0)
-    assert [(update, saved) for update, saved, _ in found] == [(3, 3), (6, 6)]
-    assert found[0][2] == 3
-
-
-def test_a_report_that_fails_changes_nothing_but_a_line_of_the_log(session: Session, tmp_path: Path) -> None:
-    def fail(event: Event) -> None:
-        raise OSError(5, "Input/output error")
-
-    session.train()
-    other = Session(session.toy, tmp_path / "other")
-    other.report = fail
-    other.train()
-    assert str(weights_of(other.model)) == str(weights_of(session.model))
-    failed = [line for line in other.run.metrics.lines() if "report_failed" in line]
-    assert [line["report_failed"] for line in failed] == ["OSError: [Errno 5] Input/output error"]
-    whole, other_log = (
-        [{key: line[key] for key in line if key != "seconds"} for line in run.metrics.lines()]
-        for run in (session.run, other.run)
-    )
-    assert [line for line in other_log if line not in failed] == whole
 
 
 def test_no_validate_every_means_the_end_of_every_epoch(session: Session) -> None:

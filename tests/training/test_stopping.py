@@ -3,6 +3,7 @@ import math
 import pytest
 
 from anaphora.errors import ConfigError
+from anaphora.training.saved import SavedBest
 from anaphora.training.stopping import BestSoFar
 
 
@@ -47,7 +48,7 @@ def test_a_restored_count_goes_on() -> None:
     best, restored = BestSoFar("loss", "lower"), BestSoFar("loss", "lower")
     best.observe({"loss": 1.0, "perplexity": 2.7}, 4)
     best.observe({"loss": 2.0}, 8)
-    restored.restore(best.state())
+    restored.restore(SavedBest.model_validate(best.state()))
     assert restored.state() == best.state()
     assert not restored.observe({"loss": 1.5}, 12) and restored.since == 2
 

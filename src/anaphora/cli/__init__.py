@@ -2,7 +2,7 @@
 
 import signal
 
-from anaphora.cli.talk import complain, settle
+from anaphora.cli.talk import complain
 
 
 def main() -> int:
@@ -14,5 +14,3 @@ def main() -> int:
     except KeyboardInterrupt:
         complain("interrupted.")
         return 128 + signal.SIGINT
-    finally:
-        settle()

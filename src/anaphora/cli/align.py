@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines, named, writing
+from anaphora.cli.files import check_writable, given_texts, named, writing
 from anaphora.cli.options import Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -57,7 +57,7 @@ def run(
     if source is not None and target is not None:
         pairs = _aligned(source, target)
     else:
-        pairs = split_pairs(given_lines(file), named(file))
+        pairs = split_pairs(given_texts(file), named(file))
     sure: list[Links] = []
     allowed: list[Links] = []
     if gold is not None:

@@ -15,7 +15,6 @@ import typer
 from pydantic import ValidationError
 
 import anaphora
-from anaphora.cli.signals import Killed
 from anaphora.cli.talk import complain, silence
 from anaphora.errors import AnaphoraError
 
@@ -46,6 +45,7 @@ VERBS = (
     "mix",
     "translate",
     "align",
+    "predict",
     "evaluate",
     "export",
     "score",
@@ -112,8 +112,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         verb = error.ctx.command_path if error.ctx else "anaphora"
         complain(f"{error.format_message().rstrip('.')}{_what_came(error)} (see {verb} --help)")
         return AnaphoraError.exit_code
-    except Killed as killed:
-        code = killed.exit_code
     except (BrokenPipeError, SystemExit):  # typer turns the one into the other
         silence(sys.stdout)  # whoever read it has gone
         return BROKEN_PIPE

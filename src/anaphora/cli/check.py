@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, experiment_text, say_columns
-from anaphora.cli.options import Json, TrainingThreads, threads_of
+from anaphora.cli.experiments import AUTO, experiment_text, languages_of
+from anaphora.cli.options import Json, TaskOption, TrainingThreads, threads_of
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, DataError
@@ -35,6 +35,7 @@ def run(
         list[Path] | None,
         typer.Option("--data", metavar="FOLDER|FILE", help="Your own text instead of the recipe's; may be repeated."),
     ] = None,
+    task: TaskOption = "",
     source: Annotated[str, typer.Option(help="The language translated from, as files of it end: en.")] = "",
     target: Annotated[str, typer.Option(help="The language translated into, as files of it end: cs.")] = "",
     settings: Annotated[
@@ -68,9 +69,9 @@ def run(
     from anaphora.formats.figures import figures_as_json
 
     with listening() as report:
-        text, where = experiment_text(recipe, data or [], source, target, changes, report)
+        source, target = languages_of(recipe, data or [], source, target, changes, report, task)
+        text, where = experiment_text(recipe, data or [], source, target, changes, report, task=task)
         experiment = read_experiment(text, where, changes, data=data or [], source=source, target=target, report=report)
-        say_columns(experiment, data or [], source, target, report)
         checked = check(experiment, trial=trial, report=report)
     if as_json:
         typer.echo(figures_as_json(checked.json()))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines, named
+from anaphora.cli.files import check_writable, given_texts, named
 from anaphora.cli.options import (
     Beam,
     CandidatesOption,
@@ -103,7 +103,7 @@ def run(
     words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
     search = SearchOptions(beam, length_penalty, replace_unknown=words, candidates=chosen, known=known_words)
     how = known_mean(mean, len(runs)) if mean else ""
-    lines = Text(Path(named(text)).name, given_lines(text)) if text else None
+    lines = Text(Path(named(text)).name, given_texts(text)) if text else None
     request = Request(pairs, lines, search, adapted, ensemble, how, fusion, details, output is not None, keep)
     with listening() as report:
         answer = task_at(runs[0]).evaluate(runs, request, report)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
+from anaphora.files import MEGABYTE
 
 if TYPE_CHECKING:
-    from anaphora.tasks.base import ExperimentBase as Experiment
     from anaphora.text.units import AnyUnits
 
 AUTO = "auto"
@@ -26,6 +26,7 @@ def experiment_text(
     settings: Sequence[str],
     report: Report,
     text: "AnyUnits | None" = None,
+    task: str = "",
 ) -> tuple[str, str]:
     """The TOML of an experiment, and what messages call it; ConfigError when there is none.
 
@@ -36,27 +37,70 @@ def experiment_text(
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic
 
-        return automatic(data, source, target, report, settings=settings, text=text), f"{AUTO}.toml"
+        return automatic(data, source, target, report, settings=settings, text=text, task=task), f"{AUTO}.toml"
+    if task:
+        raise ConfigError(f"--task chooses an experiment by the data, but {recipe} names one: keep one of them.")
     if not recipe.endswith(".toml"):
         return _recipe(recipe, bool(data), settings, report), f"{recipe}.toml"
     try:
-        return Path(recipe).read_text(encoding="utf-8-sig"), recipe
+        with Path(recipe).open(encoding="utf-8-sig") as file:
+            written = file.read(MEGABYTE + 1)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise ConfigError(f"The experiment {recipe} cannot be read: {reason}.") from None
+    if len(written) > MEGABYTE:
+        raise ConfigError(f"The experiment {recipe} should be TOML, but has more than {MEGABYTE:,} characters.")
+    return written, recipe
 
 
-def say_columns(experiment: "Experiment", data: Sequence[Path], source: str, target: str, report: Report) -> None:
-    """Say which languages the columns of a file are taken for, where nobody said which they are."""
+def languages_of(
+    recipe: str,
+    data: Sequence[Path],
+    source: str,
+    target: str,
+    settings: Sequence[str],
+    report: Report,
+    task: str = "",
+) -> tuple[str, str]:
+    """The languages of a person's own pairs: those given, or else those in the names of the files, which is reported.
+
+    Where a TOML file or a setting names them, or the recipe is not about pairs, they are as given. Raises ConfigError
+    for columns whose languages nothing names, DataError as ``data.directions.direction_of`` does.
+    """
+    from anaphora.data.directions import direction_of
+
+    named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
+    if not data or (source and target) or named_elsewhere or recipe.endswith(".toml") or not _of_pairs(task):
+        return source, target
+    usual = ("en", "de")
+    if recipe not in ("", AUTO):
+        from anaphora import recipes
+        from anaphora.experiment.overrides import read_table
+
+        table = read_table(recipes.read(recipe), recipe).get("data", {})
+        if not isinstance(table, dict) or "source" not in table:
+            return source, target
+        usual = (table["source"], table["target"])
+    found = direction_of(data, (source, target), usual)
+    if found is not None:
+        report(Note(f"The names of the files say that {found.source} is translated into {found.target}."))
+        return found
     columns = [path for path in data if path.name.lower().removesuffix(".gz").endswith(".tsv")]
-    languages = list(experiment.data.languages.values())
-    if columns and not (source or target) and len(languages) > 1:
-        report(
-            Note(
-                f"The columns of {columns[0]} are taken for '{languages[0]}' and '{languages[1]}': give --source and "
-                f"--target if they are others."
-            )
+    if columns and not (source or target):
+        raise ConfigError(
+            f"Nothing says which languages the columns of {columns[0]} are in: name them with --source and --target."
         )
+    return source, target
+
+
+def _of_pairs(task: str) -> bool:
+    """Whether the data of a task, or of the one that is chosen by the data, may be pairs in two languages."""
+    from anaphora.tasks.registry import every_kind
+
+    tables: list[Any] = [
+        kind.experiment.model_fields["data"].annotation for one, kind in every_kind() if one.name == task
+    ]
+    return not task or any("source" in table.model_fields for table in tables)
 
 
 def _recipe(name: str, own_text: bool, settings: Sequence[str], report: Report) -> str:

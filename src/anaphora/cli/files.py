@@ -3,12 +3,45 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import typer
 
+from anaphora.cli.talk import say
 from anaphora.errors import DataError
+
+
+def is_typed(file: str) -> bool:
+    """Whether ``file`` is standard input, and a person types there and reads the answers."""
+    return file == "-" and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def typed_texts() -> Iterator[str]:
+    """The lines that a person types after a prompt, to be answered one by one, until Ctrl-D; none is kept."""
+    with suppress(ImportError):
+        import readline  # noqa: F401 - what edits the line of ``input``, where the system has it
+
+    while True:
+        try:
+            line = input("> ")
+        except EOFError:
+            print()
+            return
+        yield line
+
+
+def given_texts(file: str) -> Iterator[str]:
+    """The lines of ``given_lines`` without special tokens at the ends of their columns, which is said once."""
+    from anaphora.text.special_tokens import without_special_tokens
+
+    said = False
+    for number, line in enumerate(given_lines(file), 1):
+        text = "\t".join(map(without_special_tokens, line.split("\t")))
+        if text != line and not said:
+            said = True
+            say(f"Special tokens at the ends of lines, such as <s> or </s>, are left out ({named(file)}:{number}).")
+        yield text
 
 
 def given_lines(file: str) -> Iterator[str]:
@@ -51,7 +84,7 @@ def _is_of_a_run(file: Path) -> bool:
     """Whether a file, perhaps one that is not there yet, is a part of a run folder."""
     for folder in file.parents:
         if (folder / "experiment.toml").exists():
-            from anaphora.run.folder import FILES, FOLDERS
+            from anaphora.run.layout import FILES, FOLDERS
 
             first, *others = file.relative_to(folder).parts
             if first in (FOLDERS if others else FILES):

@@ -1,11 +1,11 @@
 """``anaphora generate``: a language model goes on with a text."""
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anaphora.cli.files import given_lines, writing
+from anaphora.cli.files import given_texts, is_typed, typed_texts, writing
 from anaphora.cli.options import (
     DeviceOption,
     PrecisionOption,
@@ -19,9 +19,14 @@ from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
+if TYPE_CHECKING:
+    from anaphora.tasks.language_model import LanguageModelPredictor
+
 EXAMPLES = (
     'anaphora generate runs/book --prompt "The man walks"',
     'anaphora generate runs/book --prompt "The man" --greedy',
+    "anaphora generate runs/book --length 2000 --seed 3",
+    'anaphora generate runs/book --prompt "Chapter 1" --lines 40',
     "anaphora generate runs/book --prompts beginnings.txt --seed 3",
     'anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3',
 )
@@ -29,13 +34,19 @@ EXAMPLES = (
 
 def run(
     run_folder: RunFolder,
-    prompt: Annotated[str, typer.Option(help="The text to go on with.")] = "",
+    prompt: Annotated[
+        str | None, typer.Option(help="The text to go on with. [default: none; typed, at a terminal]")
+    ] = None,
     prompts: Annotated[
         str | None, typer.Option(metavar="FILE|-", help="Go on with every line of this file; print a text a line.")
     ] = None,
     length: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Units to write at most, or to the end of a line.")
-    ] = 200,
+        int | None,
+        typer.Option(min=1, max=1_000_000, help="Write this many tokens, past line ends; with --prompts at most."),
+    ] = None,
+    lines: Annotated[
+        int | None, typer.Option(min=1, max=100_000, help="Write this many lines. [default: 1 without --length]")
+    ] = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest unit at every step.")] = False,
     beam: Annotated[int, typer.Option(min=0, help="Search for the likeliest line, this many side by side.")] = 0,
     temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 bolder.")] = 1.0,
@@ -46,7 +57,10 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Go on with a text to the end of its line."""
+    """Continue a text: to the end of its line, or for pages.
+
+    At a terminal, without a prompt, --length or --lines, continue what is typed, line by line, until Ctrl-D.
+    """
     if greedy and beam:
         raise ConfigError("--greedy is a beam of 1, but --beam was given too: keep one of them.")
     if (greedy or beam) and (temperature, top_k, top_p, seed) != (1.0, 0, 1.0, 0):
@@ -56,27 +70,46 @@ def run(
         )
     if prompt and prompts is not None:
         raise ConfigError("--prompt is one text and --prompts a file of them, but both were given: keep one of them.")
+    if prompts is not None and lines is not None:
+        raise ConfigError("--lines is for one text, but --prompts writes a line for each: leave one of them out.")
     use_threads(threads)
     where = known_device(device), known_precision(precision)
 
     from anaphora.tasks.language_model import LanguageModelPredictor
     from anaphora.tasks.runs import load_as
 
-    asked: dict[str, Any] = {"length": length, "beam": 1 if greedy else beam, "temperature": temperature}
-    asked |= {"top_k": top_k, "top_p": top_p, "seed": seed}
+    asked: dict[str, Any] = {"beam": 1 if greedy else beam, "temperature": temperature}
+    asked |= {"top_k": top_k, "top_p": top_p, "seed": seed} | ({} if length is None else {"length": length})
+    if (prompt, prompts, length, lines) == (None,) * 4 and is_typed("-"):
+        prompts = "-"
     with listening() as report:
         model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where)
     if prompts is None:
-        unknown = model.generate(prompt, **asked, on_text=_write).unknown
+        unknown = model.generate(prompt or "", **asked, lines=lines, on_text=_write).unknown
         typer.echo()
     else:
-        unknown = 0
-        with listening() as report, writing(None) as write:
-            for written in model.generate_stream(given_lines(prompts), **asked, report=report):
-                write(written.text)
-                unknown += written.unknown
+        unknown = (_continue_typed if is_typed(prompts) else _continue_lines)(model, prompts, asked)
     if unknown:
         say(f"Unknown units of the prompt{'s' * (prompts is not None)}, read as <unk>: {unknown:,}.")
+
+
+def _continue_typed(model: "LanguageModelPredictor", file: str, asked: dict[str, Any]) -> int:
+    """Continue every line that is typed, by draws of its own; returns the unknown tokens of them all."""
+    unknown = 0
+    for number, text in enumerate(typed_texts()):
+        unknown += model.generate(text, **asked | {"seed": asked["seed"] + number}, lines=1, on_text=_write).unknown
+        typer.echo()
+    return unknown
+
+
+def _continue_lines(model: "LanguageModelPredictor", file: str, asked: dict[str, Any]) -> int:
+    """Continue every line of a file; returns the unknown tokens of them all."""
+    unknown = 0
+    with listening() as report, writing(None) as write:
+        for written in model.generate_stream(given_texts(file), **asked, report=report):
+            write(written.text)
+            unknown += written.unknown
+    return unknown
 
 
 def _write(text: str) -> None:

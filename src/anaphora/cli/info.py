@@ -19,17 +19,27 @@ EXAMPLES = (
 
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:
-    """Say what a run is: its parts, data, scores and checkpoints, and whether its files are whole."""
+    """Say what a run is: its parts, data, scores and checkpoints, and whether its files are whole.
+
+    Exits with 1 when no checkpoint can be used.
+    """
     from anaphora.formats.figures import figures_as_json
     from anaphora.run.about import about
-    from anaphora.run.evaluations import newest
     from anaphora.tasks.runs import weights_of_runs
 
     found = about(run_folder, weights_of_runs)
     if as_json:
         typer.echo(figures_as_json(found.json()))
-        return
-    typer.secho(str(run_folder), bold=True)
+    else:
+        _show(found)
+    if not found.usable:
+        raise typer.Exit(1)
+
+
+def _show(found: "RunInfo") -> None:
+    from anaphora.run.evaluations import newest
+
+    typer.secho(found.path, bold=True)
     _section("Task", [f"{found.task}, format {found.format}"])
     _section("Parameters", _counted(found.parameters, found.total_parameters))
     if found.mixed:

@@ -8,7 +8,7 @@ import typer
 
 from anaphora.cli.options import Threads, use_threads
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import name, say
+from anaphora.cli.talk import print_folder, say
 from anaphora.errors import ConfigError
 
 EXAMPLES = (
@@ -49,4 +49,4 @@ def run(
         )
         train(experiment, run_folder, report)
     say(f"Mixed. Next: anaphora evaluate {quote(str(run_folder))}")
-    name(run_folder)
+    print_folder(run_folder)

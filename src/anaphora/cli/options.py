@@ -89,6 +89,10 @@ KnownWords = Annotated[
         help="Leave out pairs with words that the vocabulary lacks, and let none be written (Bahdanau et al. 2015).",
     ),
 ]
+TaskOption = Annotated[
+    str,
+    typer.Option("--task", metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[
     int, typer.Option("--threads", min=0, max=1024, help="Threads for matrix products; 0 lets torch choose.")

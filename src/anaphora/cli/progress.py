@@ -1,16 +1,16 @@
 """Events as a person sees them: bars on a terminal, a quiet line now and then elsewhere."""
 
+import io
 import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import TextIOBase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
-from anaphora.cli.talk import write
-from anaphora.events import Event, Note, Progress, SafeReport, Saved, Skipped, Update, Validated, safe
+from anaphora.cli.talk import give_up_stderr, write
+from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -57,10 +57,10 @@ class Pace:
 
 
 @contextmanager
-def listening() -> Iterator[SafeReport]:
-    """A listener for the events of one command, chosen by where standard error goes; one that fails ends no work."""
-    if not sys.stderr.isatty():
-        yield safe(_Lines().report)
+def listening(*, bars: bool = True) -> Iterator[Report]:
+    """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone."""
+    if not (bars and sys.stderr.isatty()):
+        yield LastingReport(_Lines().report)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -72,9 +72,9 @@ def listening() -> Iterator[SafeReport]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[remark]}"),
     )
-    terminal = _Terminal()
-    with Bars(*columns, console=Console(file=terminal, highlight=False), transient=True) as bars:
-        yield safe(_Drawn(bars, terminal).report)
+    terminal = _Terminal(sys.stderr)
+    with Bars(*columns, console=Console(file=cast(TextIO, terminal), highlight=False), transient=True) as drawn:
+        yield LastingReport(_Drawn(drawn, terminal).report)
 
 
 def sentence(event: Event) -> str:
@@ -91,45 +91,44 @@ def sentence(event: Event) -> str:
             return ""
 
 
-class _Terminal(TextIOBase):
-    """Standard error for bars, which are drawn by a thread too: a write that fails, as when it hung up, is kept."""
+class _Terminal(io.TextIOBase):
+    """Standard error for the bars, whose thread must not die with the terminal."""
 
-    encoding = "utf-8"
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.fault: OSError | None = None
+        """Why it cannot be written to any more."""
 
-    def __init__(self) -> None:
-        """The stream of now: while there are bars, what is written to standard error goes through them."""
-        self.failure: OSError | None = None
-        self._stream = sys.stderr
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
 
     def write(self, text: str) -> int:
-        """Write and flush."""
         try:
             self._stream.write(text)
             self._stream.flush()
         except OSError as error:
-            self.failure = error
+            self.fault = error
+            give_up_stderr()
         return len(text)
-
-    def isatty(self) -> bool:
-        """It is one, or there would be no bars."""
-        return True
-
-    def fileno(self) -> int:
-        """The descriptor, by which its width is found."""
-        return self._stream.fileno()
 
 
 class _Drawn:
     """Bars on a terminal; sentences scroll by above them. Raises OSError once the terminal is gone."""
 
     def __init__(self, bars: "Bars", terminal: _Terminal) -> None:
-        self._bars, self._terminal = bars, terminal
+        self._bars = bars
+        self._terminal = terminal
         self._tasks: dict[str, TaskID] = {}
         self._pace = Pace()
 
     def report(self, event: Event) -> None:
-        if self._terminal.failure:
-            raise self._terminal.failure
         match event:
             case Progress(task, done, total, unit):
                 self._move(task, done, total, unit)
@@ -144,6 +143,8 @@ class _Drawn:
             case _:
                 if text := sentence(event):
                     self._bars.console.print(text, markup=False, soft_wrap=True)
+        if self._terminal.fault:
+            raise self._terminal.fault
 
     def _move(self, name: str, done: int, total: int, remark: str) -> None:
         if name not in self._tasks:
@@ -154,7 +155,7 @@ class _Drawn:
 
 
 class _Lines:
-    """Plain lines, where nobody watches."""
+    """Plain lines, where nobody watches. Raises OSError where they cannot be written."""
 
     def __init__(self) -> None:
         self._pace = Pace()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines, named, writing
+from anaphora.cli.files import check_writable, given_texts, named, writing
 from anaphora.cli.options import (
     DeviceOption,
     DynamicOption,
@@ -65,7 +65,7 @@ def run(
         if not hasattr(model, "score_lines_of"):
             task = task_at(run_folder)
             raise RunError(f"{run_folder} is {task.noun}, which scores no text: {task.see}.")
-        lines = given_lines(file)
+        lines = given_texts(file)
         if isinstance(adaptation, Static):
             found = model.score_lines_of(lines, named(file), report)
         elif isinstance(model, LanguageModelPredictor):

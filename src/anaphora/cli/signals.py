@@ -1,6 +1,6 @@
-"""Ctrl-C, SIGTERM and a terminal that hangs up, while training: it saves itself and says how to go on.
+"""Ctrl-C, SIGTERM and a closed terminal while training: the first signal lets it save, the second leaves at once.
 
-A second Ctrl-C or SIGTERM leaves at once; hanging up does not, since shells and service managers send it repeatedly.
+But not a second SIGHUP: shells and service managers send it several times, and after SIGTERM.
 """
 
 import signal
@@ -20,16 +20,7 @@ from anaphora.cli.talk import say
 if TYPE_CHECKING:
     from anaphora.training.loop import Outcome
 
-_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Killed(BaseException):
-    """A signal ends the command at once. Like KeyboardInterrupt it is no Exception, so that nobody takes it for one."""
-
-    def __init__(self, number: int) -> None:
-        """``number`` is the signal's."""
-        super().__init__()
-        self.exit_code = 128 + number
+_HANDLED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Signals:
@@ -39,7 +30,7 @@ class Signals:
         """Nothing yet."""
         self._caught = 0
         self._asked = False
-        self._told = False  # by a person or a manager, not by a terminal that hung up
+        self._told = False  # by a person or a manager, not by a terminal that closed
         self.news: SimpleQueue[str] = SimpleQueue()
         """What there is to say, for a thread to wait for; nothing more after an empty line."""
 
@@ -58,16 +49,16 @@ class Signals:
 
         It writes nothing: standard error may be gone, or in the middle of a line.
         """
-        hung_up = number == signal.SIGHUP
-        if self._asked and (hung_up or not self._told):
+        closed = number == signal.SIGHUP
+        if self._asked and (closed or not self._told):
             if not self._caught:
                 self._caught = number
                 self.news.put("Saving after this update, then leaving; once more leaves at once.")
-            self._told = self._told or not hung_up
+            self._told = self._told or not closed
         elif number == signal.SIGINT:
             raise KeyboardInterrupt
         else:
-            raise Killed(number)
+            raise typer.Exit(128 + number)
 
 
 @contextmanager
@@ -83,7 +74,7 @@ def handling_signals() -> Iterator[Signals]:
         return
     handled = [number for number in _HANDLED if signal.getsignal(number) is not signal.SIG_IGN]
     # a daemon, and no part of training, which a terminal that takes nothing any more would hold up
-    threading.Thread(target=_say_what_comes, args=(signals,), daemon=True).start()
+    threading.Thread(target=_say_news, args=(signals,), daemon=True).start()
     before = {number: signal.signal(number, signals.handle) for number in handled}
     try:
         yield signals
@@ -93,7 +84,7 @@ def handling_signals() -> Iterator[Signals]:
         signals.news.put("")
 
 
-def _say_what_comes(signals: Signals) -> None:
+def _say_news(signals: Signals) -> None:
     while text := signals.news.get():
         say(text)
 

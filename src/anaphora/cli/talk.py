@@ -1,4 +1,7 @@
-"""What the command line writes beside its results, where a terminal or a reader may be gone."""
+"""What the command line says on standard error, beside its results.
+
+Standard error is for people: when it is gone (a closed terminal, a full disk behind ``tee``), the command goes on.
+"""
 
 import os
 import sys
@@ -7,19 +10,19 @@ from pathlib import Path
 from typing import TextIO
 
 
-def write(text: str) -> None:
-    """One line on standard error. Raises OSError where it cannot be written."""
-    print(text, file=sys.stderr, flush=True)
-
-
 def say(text: str) -> None:
-    """One line on standard error, or none where it cannot be written: that ends no work."""
-    with suppress(OSError, ValueError):
+    """Print one line on standard error, if it can still be written to."""
+    with suppress(OSError):
         write(text)
 
 
-def name(folder: Path) -> None:
-    """The run folder that is made, on standard output; a reader that is gone makes the run no worse."""
+def complain(text: str) -> None:
+    """Print the one line that an error ends in."""
+    say(f"anaphora: {' '.join(text.split())}")
+
+
+def print_folder(folder: Path) -> None:
+    """Print the run folder that was made on standard output; a reader that is gone makes the run no worse."""
     try:
         print(folder, flush=True)
     except OSError as error:
@@ -27,21 +30,21 @@ def name(folder: Path) -> None:
         say(f"Standard output cannot be written to: {error.strerror}.")
 
 
-def complain(text: str) -> None:
-    """The one line that an error ends in."""
-    say(f"anaphora: {' '.join(text.split())}")
+def write(text: str) -> None:
+    """Print one line on standard error; OSError where that fails, and from then on what is written goes nowhere."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        give_up_stderr()
+        raise
+
+
+def give_up_stderr() -> None:
+    """Silence standard error, if it is open."""
+    with suppress(OSError, ValueError):
+        silence(sys.stderr)
 
 
 def silence(stream: TextIO) -> None:
-    """Let nothing be written to ``stream`` any more, not even what it still holds when the interpreter exits."""
+    """Let what is written to ``stream`` go nowhere, what it still holds at the interpreter's exit too."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def settle() -> None:
-    """Let what standard error still holds, and nobody can read, not change the exit code."""
-    try:
-        sys.stderr.flush()
-    except OSError:
-        silence(sys.stderr)
-    except (ValueError, AttributeError):  # it is closed, or always was: None
-        pass

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from anaphora.cli.experiments import AUTO, experiment_text, say_columns
-from anaphora.cli.options import TrainingThreads, minutes, threads_of
+from anaphora.cli.experiments import AUTO, experiment_text, languages_of
+from anaphora.cli.options import TaskOption, TrainingThreads, minutes, threads_of
 from anaphora.cli.progress import clock, listening
-from anaphora.cli.signals import Killed, handling_signals, leave, say_what_is_kept
-from anaphora.cli.talk import name, say
+from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
+from anaphora.cli.talk import print_folder, say
 from anaphora.errors import ConfigError
 from anaphora.events import silent
 
@@ -43,6 +43,7 @@ def run(
         list[Path] | None,
         typer.Option("--data", metavar="FOLDER|FILE", help="Your own text instead of the recipe's; may be repeated."),
     ] = None,
+    task: TaskOption = "",
     source: Annotated[str, typer.Option(help="The language translated from, as files of it end: en.")] = "",
     target: Annotated[str, typer.Option(help="The language translated into, as files of it end: cs.")] = "",
     run_folder: Annotated[
@@ -82,17 +83,18 @@ def run(
         with listening() as report, handling_signals() as signals:
             given = _Data(data or [], source, target)
             given = _begun_with(folder, recipe, given) if resume else given
-            text, where = _toml(recipe, folder if resume else parent, resume, vocabulary, given, changes, report)
+            if not resume and (recipe or not parent):
+                given = _Data(given.data, *languages_of(recipe, *given, changes, report, task))
+            text, where = _toml(recipe, folder if resume else parent, resume, vocabulary, given, changes, report, task)
             experiment = read_experiment(text, where, changes, **given._asdict(), start=start, report=report)
-            say_columns(experiment, *given, report)
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
-    except (KeyboardInterrupt, Killed):
+    except (KeyboardInterrupt, typer.Exit):
         say_what_is_kept(folder)
         raise
     if outcome.reason == "stopped":
         leave(outcome, folder, signals)
     say(_ending(outcome, folder, experiment))
-    name(folder)
+    print_folder(folder)
 
 
 def _changes(settings: list[str], time: str, threads: int | None) -> list[str]:
@@ -134,6 +136,7 @@ def _toml(
     data: _Data,
     changes: list[str],
     report: "Report",
+    task: str,
 ) -> tuple[str, str]:
     """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
     from anaphora.tasks.runs import experiment_of
@@ -141,7 +144,7 @@ def _toml(
     other = experiment_of(run) if run else None
     lent = other.text if other and vocabulary == "only" else None
     if recipe or other is None or lent:
-        return experiment_text(recipe, *data, changes, report, lent)
+        return experiment_text(recipe, *data, changes, report, lent, task)
     if not resume:  # how long the old training was to take, and on how many threads, is no part of what is trained
         training = other.training.model_copy(update={"minutes": 0.0, "threads": 0})
         other = other.model_copy(update={"training": training})

@@ -4,13 +4,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_lines, writing
+from anaphora.cli.files import check_writable, given_texts, is_typed, typed_texts, writing
 from anaphora.cli.options import (
     Beam,
     CandidatesOption,
@@ -39,17 +39,22 @@ from anaphora.errors import ConfigError
 if TYPE_CHECKING:
     from anaphora.events import Note, Report
     from anaphora.tasks.translation import Translation
+    from anaphora.text.quality import Difference
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
     "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
     "anaphora translate runs/en-de test.en --language-model runs/german --fusion-weight 0.2",
+    "anaphora translate runs/en-de test.en --json --output test.jsonl",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
 Output = Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")]
+JsonLines = Annotated[
+    bool, typer.Option("--json", help="A JSON object a line, with its score and what it lost or added.")
+]
 Alignments = Annotated[
     Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")
 ]
@@ -79,6 +84,7 @@ def run(
     pairs: Pairs = None,
     translation_first: TranslationFirst = False,
     no_split: NoSplit = False,
+    as_json: JsonLines = False,
     replace_unknown: ReplaceUnknown = False,
     dictionary: Dictionary = None,
     candidates: CandidatesOption = None,
@@ -91,10 +97,13 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Translate a text line by line; lines, and the white space in them, stay where they are."""
+    """Translate a text line by line; lines, and the white space in them, stay where they are.
+
+    At a terminal, translate what is typed, line by line, until Ctrl-D.
+    """
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
-    outputs = _Outputs(output, alignments, pairs, translation_first)
+    outputs = _Outputs(output, alignments, pairs, translation_first, as_json)
     outputs.check(read=[*runs, language_model, file, dictionary, candidates])
     use_threads(threads)
     where = known_device(device), known_precision(precision)
@@ -106,13 +115,16 @@ def run(
     options = SearchOptions(
         beam, length_penalty, replace_unknown=words, candidates=chosen, attention=alignments is not None
     )
-    with listening() as report:
+    typed = is_typed(file)
+    with listening(bars=not typed) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
         if alignments is not None and not translator.attends:
             raise ConfigError(NO_LINKS)
         waiting = deque[str]()
-        lines = _remembered(given_lines(file), waiting) if pairs else given_lines(file)
-        outputs.write(waiting, translator.stream(lines, options, split=not no_split, report=report), report)
+        lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
+        texts: Iterable[Iterable[str]] = ([line] for line in lines) if typed else [lines]
+        answers = (translator.stream(some, options, split=not no_split, report=report) for some in texts)
+        outputs.write(waiting, chain.from_iterable(answers), report)
 
 
 def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:
@@ -142,6 +154,7 @@ class _Outputs:
     alignments: Path | None
     pairs: Path | None
     translation_first: bool
+    as_json: bool
 
     def check(self, read: Sequence[Path | str | None]) -> None:
         """Refuse files that cannot be written, one for two of them, pairs nothing can train on, an order of none."""
@@ -156,30 +169,90 @@ class _Outputs:
             )
         if self.pairs is None and self.translation_first:
             raise ConfigError("--translation-first belongs to --pairs, which is missing.")
+        if self.as_json and self.pairs is not None and self.text is None:
+            raise ConfigError(
+                "--json is for translations, but --pairs alone writes pairs: add --output, or leave it out."
+            )
 
     def write(self, waiting: deque[str], translations: "Iterable[Translation]", report: "Report") -> None:
-        """Write translations wherever they should go, as they come; for pairs with the lines that wait for them."""
+        """Write translations wherever they should go, as they come, and report what differs from the waiting lines."""
         from anaphora.formats.pharaoh import to_pharaoh
         from anaphora.text.coder import MARKS, UNK
 
         count = unknown = 0
+        losses = _Losses(report)
         with ExitStack() as files:
             texts = files.enter_context(writing(self.text)) if self.text or not self.pairs else None
             links = files.enter_context(writing(self.alignments)) if self.alignments else None
             pairs = files.enter_context(writing(self.pairs)) if self.pairs else None
             for translation in translations:
+                line = waiting.popleft()
+                differing = losses.of(line, translation.text)
                 if pairs:
-                    line = waiting.popleft()
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)
                     pairs("\t".join(side.replace("\t", " ") for side in sides))
                 if texts:
-                    texts(translation.text)
+                    texts(_json(translation, differing) if self.as_json else translation.text)
                 if links:
                     links(to_pharaoh(translation.links()))
                 count += 1
                 unknown += MARKS[UNK] in translation.text
+        losses.close()
         if self.pairs is not None and unknown:
             report(_unknown_in_pairs(unknown, count))
+
+
+_SHOWN = 10
+"""Lines whose losses are reported one by one."""
+
+
+class _Losses:
+    """Lines whose numbers, addresses, placeholders or tags are not those of their translations."""
+
+    def __init__(self, report: "Report") -> None:
+        self._report = report
+        self._lines = self._lossy = 0
+
+    def of(self, line: str, translation: str) -> "list[Difference]":
+        """What differs between the next line and its translation, which is reported of the first ones."""
+        from anaphora.events import Note
+        from anaphora.text.coder import MARKS, UNK
+        from anaphora.text.quality import differences
+
+        found = list(differences(line, translation.replace(MARKS[UNK], " ")))
+        self._lines += 1
+        self._lossy += bool(found)
+        if found and self._lossy <= _SHOWN:
+            differing = "; ".join(f"{one.kind} ({one})" for one in found)
+            self._report(Note(f"line {self._lines} and its translation differ in {differing}", warning=True))
+        return found
+
+    def close(self) -> None:
+        """Report how many there are, where not all of them were reported."""
+        from anaphora.events import Note
+
+        if self._lossy > _SHOWN:
+            self._report(
+                Note(
+                    f"{self._lossy:,} of {self._lines:,} lines differ from their translations in numbers, addresses, "
+                    f"placeholders or tags: --json has them all.",
+                    warning=True,
+                )
+            )
+
+
+def _json(translation: "Translation", differing: "list[Difference]") -> str:
+    from anaphora.formats.figures import figures_as_json
+
+    return figures_as_json(
+        {
+            "text": translation.text,
+            "score": translation.score,
+            "finished": translation.finished,
+            "unknown": translation.unknown,
+            "differences": [one._asdict() for one in differing],
+        }
+    )
 
 
 def _unknown_in_pairs(unknown: int, count: int) -> "Note":

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.data.ragged import Integers
+from anaphora.data.columns import Integers
 
 _POOL = 100
 """Batches whose rows are sorted together: long enough for little padding, short enough for a good mix."""

@@ -10,7 +10,8 @@ from typing import Generic, TypeVar
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import read_pairs
+from anaphora.formats.tsv import PLAIN, Layout, ignore, read_pairs
+from anaphora.text.special_tokens import without_special_tokens
 
 Pair = tuple[str, str]
 
@@ -28,7 +29,14 @@ class AlignedFiles:
         return (self.source, self.target)
 
     def __iter__(self) -> Iterator[Pair]:
-        """The pairs of lines; DataError with both counts, after the last common line, when they differ."""
+        """The pairs of lines without their special tokens; errors as for ``written``."""
+        return map(plain_pair, self.written())
+
+    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
+        """The pairs of lines as they are written, none of them ``rejected``.
+
+        DataError with both counts, after the last common line, when they differ.
+        """
         sources, targets = read_lines(self.source), read_lines(self.target)
         common = 0
         while True:
@@ -56,6 +64,7 @@ class PairFile:
     """One file of two columns: the first is the source, the second the target."""
 
     path: Path
+    layout: Layout = PLAIN
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -66,14 +75,24 @@ class PairFile:
         """The pairs, lines of other than two columns left out."""
         return (pair for pair in self.lines() if pair is not None)
 
+    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
+        """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
+        return ((row.source, row.target) for row in read_pairs(self.path, self.layout, rejected=rejected))
+
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line, None for one of other than two columns."""
         between: list[None] = []
-        for row in read_pairs(self.path, rejected=lambda line, columns: between.append(None)):
+        for pair in self.written(lambda line, columns: between.append(None)):
             yield from between
             between.clear()
-            yield row.source, row.target
+            yield plain_pair(pair)
         yield from between
+
+
+def plain_pair(pair: Pair) -> Pair:
+    """A pair without the special tokens at the ends of its lines."""
+    source, target = pair
+    return without_special_tokens(source), without_special_tokens(target)
 
 
 PairFiles = AlignedFiles | PairFile
@@ -100,6 +119,11 @@ class PairCorpus:
     count: int
     """Pairs in the corpus."""
     keep: Callable[[str, str], bool] = every_pair
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files on the disk."""
+        return tuple(path for file in self.files for path in file.paths)
 
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, read again."""
@@ -132,9 +156,14 @@ class TextCorpus:
     """Lines in the corpus."""
     start: int = 0
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files on the disk."""
+        return self.files
+
     def __iter__(self) -> Iterator[str]:
-        """The lines, read again; empty ones are part of the text."""
-        every_line = (line for path in self.files for line in read_lines(path))
+        """The lines without their special tokens, read again; empty ones are part of the text."""
+        every_line = (without_special_tokens(line) for path in self.files for line in read_lines(path))
         return islice(every_line, self.start, self.start + self.count)
 
     lines = __iter__

@@ -1,4 +1,4 @@
-"""Which files are which part: names only, nothing is read. A name counts without its ``.gz``."""
+"""Which files are which part: by their names alone. A name counts without its ``.gz``."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +10,8 @@ from anaphora.config import nearest
 from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
 from anaphora.errors import DataError
 from anaphora.events import Note, Report
+from anaphora.formats.lines import read_lines
+from anaphora.formats.tsv import PLAIN, Layout
 
 VALIDATION_NAMES = ("val", "valid", "dev")
 """Names that a validation part may have, each as good as the others."""
@@ -27,6 +29,8 @@ class Names:
     train: str
     valid: str
     test: str
+    layout: Layout = PLAIN
+    """Where the pairs stand in those that are tables."""
 
     def validation(self) -> tuple[str, ...]:
         """The names to try for the validation part, the one asked for first; never that of the training part."""
@@ -58,21 +62,22 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
     found: Found[PairFiles] = Found()
     for path in data:
         if path.is_file():
-            found.train.append(_pair_file(path, sides))
+            if (file := _given_file(path, data, sides, names.layout)) is not None:
+                found.train.append(file)
             continue
         listing = _list(path, "a .tsv file")
         if f"{names.train}.tsv" not in listing:
             _refuse_one_language(path, sides)
-        train = _pairs(listing, names.train, sides)
+        train = _pairs(listing, names.train, sides, names.layout) or _only_pairs(listing, names, sides)
         if train is None:
             first, second = (f"{names.train}.{side}" for side in sides)
             others = [name for name in listing if name.startswith(f"{names.train}.")]
             named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
             raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
         found.train.append(train)
-        found.valid += _first(path, names, partial(_pairs, listing, sides=sides), report)
+        found.valid += _first(path, names, partial(_pairs, listing, sides=sides, layout=names.layout), report)
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
-            test = _pairs(listing, name, sides, lenient=True)
+            test = _pairs(listing, name, sides, names.layout, lenient=True)
             if test is not None and test in found.valid and name != names.test:
                 continue  # newstest2013 may validate what newstest2014 tests, unless it is named as the test part
             if test is not None:
@@ -156,13 +161,29 @@ def _list(path: Path, otherwise: str) -> dict[str, Path]:
     return listing
 
 
-def _pair_file(path: Path, sides: tuple[str, str]) -> PairFile:
+def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str], layout: Layout) -> PairFiles | None:
+    """A file of two columns, or with its other side two line-aligned files; None for that other side."""
+    name = _plain_name(path)
+    for here, there in (sides, sides[::-1]):
+        if name.endswith(f".{here}"):
+            wanted = f"{name.removesuffix(here)}{there}"
+            other = next((one for one in data if one.parent == path.parent and _plain_name(one) == wanted), None)
+            if other is None:
+                raise DataError(f"{path} is one side of pairs: give {path.parent / wanted} with another --data.")
+            return AlignedFiles(path, other) if here == sides[0] else None
+    return _pair_file(path, sides, layout)
+
+
+def _pair_file(path: Path, sides: tuple[str, str], layout: Layout) -> PairFile:
     if not _plain_name(path).lower().endswith(".tsv"):
+        next(read_lines(path), None)  # which refuses a document by the name of its format
         raise DataError(f"{path} is no folder and no .tsv: pass a folder with train.{sides[0]} and train.{sides[1]}.")
-    return PairFile(path)
+    return PairFile(path, layout)
 
 
-def _pairs(listing: dict[str, Path], name: str, sides: tuple[str, str], *, lenient: bool = False) -> PairFiles | None:
+def _pairs(
+    listing: dict[str, Path], name: str, sides: tuple[str, str], layout: Layout, *, lenient: bool = False
+) -> PairFiles | None:
     """The files of one part, or None; a part with one side alone is a DataError unless ``lenient``."""
     source, target = (listing.get(f"{name}.{side}") for side in sides)
     both = listing.get(f"{name}.tsv")
@@ -171,12 +192,20 @@ def _pairs(listing: dict[str, Path], name: str, sides: tuple[str, str], *, lenie
             raise DataError(f"{both} is the same part as {source} and {target}: keep the one or the two.")
         return AlignedFiles(source, target)
     if both:
-        return PairFile(both)
+        return PairFile(both, layout)
     alone = source or target
     if alone and not lenient:
         missing = f"{name}.{sides[1] if source else sides[0]}"
         raise DataError(f"{missing} should lie beside {alone}, but does not: add it, or check --source and --target.")
     return None
+
+
+def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> PairFiles | None:
+    """The one pair of files that is no other split, whatever it is called (``Tatoeba.en-fr.en`` and ``.fr``)."""
+    stems = [name.removesuffix(f".{sides[0]}") for name in listing if name.endswith(f".{sides[0]}")]
+    others = (*names.validation(), names.test)
+    both = [stem for stem in stems if f"{stem}.{sides[1]}" in listing and not stem.startswith(others)]
+    return _pairs(listing, both[0], sides, names.layout) if len(both) == 1 and not nearest(names.train, both) else None
 
 
 def _text(path: Path, listing: dict[str, Path], part: str) -> Path | None:

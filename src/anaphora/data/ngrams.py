@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from anaphora.data.ragged import Integers
+from anaphora.data.columns import Column, Integers
 from anaphora.data.store import TextStore
 from anaphora.events import Progress, Report, silent
 
@@ -68,7 +68,7 @@ class _Run(NamedTuple):
     counts: Array
 
 
-def _windows(ids: Integers, begin: int, finish: int, order: int, end: int) -> Array:
+def _windows(ids: Integers | Column, begin: int, finish: int, order: int, end: int) -> Array:
     """The windows of predictions ``begin`` to ``finish``, as ``_Run.backwards``."""
     first = max(0, begin + 1 - (order - 1))
     block = np.asarray(ids[first : finish + 1], dtype=np.int64)

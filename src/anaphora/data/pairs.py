@@ -13,7 +13,8 @@ import torch
 
 from anaphora.batch import Batch, Ids, Supervision, pad
 from anaphora.data.buckets import buckets, cut
-from anaphora.data.ragged import Integers, Ragged
+from anaphora.data.columns import Integers
+from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.cuts import Cut

@@ -4,11 +4,10 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-Integers = np.ndarray[Any, np.dtype[np.signedinteger[Any] | np.unsignedinteger[Any]]]
+from anaphora.data.columns import Column, Integers
 
 _BLOCK = 1 << 20
 """Ids counted at a time, so that an array mapped from a file is never held in memory."""
@@ -16,10 +15,10 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Ragged:
-    """Row i is ``ids[offsets[i]:offsets[i + 1]]``; both arrays may be mapped from a file."""
+    """Row i is ``ids[offsets[i]:offsets[i + 1]]``; both may be columns in files."""
 
-    ids: Integers
-    offsets: Integers
+    ids: Integers | Column
+    offsets: Integers | Column
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> "Ragged":
@@ -40,7 +39,7 @@ class Ragged:
 
     def between(self, start: int, stop: int) -> "Ragged":
         """The rows from ``start`` to before ``stop``, or to the last, without a copy of what is in them."""
-        offsets = np.asarray(self.offsets[start : stop + 1])
+        offsets = self.offsets[start : stop + 1]
         return Ragged(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     def rows(self, rows: Integers) -> "Ragged":
@@ -51,17 +50,15 @@ class Ragged:
     @cached_property
     def lengths(self) -> Integers:
         """int64 [rows]."""
-        return np.diff(self.offsets).astype(np.int64)
+        return np.diff(self.offsets[:]).astype(np.int64)
 
     def each(self, rows: Integers) -> list[Integers]:
         """The ids of each of the given rows, as views of the flat array."""
-        # slicing a plain array is several times faster than slicing a memory map
-        ids, offsets = np.asarray(self.ids), np.asarray(self.offsets)
-        spans = zip(offsets[rows].tolist(), offsets[rows + 1].tolist(), strict=True)
-        return [ids[begin:end] for begin, end in spans]
+        spans = zip(self.offsets[rows].tolist(), self.offsets[rows + 1].tolist(), strict=True)
+        return [self.ids[begin:end] for begin, end in spans]
 
 
-def unit_counts(ids: Integers, size: int) -> Integers:
+def unit_counts(ids: Integers | Column, size: int) -> Integers:
     """int64 [size]: how often each of the ids below ``size`` is in a flat array."""
     counts = np.zeros(size, dtype=np.int64)
     for begin in range(0, len(ids), _BLOCK):

@@ -5,8 +5,8 @@ import torch
 
 from anaphora.batch import Batch, pad
 from anaphora.data.buckets import buckets
+from anaphora.data.columns import Integers
 from anaphora.data.pairs import LazyBatches
-from anaphora.data.ragged import Integers
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
 from anaphora.protocols import VocabularyInfo
@@ -25,14 +25,14 @@ class TextSentences:
 
         With ``longest`` > 0, sentences of more tokens are left out; DataError when none is left.
         """
-        ends = np.flatnonzero(store.ids == text.eos)
+        ends = np.flatnonzero(store.ids[:] == text.eos)
         lengths = np.diff(ends)
         self._numbers = np.flatnonzero(lengths <= longest + 1) if longest else np.arange(len(lengths))
         self.left_out = len(lengths) - len(self._numbers)
         """Number of sentences that are too long."""
         if not len(self._numbers):
             raise DataError(f"Every line of the text has more than {longest} units: raise data.max_length.")
-        self._ids = np.asarray(store.ids)
+        self._ids = store.ids
         self._starts, self._lengths = ends[self._numbers] + 1, lengths[self._numbers]
         self._text, self._budget, self._seed = text, batch_tokens, seed
 

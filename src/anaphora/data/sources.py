@@ -9,13 +9,24 @@ on. Anything may be gzipped, and several are put together.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from anaphora.data.corpora import Pair, PairCorpus, PairFile, PairFiles, Parts, TextCorpus, both_sides, fingerprint
+from anaphora.data.corpora import (
+    Pair,
+    PairCorpus,
+    PairFile,
+    PairFiles,
+    Parts,
+    TextCorpus,
+    both_sides,
+    fingerprint,
+    plain_pair,
+)
 from anaphora.data.finding import Names, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, Skipped, silent
 from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import read_pairs
+from anaphora.formats.tsv import HEADING, PLAIN, Layout
+from anaphora.text.special_tokens import without_special_tokens
 
 
 def translation_parts(
@@ -26,19 +37,21 @@ def translation_parts(
     train: str = "train",
     valid: str = "val",
     test: str = "test",
+    layout: Layout = PLAIN,
     seed: int = 1,
     report: Report = silent,
 ) -> Parts[PairCorpus]:
     """The parts of a translation corpus.
 
-    ``train``, ``valid`` and ``test`` are the names of the parts' files; ``test`` takes all names that begin with it.
-    Without a validation part a seeded one is held out of the training part, which a Note says. Pairs with an empty side
-    are dropped from training (a Skipped), and kept in the other parts, whose lines must stay in place.
+    ``train``, ``valid`` and ``test`` are the names of the parts' files; ``test`` takes all names that begin with it;
+    ``layout`` says where the pairs of tables stand. Without a validation part a seeded one is held out of the training
+    part, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the other
+    parts, whose lines must stay in place.
 
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a part with nothing in it.
     """
     _demand(data, "--data FOLDER or --data pairs.tsv")
-    found = find_pairs(data, (source, target), Names(train, valid, test), report)
+    found = find_pairs(data, (source, target), Names(train, valid, test, layout), report)
     held = None if found.valid else HeldOut(seed)
     usable = _scan(found.train, held, report)
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
@@ -70,10 +83,10 @@ def text_parts(
     """
     _demand(data, "--data FOLDER or --data book.txt")
     found = find_texts(data, Names(train, valid, test), report)
-    tests = {name: _whole_text(name, files) for name, files in found.tests.items()}
-    whole = _whole_text(train, found.train)
+    tests = {name: _whole_text(name, files, report) for name, files in found.tests.items()}
+    whole = _whole_text(train, found.train, report)
     if found.valid:
-        return Parts(whole, _whole_text(valid, found.valid), tests)
+        return Parts(whole, _whole_text(valid, found.valid, report), tests)
     if whole.count < 2:
         raise DataError(
             f"The last lines are held out for validation, but {_paths(whole.files)} has one line only: break it into "
@@ -111,23 +124,37 @@ def _scan(files: Sequence[PairFiles], held: HeldOut | None, report: Report) -> i
 
 
 def _told(file: PairFiles, report: Report) -> Iterator[Pair]:
-    """The pairs of a file; when it is through, ``report`` is told how many lines had not two columns."""
-    if not isinstance(file, PairFile):
-        yield from file
-        return
-    wrong = first = 0
+    """The pairs of a file; when it is through, ``report`` is told of what was left out of its lines."""
+    wrong = first = marked = 0
 
     def rejected(line: int, columns: int) -> None:
         nonlocal wrong, first
+        if columns == HEADING:
+            report(Note(f"The first line of {file.paths[0]} names its columns and is left out."))
+            return
         wrong += 1
         first = first or line
 
-    for row in read_pairs(file.path, rejected=rejected):
-        yield row.source, row.target
+    for written in file.written(rejected):
+        pair = plain_pair(written)
+        marked += pair != written
+        yield pair
     if wrong:
         report(
             Skipped(
-                f"lines of {file.path} that do not have two columns were left out (the first is line {first})", wrong
+                f"lines of {file.paths[0]} that do not have two columns were left out (the first is line {first})",
+                wrong,
+            )
+        )
+    _tell_special_tokens(marked, file.paths, report)
+
+
+def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> None:
+    if count:
+        report(
+            Note(
+                f"{count:,} lines of {_paths(paths)} begin or end with special tokens such as <s> or </s>: these are "
+                f"no part of the text, and are left out."
             )
         )
 
@@ -161,19 +188,23 @@ def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     return PairCorpus(name, tuple(files), _digest(files, "all"), count)
 
 
-def _whole_text(name: str, files: Sequence[Path]) -> TextCorpus:
-    count = letters = 0
+def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
+    count = letters = marked = 0
     for path in files:
-        for line in read_lines(path):
+        for written in read_lines(path):
+            line = without_special_tokens(written)
             count += 1
             letters += len(line)
+            marked += line != written
+    _tell_special_tokens(marked, files, report)
     if not letters:
         raise DataError(f"{_paths(files)} has no text for the split '{name}': add some, or remove the file.")
     return TextCorpus(name, tuple(files), fingerprint(files, 0, count), count)
 
 
 def _digest(files: Sequence[PairFiles], *choices: object) -> str:
-    return fingerprint(_flat(files), *choices)
+    layouts = {file.layout for file in files if isinstance(file, PairFile)} - {PLAIN}
+    return fingerprint(_flat(files), *choices, *sorted(map(repr, layouts)))
 
 
 def _flat(files: Sequence[PairFiles]) -> list[Path]:

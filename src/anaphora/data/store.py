@@ -1,32 +1,15 @@
-"""Corpora encoded once: ids in little-endian binary files that are mapped into memory, with a JSON header.
+"""Corpora encoded once, into columns of ids (``data/columns.py``); encoding takes the memory of one line."""
 
-A store is a folder, written under another name and renamed when whole; encoding takes the memory of one line. Nothing
-in it can execute. A store whose header or sizes do not fit what is asked for is encoded again.
-"""
-
-import json
-import os
-import shutil
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import dataclass
-from glob import escape
 from pathlib import Path
-from typing import BinaryIO
 
-import numpy as np
-
+from anaphora.data.columns import UNBOUNDED, Column, Integers, Table, Writer
 from anaphora.data.corpora import PairCorpus, TextCorpus
-from anaphora.data.ragged import Integers, Ragged
+from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
-from anaphora.events import Progress, Report, Skipped, silent
+from anaphora.events import Report, Skipped, silent
 from anaphora.text.coder import TextCoder
-
-_FORMAT = 1
-_HEADER = "header.json"
-_EVERY = 1000
-"""Lines between two Progress events."""
-
 
 Annotate = Callable[[int, list[int], list[int]], list[int]]
 """The number of a pair and the ids of its sides to other ids of its target."""
@@ -38,8 +21,10 @@ class PairStore:
 
     sources: Ragged
     targets: Ragged
-    numbers: Integers
-    """int64 [rows]: the place of each row in the corpus."""
+    numbers: Integers | Column
+    """[rows]: the place of each row in the corpus."""
+    digest: str
+    """SHA-256 of all that is in it."""
 
     def __len__(self) -> int:
         """The number of pairs."""
@@ -50,7 +35,7 @@ class PairStore:
 class TextStore:
     """An encoded running text: ``</s>``, then every line with its ``</s>``."""
 
-    ids: Integers
+    ids: Integers | Column
     """[1 + units + lines]; every id but the first is there to be predicted."""
     characters: int
     """Code points of the text as it was read, a line end counted as one."""
@@ -74,7 +59,7 @@ def pair_store(
     no pair is left, or the folder cannot be written.
     """
 
-    def encode(into: "_Writer") -> dict[str, int]:
+    def encode(into: Writer) -> dict[str, int]:
         skipped = 0
         for number, (source_text, target_text) in enumerate(corpus):
             row = source.encode(source_text), target.encode(target_text)
@@ -89,22 +74,19 @@ def pair_store(
             into.tell(number + 1)
         return {"skipped": skipped}
 
-    columns = {
-        "source.ids": _narrowest(source), "source.ends": "<i8",
-        "target.ids": _narrowest(target), "target.ends": "<i8", "numbers": "<i8",
-    }  # fmt: skip
     identity = [corpus.fingerprint, source.fingerprint, target.fingerprint, longest]
-    facts, arrays = _open_or_encode(folder, identity, columns, corpus, encode, report)
-    if facts["skipped"]:
-        report(
-            Skipped(f"pairs with more than {longest} units on a side were left out of {corpus.name}", facts["skipped"])
-        )
-    if not len(arrays["numbers"]):
-        raise DataError(f"Every pair of {corpus.name} has more than {longest} units on a side: raise data.max_length.")
+    sizes = {"source.ids": source.symbols.size, "target.ids": target.symbols.size, "numbers": max(1, corpus.count)}
+    columns = sizes | {"source.ends": UNBOUNDED, "target.ends": UNBOUNDED}
+    table = Table(folder, identity, columns, encode, task=_task(corpus), total=corpus.count, report=report)
+    if skipped := table.facts["skipped"]:
+        report(Skipped(f"pairs with more than {longest} tokens on a side were left out of {corpus.name}", skipped))
+    if not len(table["numbers"]):
+        raise DataError(f"Every pair of {corpus.name} has more than {longest} tokens on a side: raise data.max_length.")
     return PairStore(
-        Ragged(arrays["source.ids"], arrays["source.ends"]),
-        Ragged(arrays["target.ids"], arrays["target.ends"]),
-        arrays["numbers"],
+        Ragged(table["source.ids"], table["source.ends"]),
+        Ragged(table["target.ids"], table["target.ends"]),
+        table["numbers"],
+        table.digest,
     )
 
 
@@ -115,7 +97,7 @@ def text_store(corpus: TextCorpus, coder: TextCoder, folder: Path, *, report: Re
     """
     end = coder.symbols.eos
 
-    def encode(into: "_Writer") -> dict[str, int]:
+    def encode(into: Writer) -> dict[str, int]:
         characters = 0
         into.write("text.ids", [end])
         for number, line in enumerate(corpus, 1):
@@ -125,94 +107,10 @@ def text_store(corpus: TextCorpus, coder: TextCoder, folder: Path, *, report: Re
         return {"characters": characters}
 
     identity = [corpus.fingerprint, coder.fingerprint]
-    facts, arrays = _open_or_encode(folder, identity, {"text.ids": _narrowest(coder)}, corpus, encode, report)
-    return TextStore(arrays["text.ids"], facts["characters"])
+    columns = {"text.ids": coder.symbols.size}
+    table = Table(folder, identity, columns, encode, task=_task(corpus), total=corpus.count, report=report)
+    return TextStore(table["text.ids"], table.facts["characters"])
 
 
-class _Writer:
-    """The growing files of a store."""
-
-    def __init__(
-        self, folder: Path, columns: dict[str, str], open_files: ExitStack, task: str, total: int, report: Report
-    ):
-        self._columns = columns
-        self._files: dict[str, BinaryIO] = {
-            name: open_files.enter_context((folder / name).open("wb")) for name in columns
-        }
-        self.sizes = dict.fromkeys(columns, 0)
-        for name in columns:
-            if name.endswith(".ends"):
-                self.write(name, [0])
-        self._task, self._total, self._report = task, total, report
-
-    def write(self, column: str, values: Sequence[int]) -> None:
-        """Append values to a file."""
-        self._files[column].write(np.array(values, dtype=self._columns[column]).tobytes())
-        self.sizes[column] += len(values)
-
-    def add(self, side: str, row: Sequence[int]) -> None:
-        """Append a row to a ragged pair of files."""
-        self.write(f"{side}.ids", row)
-        self.write(f"{side}.ends", [self.sizes[f"{side}.ids"]])
-
-    def tell(self, lines: int) -> None:
-        """Say how far the work is, now and then."""
-        if lines % _EVERY == 0 or lines == self._total:
-            self._report(Progress(self._task, lines, self._total, "lines"))
-
-
-def _open_or_encode(
-    folder: Path,
-    identity: Sequence[object],
-    columns: dict[str, str],
-    corpus: PairCorpus | TextCorpus,
-    encode: Callable[[_Writer], dict[str, int]],
-    report: Report,
-) -> tuple[dict[str, int], dict[str, Integers]]:
-    opened = _open(folder, identity, columns)
-    if opened is None:
-        part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-        try:
-            for left in folder.parent.glob(f".{escape(folder.name)}.*.part"):  # by processes that were killed here
-                shutil.rmtree(left)
-            part.mkdir(parents=True)
-            with ExitStack() as open_files:
-                into = _Writer(part, columns, open_files, f"encoding {corpus.name}", corpus.count, report)
-                facts = encode(into)
-            header = {"format": _FORMAT, "identity": identity, "sizes": into.sizes, "facts": facts}
-            (part / _HEADER).write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
-            if folder.exists():
-                shutil.rmtree(folder)
-            part.rename(folder)
-        except OSError as error:
-            raise DataError(f"The encoded corpus {folder} cannot be written: {error.strerror or error}.") from error
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
-        opened = _open(folder, identity, columns)
-    if opened is None:
-        raise DataError(f"The encoded corpus {folder} changed while it was written: is another run using it?")
-    return opened
-
-
-def _open(
-    folder: Path, identity: Sequence[object], columns: dict[str, str]
-) -> tuple[dict[str, int], dict[str, Integers]] | None:
-    """The facts and files of a store, or None when it is not there, not whole or not this one."""
-    try:
-        header = json.loads((folder / _HEADER).read_bytes())
-        if header["format"] != _FORMAT or header["identity"] != identity:
-            return None
-        arrays = {name: _map(folder / name, columns[name], int(header["sizes"][name])) for name in columns}
-        return {str(name): int(value) for name, value in header["facts"].items()}, arrays
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _map(path: Path, dtype: str, size: int) -> Integers:
-    if path.stat().st_size != size * np.dtype(dtype).itemsize:
-        raise ValueError(f"{path} is not whole")
-    return np.memmap(path, dtype=dtype, mode="r", shape=(size,)) if size else np.empty(0, dtype)
-
-
-def _narrowest(coder: TextCoder) -> str:
-    return "<u2" if coder.symbols.size <= 1 << 16 else "<i4"
+def _task(corpus: PairCorpus | TextCorpus) -> str:
+    return f"encoding {corpus.name}"

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, Ids, Supervision
+from anaphora.data.columns import Integers
 from anaphora.data.pairs import LazyBatches
-from anaphora.data.ragged import Integers
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
 

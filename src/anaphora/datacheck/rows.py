@@ -7,7 +7,7 @@ from typing import NamedTuple
 from anaphora.data.corpora import AlignedFiles, PairCorpus, PairFiles, TextCorpus
 from anaphora.datacheck.findings import Place
 from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import read_pairs
+from anaphora.formats.tsv import HEADING, read_pairs
 
 
 class Row(NamedTuple):
@@ -39,11 +39,11 @@ def rows(corpus: PairCorpus | TextCorpus, rejected: Callable[[Place], None] = _i
 
 def _pairs(file: PairFiles, rejected: Callable[[Place], None]) -> Iterator[tuple[int, str, str]]:
     if isinstance(file, AlignedFiles):
-        yield from ((number, *pair) for number, pair in enumerate(file, 1))
+        yield from ((number, *pair) for number, pair in enumerate(file.written(), 1))
         return
 
     def reject(line: int, columns: int) -> None:
-        rejected(Place(file.paths[0], line, f"{columns} columns"))
+        rejected(Place(file.paths[0], line, "a heading" if columns == HEADING else f"{columns} columns"))
 
-    for row in read_pairs(file.path, rejected=reject):
+    for row in read_pairs(file.path, file.layout, rejected=reject):
         yield row.line, row.source, row.target

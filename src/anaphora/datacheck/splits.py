@@ -134,7 +134,7 @@ class SplitSurvey:
 
     def _reject(self, place: Place) -> None:
         if self._reports_skipped:
-            self.faults["columns"].add(place)
+            self.faults["header" if place.shown == "a heading" else "columns"].add(place)
 
     def _add(self, row: Row) -> None:
         for side, text, place in zip(self.sides, row.texts, row.places, strict=True):
@@ -148,6 +148,8 @@ class SplitSurvey:
     def _add_pair(self, source: str, target: str, place: Place) -> None:
         if place.line == 1 and [source.strip().lower(), target.strip().lower()] == [one.side for one in self.sides]:
             self.faults["header"].add(place, f"{source} | {target}")
+        if all(len(side) > 1 and side[0] == side[-1] == '"' for side in (source, target)):
+            self.faults["quoted"].add(place)
         if source.strip() and target.strip():
             self._ratios.add_pair(len(source), len(target), place)
             for kind, shown in pair_faults(source, target):

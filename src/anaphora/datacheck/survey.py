@@ -16,6 +16,7 @@ from anaphora.datacheck.repeats import TRAIN, Repeats
 from anaphora.datacheck.splits import SideSurvey, SplitSurvey
 from anaphora.datacheck.words import HeldOutWords
 from anaphora.events import Progress, Report, silent
+from anaphora.text.normalise import Lowercase, lowercase_of
 from anaphora.text.scripts import scripts_of
 
 _EVERY = 10_000
@@ -49,20 +50,22 @@ def survey_pairs(
     script. Raises DataError for files that changed or vanished since the splits were found.
     """
     names = sides if sides[0] != sides[1] else (f"{sides[0]} (source)", f"{sides[1]} (target)")
-    return _survey(parts, names, lowercase, report)
+    return _survey(parts, names, [lowercase_of(lowercase, side) for side in sides], report)
 
 
-def survey_text(parts: Parts[TextCorpus], *, lowercase: bool = False, report: Report = silent) -> Survey:
-    """Survey running text; raises what ``survey_pairs`` raises."""
-    return _survey(parts, ("text",), lowercase, report)
+def survey_text(
+    parts: Parts[TextCorpus], *, language: str = "", lowercase: bool = False, report: Report = silent
+) -> Survey:
+    """Survey running text in a language; raises what ``survey_pairs`` raises."""
+    return _survey(parts, ("text",), [lowercase_of(lowercase, language)], report)
 
 
 def _survey(
-    parts: Parts[PairCorpus] | Parts[TextCorpus], names: Sequence[str], lowercase: bool, report: Report
+    parts: Parts[PairCorpus] | Parts[TextCorpus], names: Sequence[str], cases: Sequence[Lowercase], report: Report
 ) -> Survey:
     corpora = (parts.train, parts.valid, *parts.tests.values())
     splits = [SplitSurvey(corpus, names, training=corpus is parts.train) for corpus in corpora]
-    words = [HeldOutWords(lowercase=lowercase) for _ in names]
+    words = [HeldOutWords(lowercase=case) for case in cases]
     with tempfile.TemporaryDirectory(prefix="anaphora-check-") as folder:
         repeats = Repeats(Path(folder))
         for number in (*range(1, len(splits)), TRAIN):

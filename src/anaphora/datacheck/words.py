@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from anaphora.datacheck.findings import Place, Tally
+from anaphora.text.normalise import Lowercase, lowered
 from anaphora.text.plain_words import plain_words
 
 MAX_LINES = 100_000
@@ -26,7 +27,7 @@ class Unknown:
 class HeldOutWords:
     """The words of one side of the held-out splits; call ``gather`` for all of them before ``strike``."""
 
-    def __init__(self, *, lowercase: bool) -> None:
+    def __init__(self, *, lowercase: Lowercase) -> None:
         """``lowercase`` lower-cases all text first, like the experiment's tokenizer."""
         self._lowercase = lowercase
         self._lines: Counter[int] = Counter()
@@ -65,4 +66,4 @@ class HeldOutWords:
 
     def _words(self, text: str) -> list[str]:
         composed = unicodedata.normalize("NFC", text)
-        return plain_words(composed.lower() if self._lowercase else composed)
+        return plain_words(lowered(composed, self._lowercase))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from anaphora.text.normalise import normalise
+from anaphora.text.normalise import Lowercase, normalise
 from anaphora.text.plain_words import plain_words
 
 Groups = Mapping[str, Sequence[int]]
@@ -15,7 +15,7 @@ LONGEST = 50
 """Sources with more words are one group."""
 
 
-def words_of_text(text: str, lowercase: bool) -> list[str]:
+def words_of_text(text: str, lowercase: Lowercase) -> list[str]:
     """The words of a text, without punctuation; in scripts without spaces every letter is one."""
     return plain_words(normalise(text, lowercase=lowercase))
 
@@ -29,7 +29,7 @@ def by_length(sources: Iterable[str]) -> Groups:
     return {_name(group): groups[group] for group in sorted(groups)}
 
 
-def by_unknown_words(sources: Iterable[str], known: Set[str], lowercase: bool) -> Groups:
+def by_unknown_words(sources: Iterable[str], known: Set[str], lowercase: Lowercase) -> Groups:
     """Sentences whose source has only words that are ``known`` from training, and those with others."""
     groups: dict[str, list[int]] = {"words seen in training": [], "words new to training": []}
     for number, source in enumerate(sources):

@@ -24,7 +24,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import SET, Config, Conflict
+from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.evaluation.gradient_sizes import weights_of
 from anaphora.evaluation.windows import windows
 from anaphora.nn.device import device_of
@@ -41,10 +41,10 @@ class Dynamic(Config):
     """The network goes on learning from the text."""
 
     rule: Literal["sgd", "rms"] = "sgd"
-    """Whether one rate holds for all weights, or every weight has a scale that is gathered on the training part."""
+    """One learning rate for all weights, or a scale for every weight, measured on the training split."""
     learning_rate: float = Field(0.0, ge=0, le=1e6)
-    """How far a segment's gradient moves the weights; 0 takes what suits the validation part best."""
-    steps: int = Field(20, ge=1)
+    """Learning rate; 0 selects the best of several on the validation split."""
+    steps: int = Field(20, ge=1, le=MAX_LENGTH)
     """Predictions of a segment."""
     decay: float = Field(0.0, ge=0, le=1)
     """How far the weights go back towards the trained ones after each segment."""

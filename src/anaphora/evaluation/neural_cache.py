@@ -32,11 +32,11 @@ class NeuralCache(Config):
     """States of the network are remembered with what followed them."""
 
     tokens: int = Field(2000, ge=1, le=2**31 - 1)
-    """N: how many units before a place are remembered."""
+    """N: number of previous tokens in the cache."""
     theta: float | None = Field(None, ge=0)
-    """How much likeness counts; left out, what suits the validation part best."""
+    """Weight of similarity; fitted to the validation split if left out."""
     weight: float | None = Field(None, ge=0, lt=1)
-    """lambda: the cache's share; left out, what suits the validation part best."""
+    """lambda: weight of the cache; fitted to the validation split if left out."""
 
     def settled(self) -> tuple[float, float]:
         """theta and lambda of a cache that leaves neither open."""
@@ -45,7 +45,7 @@ class NeuralCache(Config):
 
     def __str__(self) -> str:
         theta, weight = self.settled()
-        return f"neural cache of {self.tokens:,} units, theta {theta:g}, weight {weight:.4f}"
+        return f"neural cache of {self.tokens:,} tokens, theta {theta:g}, weight {weight:.4f}"
 
 
 class Found(NamedTuple):

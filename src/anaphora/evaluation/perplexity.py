@@ -36,7 +36,7 @@ class TextSize:
     bytes: int
     """In UTF-8."""
     words: int
-    """What stands between ASCII white space, whatever the model's units are; every line end is one."""
+    """Words between ASCII white space, for any tokenizer; every line end is one."""
 
     def __add__(self, other: "TextSize") -> "TextSize":
         """The size of both texts, one after the other."""
@@ -66,7 +66,7 @@ class Prediction:
     """Tokens that were ``<unk>``: where there are any, other vocabularies had more to predict."""
     size: TextSize
     known_size: TextSize
-    """Of the text that the known units write: what bits without the unknown tokens are shared among."""
+    """Length of the text of known tokens, which bits without unknown tokens are divided by."""
     unknown_nats: float
     """What of ``nats`` the unknown tokens cost."""
     sentence_nats: float

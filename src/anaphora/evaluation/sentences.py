@@ -70,7 +70,7 @@ def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
         if token == end:
             if 0 < most < len(row):
                 raise DataError(
-                    f"Line {number:,} should be a sentence of at most {most:,} units, but has {len(row):,}: split it."
+                    f"Line {number:,} should be a sentence of at most {most:,} tokens, but has {len(row):,}: split it."
                 )
             yield row
             row, number = [], number + 1

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import tomli_w
 
+from anaphora.config import unknown
 from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.overrides import override
+from anaphora.formats.tsv import Layout
 from anaphora.tasks.registry import every_task
-from anaphora.tasks.sizing import word_at
+from anaphora.tasks.sizing import value_at, word_at
 from anaphora.text.units import AnyUnits
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
@@ -40,12 +42,13 @@ def automatic(
     *,
     settings: Sequence[str] = (),
     text: AnyUnits | None = None,
+    task: str = "",
 ) -> str:
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.
 
     What is reported of it is what ``settings`` will make of it. ``text`` is that of the run whose vocabulary is taken
-    over, where one is. Raises ConfigError when no data is given or a setting is none, DataError for data that cannot be
-    read.
+    over, where one is; ``task`` names the task, which the data decides otherwise. Raises ConfigError when no data is
+    given, a setting is none or no task of that name chooses by the data, DataError for data that cannot be read.
     """
     if not data:
         raise ConfigError(
@@ -53,10 +56,17 @@ def automatic(
         )
     named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
     languages = source or word_at(named, "data.source"), target or word_at(named, "data.target")
-    names = Names(*(word_at(named, f"data.{part}") for part in ("train", "valid", "test")))
+    columns = value_at(named, "data.columns")
+    two = (columns[0], columns[1]) if isinstance(columns, list | tuple) and len(columns) == 2 else None
+    layout = Layout(two, value_at(named, "data.quoted") is True)
+    train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
+    names = Names(train, valid, test, layout)
     # the first task takes what no other claims
-    sizings = [task.sizing for task in every_task() if task.sizing][::-1]
-    sizing = next(sizing for sizing in sizings if sizing.suits(data, names, any(languages)))
+    sizings = {one.name: one.sizing for one in every_task() if one.sizing}
+    if task and task not in sizings:
+        raise ConfigError(unknown("--task", task, sizings))
+    suiting = (one for one in reversed(sizings.values()) if one.suits(data, names, any(languages)))
+    sizing = sizings[task] if task else next(suiting)
     sized = sizing.choose(data, names, languages, text)
     said = sizing.describe(override(sized.table, settings), text)
     report(Note(f"No recipe was named: for {sized.data}, {said}."))

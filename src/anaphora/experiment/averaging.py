@@ -70,8 +70,8 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         if not better and run.best() == AVERAGE:
             return Averaged(tuple(updates), figures[1], figures[0], better, None)
         state = {"averaged": updates, "validation": dict(figures[1])}
-        saved = run.save(updates[-1], tensors, {}, state, average=True)
+        saved = run.save(updates[-1], tensors, {}, state, average=True, report=report)
         if better:
             run.mark_best(AVERAGE)
-            run.write_card(figures[1])
+            run.write_card(figures[1], report)
     return Averaged(tuple(updates), figures[1], figures[0], better, saved)

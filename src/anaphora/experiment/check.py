@@ -30,7 +30,7 @@ class Checked:
     """One, or none when no trial was asked for or possible."""
     errors: list[Finding] = field(default_factory=list)
     units: list[Finding] = field(default_factory=list)
-    """Units of held-out parts that the vocabulary does not have."""
+    """Tokens of held-out splits outside the vocabulary."""
 
     @property
     def trainable(self) -> bool:
@@ -74,7 +74,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
             checked.survey = survey_pairs(pairs, sides, lowercase=lowercase, report=heard)
         else:
             texts = cast(Parts[TextCorpus], work.parts)
-            checked.survey = survey_text(texts, lowercase=lowercase, report=heard)
+            checked.survey = survey_text(texts, language=languages["text"], lowercase=lowercase, report=heard)
         names = languages if len(languages) > 1 else {"text": "text"}
         _try_out(checked, work, names, trial, heard)
     except AnaphoraError as error:

@@ -7,8 +7,8 @@ from typing import Any, cast
 import torch
 
 from anaphora.errors import AnaphoraError, ConfigError, RunError
-from anaphora.events import Note, Report, safe, silent
-from anaphora.experiment.memory import USUAL, fitting_tokens, free_bytes
+from anaphora.events import LastingReport, Note, Report, silent
+from anaphora.experiment.memory import USUAL, check_memory, fitting_tokens, free_bytes, most_tokens
 from anaphora.experiment.start.inheritance import Parent
 from anaphora.experiment.start.vectors import word_vectors
 from anaphora.kernels.cells import Recorded
@@ -17,16 +17,19 @@ from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.about import damaged_logs
 from anaphora.run.bounds import set_bounds
-from anaphora.run.folder import check_free, discard
 from anaphora.run.identity import BOUNDS
+from anaphora.run.layout import check_free, discard
 from anaphora.run.loading import load_coders
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import kind_of
-from anaphora.tasks.runs import build, experiment_of, open_run
+from anaphora.tasks.runs import build, experiment_of, open_run, outline
 from anaphora.tasks.work import TRAIN, UpdatingWork, Work
 from anaphora.text.coder import TextCoder
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
+
+_ROW = 100
+"""Tokens of the longest row where nothing bounds it, for an estimate."""
 
 
 def train(
@@ -34,19 +37,18 @@ def train(
 ) -> Outcome:
     """Conduct ``experiment`` in the run folder ``path``, a new one, or with ``resume`` one that was begun before.
 
-    ``stop`` is asked between updates whether training should save itself and end. What ``report`` raises goes into the
-    log of the run and ends nothing. All that a person may have got
+    ``stop`` is asked between updates whether training should save itself and end. All that a person may have got
     wrong is found before the folder is made. Raises ConfigError, DataError, RunError (the folder exists; or to resume,
     is none or was begun with something else, which the message lists), and DivergedError.
     """
     device_for(experiment.training.device, "training.device")  # refused before the data is read
     if experiment.training.threads:
         torch.set_num_threads(experiment.training.threads)
-    conduct = _resume if resume else _begin
-    return conduct(experiment, path, safe(report), stop)
+    lasting = LastingReport.of(report)
+    return _resume(experiment, path, lasting, stop) if resume else _begin(experiment, path, lasting, stop)
 
 
-def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
+def _begin(experiment: Experiment, path: Path, report: LastingReport, stop: Stop) -> Outcome:
     check_free(path)  # before hours are spent on it
     parent = None if experiment.start.run == "none" else Parent(experiment)
     if parent:
@@ -60,6 +62,10 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     if parent:
         parent.say_what_it_lacks(experiment, work.parts.train, report)
+    if isinstance(work, UpdatingWork):
+        shape = outline(experiment, coders, "The experiment")
+        sizes = {coder.symbols.size for coder in coders.values()}
+        check_memory(shape, experiment, sizes, work.longest or _ROW, most_tokens(work.parts.train.paths))
     model = _model(experiment, coders, "The experiment")
     for giver in givers:
         giver.give(model, coders, report)
@@ -69,30 +75,32 @@ def _begin(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Ou
     was_there = path.exists()
     Run.create(path, experiment.tables(), coders, work.fingerprints)
     run = open_run(path, experiment, work.fingerprints)
-    run.write_card({})
+    report.on_failure(run.metrics.note)
+    run.write_card({}, report)
     with run.lock():
         saved = not givers
         try:
             work.tell_counts(model, coders, run, report)
             if givers:
                 # so that going on never needs the other runs and files again, which may change or go
-                TrainingState(model, experiment.training, experiment.better).save(run)
+                TrainingState(model, experiment.training, experiment.better).save(run, report)
                 saved = True
             return work.learn(model, coders, run, experiment, report, stop)
         except BaseException as error:
             # an interruption keeps the encoded corpus for --resume; a fault in the data leaves nothing half-written
             resumable = saved and (path / TRAIN).exists() and not isinstance(error, AnaphoraError)
-            if not (run.metrics.lines() or resumable):
+            if not (run.checkpoints() or run.metrics.lines() or resumable):
                 discard(path, folder_too=not was_there)
             raise
 
 
-def _resume(experiment: Experiment, path: Path, report: Report, stop: Stop) -> Outcome:
+def _resume(experiment: Experiment, path: Path, report: LastingReport, stop: Stop) -> Outcome:
     begun = experiment_of(path)
     if experiment.task == begun.task:
         experiment = experiment.resumed(begun)
     work = work_of(experiment, report)
     run = open_run(path, begun, work.fingerprints)
+    report.on_failure(run.metrics.note)
     with run.lock():
         _go_on_as(run, begun, experiment, report)
         coders = load_coders(run)

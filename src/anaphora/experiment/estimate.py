@@ -43,7 +43,7 @@ class Estimate:
 
     parameters: int
     vocabulary: Mapping[str, int]
-    """Units by side."""
+    """Vocabulary sizes by side."""
     updates: int
     """Of an epoch."""
     tokens: int

@@ -1,27 +1,33 @@
-"""How large a batch may be: what a token of it takes in training, against the memory that is free.
+"""What training takes of memory, against what is free: whether a run can be begun, and how large a batch may be.
 
-The estimate counts what the forward pass keeps and the backward pass makes beside it: for every matrix but the tables
-of the vocabulary and those of the output layer, its output and its input, and for every target position a vector over
-all source positions for each attention; where an encoder folds a sentence, all levels of it. It is meant to be too
-large rather than too small.
+The estimate for a token counts what the forward pass keeps and the backward pass makes beside it: for every matrix but
+the tables of the vocabulary and those of the output layer, its output and its input, and for every target position a
+vector over all source positions for each attention; where an encoder folds a sentence, all levels of it. It is meant to
+be too large rather than too small.
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import torch
+from pydantic import BaseModel
 
+from anaphora.errors import ConfigError
 from anaphora.kernels.device import Device
 from anaphora.nn.encoders import GatedConvolutionEncoder
 from anaphora.nn.outputs import Output
+from anaphora.tasks.base import ExperimentBase
 
 USUAL = 4000
 """Tokens of a batch where memory has room for more: larger ones learn no faster for the work they take."""
 
 _SHARE = 0.5
 _COPIES = 6
+_CERTAIN_COPIES = 4
 _PER_NUMBER = 16
+_SIZES = ("size", "layers", "filters", "components", "words", "batch_tokens")
+_NAMED = 3
 
 
 def fitting_tokens(model: torch.nn.Module, vocabularies: Collection[int], longest: int, free: int) -> int:
@@ -57,6 +63,48 @@ def _at_every_position(name: str, rows: int, columns: int) -> int:
     if name.endswith("window.weight"):
         return rows
     return columns if rows == 1 else 0  # that which a scoring layer ends in
+
+
+def check_memory(
+    model: torch.nn.Module, experiment: ExperimentBase, vocabularies: Collection[int], longest: int, most: int
+) -> None:
+    """Raise ConfigError where training takes more memory than is free: what it takes, what is free, what to lower.
+
+    ``model`` may be an outline; of the batch as the experiment sets it no more than ``most`` tokens count, of one that
+    is left open one longest row. What is certain counts alone: weights, gradient and two means of Adam, and of a
+    token in a batch half of what ``bytes_per_token`` says.
+    """
+    free = free_bytes(experiment.training.device)
+    weights = _CERTAIN_COPIES * sum(weight.numel() * weight.element_size() for weight in model.parameters())
+    tokens = min(experiment.training.batch_tokens or longest, most)
+    batch = tokens * bytes_per_token(model, vocabularies, longest) // 2
+    if weights + batch > free:
+        sizes = sorted(_enlarged(experiment), reverse=True)[:_NAMED]
+        options = ", ".join(f"{key} = {value}" for _, key, value in sizes)
+        needed, parts, left = (_gib(number) for number in (weights + batch, weights, free))
+        raise ConfigError(
+            f"Training is estimated to take {needed} of memory ({parts} for weights, gradients and optimizer, "
+            f"{_gib(batch)} for a batch of {tokens:,} tokens), but {left} are free: lower {options}."
+        )
+
+
+def most_tokens(paths: Iterable[Path]) -> int:
+    """No more tokens than this are in text files: a token has a byte, and text is compressed to a twentieth at best."""
+    return sum(path.stat().st_size * (20 if path.suffix == ".gz" else 1) for path in paths) + 1
+
+
+def _enlarged(table: BaseModel, at: str = "") -> Iterator[tuple[float, str, int]]:
+    """How many times as large as by default each option is that sizes something, its key and its value."""
+    for name, value in table:
+        if isinstance(value, BaseModel):
+            yield from _enlarged(value, f"{at}{name}.")
+        elif isinstance(value, int) and name.endswith(_SIZES) and value:
+            default = type(table).model_fields[name].default
+            yield value / default if isinstance(default, int) and default else 1.0, f"{at}{name}", value
+
+
+def _gib(count: int) -> str:
+    return f"{count / 2**30:,.1f} GiB"
 
 
 def free_bytes(device: Device = "cpu", root: Path = Path("/")) -> int:

@@ -1,11 +1,11 @@
 """TOML text and ``dotted.key=value`` settings put together into one table, before anything is checked."""
 
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from anaphora.errors import ConfigError, UnknownOptionError
+from anaphora.files import parse_toml
 from anaphora.run.upgrade import Renamed, renamed
 
 Table = dict[str, Any]
@@ -44,9 +44,9 @@ class Setting(NamedTuple):
 def read_table(text: str, where: str) -> Table:
     """The table that a TOML text from ``where`` holds; ConfigError names the line that is not TOML."""
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{where} should be TOML, but is not: {str(error) or 'nested too deeply'}.") from None
+        return parse_toml(text)
+    except ValueError as error:
+        raise ConfigError(f"{where} should be TOML, but is not: {error}.") from None
 
 
 def override(table: Table, settings: Iterable[str]) -> Table:
@@ -104,8 +104,8 @@ def _put(table: Table, names: Sequence[str], value: Any) -> None:
 
 def _value(text: str) -> Any:
     try:
-        table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        table = parse_toml(f"value = {text}")
+    except ValueError:
         return text
     return table["value"] if table.keys() == {"value"} else text
 

@@ -64,13 +64,14 @@ class ArpaGram(NamedTuple):
 def read_arpa(path: Path) -> list[list[ArpaGram]]:
     """The n-grams of every order, from 1 up, in the order of the file, which may be gzipped.
 
-    Raises DataError, with the line, for a file that is not one or not whole, or that lists an n-gram twice.
+    Raises DataError, with the line, for a file that is not one or not whole, that lists an n-gram twice, or that gives
+    one of the highest order a back-off weight.
     """
     lines = enumerate(read_lines(path), 1)
     counts, ahead = _header(lines, path)
     orders = []
     for order, count in enumerate(counts, 1):
-        grams, ahead = _section(chain(ahead, lines), order, count, path)
+        grams, ahead = _section(chain(ahead, lines), order, count, path, is_last=order == len(counts))
         orders.append(grams)
     for number, line in chain(ahead, lines):
         if line.strip() == "\\end\\":
@@ -131,7 +132,7 @@ def _header(lines: Lines, path: Path) -> tuple[list[int], Ahead]:
     raise DataError(f"{path} breaks off in its header: it is not whole; make or fetch it again.")
 
 
-def _section(lines: Lines, order: int, count: int, path: Path) -> tuple[list[ArpaGram], Ahead]:
+def _section(lines: Lines, order: int, count: int, path: Path, *, is_last: bool) -> tuple[list[ArpaGram], Ahead]:
     """The n-grams of one order."""
     for number, line in lines:
         if line.strip() == f"\\{order}-grams:":
@@ -143,7 +144,7 @@ def _section(lines: Lines, order: int, count: int, path: Path) -> tuple[list[Arp
         if _ends_a_part(line):
             ahead = [(number, line)]
             break
-        gram = _gram(line, order, f"{path}:{number}")
+        gram = _gram(line, order, f"{path}:{number}", backs_off=not is_last)
         if gram.words in seen:
             raise DataError(f"{path}:{number} repeats the n-gram '{' '.join(gram.words)[:60]}': {_DAMAGED}.")
         seen.add(gram.words)
@@ -161,7 +162,7 @@ def _ends_a_part(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("\\")
 
 
-def _gram(line: str, order: int, where: str) -> ArpaGram:
+def _gram(line: str, order: int, where: str, *, backs_off: bool) -> ArpaGram:
     fields = _SPACES.split(line.strip(" \t"))
     try:
         log10 = float(fields[0])
@@ -175,6 +176,10 @@ def _gram(line: str, order: int, where: str) -> ArpaGram:
         raise DataError(
             f"{where} should read LOG10 {'WORD ' * order}[BACKOFF], finite numbers, the first at most 0 and the last "
             f"between -200 and 200, but is '{line[:60]}': {_DAMAGED}."
+        )
+    if backoff and not backs_off:
+        raise DataError(
+            f"{where} should have no back-off weight, since no n-gram is longer, but has {fields[-1]}: {_DAMAGED}."
         )
     return ArpaGram(log10, tuple(fields[1 : order + 1]), backoff)
 

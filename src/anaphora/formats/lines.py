@@ -14,21 +14,30 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from anaphora.errors import DataError
+from anaphora.formats.documents import PEEKED, recognized
 from anaphora.formats.replacing import replacing
+
+LONGEST = 1 << 24
+"""Bytes of the longest line that is read."""
 
 _GZIP = b"\x1f\x8b"
 _PIECE = 1 << 16
 _BOM = "\ufeff"
 
 
-def read_lines(path: Path, *, replace_invalid: bool = False) -> Iterator[str]:
-    """The lines of a UTF-8 file, gzipped or not, one at a time.
+def read_lines(
+    path: Path, *, replace_invalid: bool = False, encoding: str = "utf-8", any_format: bool = False
+) -> Iterator[str]:
+    """The lines of a file in ``encoding``, gzipped or not, one at a time.
 
-    Raises DataError for a missing or unreadable file, a damaged archive, a NUL, and for bytes that are no UTF-8 unless
-    ``replace_invalid`` puts U+FFFD in their place.
+    With ``any_format``, those of a table or a document too, which the caller parses.
+
+    Raises DataError for a missing or unreadable file, a damaged archive, a document that is no text of lines, a line of
+    more than ``LONGEST`` bytes, a NUL, and for bytes that are no UTF-8 unless ``replace_invalid`` puts U+FFFD in their
+    place.
     """
     with _open(path) as stream:
-        yield from _decoded(stream, str(path), replace_invalid)
+        yield from _decoded(stream, str(path), replace_invalid, encoding, any_format)
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
@@ -47,19 +56,30 @@ def decode_lines(stream: BinaryIO, name: str) -> Iterator[str]:
         buffered.detach()  # whoever opened the stream closes it
 
 
-def _decoded(stream: BinaryIO, name: str, replace_invalid: bool = False) -> Iterator[str]:
-    for number, raw in enumerate(_sound(iter(stream.readline, b""), name), 1):
+def _decoded(
+    stream: BinaryIO, name: str, replace_invalid: bool = False, encoding: str = "utf-8", any_format: bool = False
+) -> Iterator[str]:
+    if not any_format and (found := recognized(_begin(stream, name), name)):
+        raise DataError(f"{name} is {found.name}, but lines of text are expected: {found.remedy.format(file=name)}.")
+    for number, raw in enumerate(_sound(iter(lambda: stream.readline(LONGEST + 1), b""), name), 1):
+        if len(raw) > LONGEST:
+            raise DataError(f"{name}:{number} is longer than {LONGEST:,} bytes: is it text? Break it into lines.")
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
         if 0 in content:
             raise DataError(f"{name}:{number} has a NUL at byte {content.index(0) + 1}: remove it, or convert UTF-16.")
         try:
-            line = content.decode("utf-8", "replace" if replace_invalid else "strict")
+            line = content.decode(encoding, "replace" if replace_invalid else "strict")
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{name}:{number} should be UTF-8, but byte {error.start + 1} of the line is "
                 f"0x{content[error.start]:02X} ({error.reason}): convert the file to UTF-8."
             ) from None
         yield line.removeprefix(_BOM) if number == 1 else line
+
+
+def _begin(stream: BinaryIO, name: str) -> bytes:
+    """The first bytes of a stream that is read from its beginning, as far as they are there; they stay in it."""
+    return next(_sound((cast(BufferedReader, stream).peek(PEEKED) for _ in range(1)), name))
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

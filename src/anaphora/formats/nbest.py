@@ -19,11 +19,11 @@ from anaphora.formats.figures import LN_10
 _BLANKS = " \t"
 _OTHER = "is the list in another format?"
 _BORDER = re.compile(r"(?<![^ \t])\|\|\|(?![^ \t])")
-_NUMBER = r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf|infinity|nan))"
+_NUMBER = r"[-+]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf|infinity|nan))"
 _FEATURE = re.compile(rf"(\S+)[=:](?:{_NUMBER})?|{_NUMBER}")
 _LINK = r"(?:[0-9]+-[0-9]+|[0-9.eE+-]+(?:,[0-9.eE+-]+)+)"
 _BESIDE = re.compile(rf"[ \t]*(?:WordScores=.*|(?:{_LINK}(?:[ \t]+|\Z))*)", re.DOTALL)
-"""What Marian writes between a hypothesis and its features: word links, hard or soft, and scores of words."""
+"""What Marian writes between a hypothesis and its features: word alignments, hard or soft, and word scores."""
 _KALDI = re.compile(r"([^ \t]+-[0-9]+)(?:([ \t]+)(.*))?", re.DOTALL)
 _SRILM = re.compile(r"([ \t]*([^ \t]+)[ \t]+)([^ \t]+)([ \t]+([^ \t]+)(?:[ \t]+(.*))?)", re.DOTALL)
 
@@ -127,7 +127,9 @@ class Kaldi(NbestFormat):
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """The name and -ln p."""
-        return _KALDI.sub(lambda found: f"{found[1]}{found[2] or ' '}{-log10 * LN_10:.6f}", entry.line, count=1)
+        found = _KALDI.fullmatch(entry.line)
+        assert found
+        return f"{found[1]}{found[2] or ' '}{-log10 * LN_10:.6f}"
 
 
 class Srilm(NbestFormat):
@@ -149,7 +151,9 @@ class Srilm(NbestFormat):
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
         """log10 p in the place of the old language score."""
-        return _SRILM.sub(lambda found: f"{found[1]}{log10:.6f}{found[4]}", entry.line, count=1)
+        found = _SRILM.fullmatch(entry.line)
+        assert found
+        return f"{found[1]}{log10:.6f}{found[4]}"
 
 
 FORMATS: dict[str, NbestFormat] = {one.name: one for one in (Moses(), Kaldi(), Srilm())}

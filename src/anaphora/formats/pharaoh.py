@@ -44,7 +44,7 @@ def each_links(path: Path, pairs: int) -> Iterator[Links]:
         yield from_pharaoh(line, f"{path}:{number}")
     if number != pairs:
         raise DataError(
-            f"{path} should hold the word links of {pairs:,} pairs, a line each, but has {number:,} lines: give "
+            f"{path} should hold the word alignments of {pairs:,} pairs, a line each, but has {number:,} lines: give "
             f"those of the same pairs, an empty line where there is no link."
         )
 

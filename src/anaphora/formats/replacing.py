@@ -1,13 +1,13 @@
 """Files that are written whole or not at all."""
 
 import os
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from anaphora.errors import DataError
+from anaphora.files import part_of, sweep
 
 
 @contextmanager
@@ -17,12 +17,13 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     What is no regular file (a pipe, ``/dev/stdout``) is written straight. Raises DataError when writing fails.
     """
     final = path.resolve()
-    part = final.with_name(f".{zlib.crc32(os.fsencode(final.name)):08x}.{os.getpid()}.part")  # the name may be long
+    part = part_of(final)
     try:
         if path.exists() and not path.is_file():  # an open pipe has a path, but what that resolves to is none
             with path.open("wb") as stream:
                 yield stream
             return
+        sweep(final.parent, final)
         with part.open("wb") as stream:
             yield stream
             stream.flush()

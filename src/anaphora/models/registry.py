@@ -27,6 +27,7 @@ NETWORKS = {
     "translator": Network("anaphora.models.translator", "Translator", ("source", "target")),
     "aligner": Network("anaphora.models.alignment.aligner", "Aligner", ("source", "target")),
     "recurrent": Network("anaphora.models.language_model", "LanguageModel", ("text",), spells=True),
+    "classifier": Network("anaphora.models.classifier", "Classifier", ("text",), spells=True),
     "feed-forward": Network("anaphora.models.feed_forward", "FeedForwardLanguageModel", ("text",)),
     "ngram": Network("anaphora.models.ngram.model", "NgramModel", ("text",)),
     "interpolation": Network("anaphora.models.interpolation.model", "Interpolation", ("text",), spells=True),

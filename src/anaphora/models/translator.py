@@ -100,8 +100,8 @@ class Translator(nn.Module):
         super().__init__()
         if config.embedding.shared and source != target:
             raise ConfigError(
-                f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} units and the "
-                f"target {target.size}: set text.joint = true, or embedding.shared = false."
+                f"embedding.shared needs one vocabulary for both sides, but the source has {source.size} tokens "
+                f"and the target {target.size}: set text.joint = true, or embedding.shared = false."
             )
         self.config, self.symbols = config, target
         self.target_embedding = Embedding(config.embedding, target.size, "words")

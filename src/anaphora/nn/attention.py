@@ -14,7 +14,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import SET, Config, Conflict, by_kind_or
+from anaphora.config import MAX_UNITS, SET, Config, Conflict, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.clock import Clock
@@ -68,7 +68,7 @@ class AttentionConfig(AttentionBase):
     """Which positions are looked at."""
     normalizer: AnyWeighing = Softmax()
     """How scores become weights."""
-    size: int = Field(0, ge=0)
+    size: int = Field(0, ge=0, le=MAX_UNITS)
     """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the
     decoder."""
 
@@ -89,7 +89,7 @@ class WindowAttention(AttentionBase):
     """A decoder that looks through a soft window, which only ever moves forward."""
 
     kind: Literal["gaussian-window"]
-    components: int = Field(10, ge=1)
+    components: int = Field(10, ge=1, le=MAX_UNITS)
     """How many Gaussians the window is the sum of."""
     bias: bool = True
     """Whether what the query says of each has a bias."""

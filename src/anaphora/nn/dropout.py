@@ -32,7 +32,7 @@ class Dropout(Config):
     """What dropout is to a network of step parts."""
 
     probability: Rate = 0.0
-    """Share of the numbers that is dropped in training; the rest is scaled up."""
+    """Dropout probability; what is kept is scaled up."""
 
     @property
     def of_state(self) -> float:
@@ -79,7 +79,7 @@ class VariationalDropout(Dropout):
 
     kind: Literal["variational"] = "variational"
     recurrent: Rate = 0.0
-    """Share of what a unit multiplies by its recurrent matrices that is dropped: of h_{t-1}, or of r * h_{t-1}."""
+    """Dropout probability of what a cell multiplies by its recurrent matrices: h_{t-1}, or r * h_{t-1}."""
 
     @property
     def of_state(self) -> float:
@@ -107,9 +107,9 @@ class VariationalWords(Config):
 
     kind: Literal["variational"] = "variational"
     probability: Rate = 0.0
-    """Share of the numbers of a vector that is dropped in training, the same ones at every step of a sentence."""
+    """Dropout probability, with the same mask at every step of a sentence."""
     words: Rate = 0.0
-    """Share of a sentence's different words whose vectors are dropped whole (Gal and Ghahramani 2016, section 4.2)."""
+    """Probability of dropping the whole vector of a word of the sentence (Gal and Ghahramani 2016, section 4.2)."""
 
 
 def _by_rate(value: Any) -> Any:

@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config, Conflict
+from anaphora.config import MAX_UNITS, Config, Conflict
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.randomness import dropout_mask, dropped
 from anaphora.nn.weights import Start
@@ -17,12 +17,12 @@ class TableConfig(Config):
     """What every table of word vectors has."""
 
     kind: Literal["table"] = "table"
-    size: int = Field(256, ge=1)
+    size: int = Field(256, ge=1, le=MAX_UNITS)
     """Numbers of a word vector."""
     scaled: bool = False
     """Multiply looked-up vectors by the square root of their size and start them so much smaller: for tied outputs."""
     dropout: AnyWordDropout = IndependentDropout()
-    """Share of the numbers of looked-up vectors that is dropped in training, and how; "variational" drops more."""
+    """Dropout of word vectors: probability and kind; "variational" drops more."""
     frozen: bool = False
     """Whether vectors that come from a file stay as they are in training; all others are trained either way."""
 

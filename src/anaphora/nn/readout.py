@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 import torch
 from pydantic import Field
 
-from anaphora.config import SET, Config, Conflict
+from anaphora.config import MAX_UNITS, SET, Config, Conflict
 from anaphora.kernels.constant import Column, Constant
 from anaphora.kernels.gate import Gated
 from anaphora.kernels.maxout import Maxout
@@ -31,7 +31,7 @@ none."""
 class ReadoutConfig(Config):
     """What the output layer sees."""
 
-    readout_size: int = Field(0, ge=0)
+    readout_size: int = Field(0, ge=0, le=MAX_UNITS)
     """Width of o_t; 0: as wide as a layer."""
     readout_word: bool = False
     """Whether the embedding of the word before enters o_t (Bahdanau et al. 2015, appendix A.2.2)."""

@@ -33,7 +33,7 @@ class Sampling(Config):
     """What all schedules share."""
 
     draw: Literal["sample", "argmax"] = "sample"
-    """How a word of its own is found: drawn from what the decoder predicts, or the likeliest."""
+    """How the decoder's own word is chosen: sampled from its prediction, or the most probable one."""
 
     @abstractmethod
     def chance(self, update: int) -> float:

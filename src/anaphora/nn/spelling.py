@@ -14,7 +14,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from anaphora.config import Config, Conflict, by_kind_or
+from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, Conflict, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.spelling import Shape, spelt
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
@@ -31,20 +31,20 @@ class CharactersConfig(Config):
 
     kind: Literal["character-cnn"] = "character-cnn"
     """What a vector is made of: characters."""
-    character_size: int = Field(15, ge=1)
+    character_size: int = Field(15, ge=1, le=MAX_UNITS)
     """Numbers of a character's vector."""
-    max_kernel: int = Field(6, ge=1)
+    max_kernel: int = Field(6, ge=1, le=MAX_LENGTH)
     """Convolutions see 1, 2, .. up to this many characters at a time."""
-    filters: int = Field(25, ge=1)
+    filters: int = Field(25, ge=1, le=MAX_UNITS)
     """Filters of width 1; those of width w are w times as many, up to ``max_filters``."""
-    max_filters: int = Field(200, ge=1)
+    max_filters: int = Field(200, ge=1, le=MAX_UNITS)
     """Filters that no width has more of."""
-    highways: int = Field(1, ge=0)
+    highways: int = Field(1, ge=0, le=MAX_LAYERS)
     """Highway layers after the convolutions."""
-    max_length: int = Field(64, ge=1)
+    max_length: int = Field(64, ge=1, le=MAX_LENGTH)
     """Characters of a word that are read; those after them are cut, so that one endless word takes no more memory."""
     dropout: AnyWordDropout = IndependentDropout()
-    """Share of the numbers of the words' vectors that is dropped in training, and how; "variational" drops more."""
+    """Dropout of word vectors: probability and kind; "variational" drops more."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(

@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config, Conflict
+from anaphora.config import MAX_LAYERS, MAX_UNITS, Config, Conflict
 from anaphora.kernels.cells import AnyCell, Cell, Lstm
 from anaphora.kernels.description import PartDescription, described
 from anaphora.kernels.normalisation import Normalise
@@ -25,20 +25,20 @@ class RecurrentConfig(Config):
 
     cell: AnyCell = Lstm()
     """The unit."""
-    layers: int = Field(1, ge=1)
-    """How many layers stand on each other."""
-    size: int = Field(256, ge=1)
-    """Units of a layer (in each direction, where there are two)."""
+    layers: int = Field(1, ge=1, le=MAX_LAYERS)
+    """Number of layers."""
+    size: int = Field(256, ge=1, le=MAX_UNITS)
+    """Hidden size of a layer, per direction."""
     residual: bool = False
     """Whether every layer from the second on adds its input to its output (Wu et al. 2016, section 3.1)."""
     dropout: AnyDropout = IndependentDropout()
-    """Share of every layer's outputs that is dropped on the way up, and how; "variational" drops more."""
+    """Dropout of every layer's outputs: probability and kind; "variational" drops more."""
     weight_dropout: Rate = 0.0
-    """Share of the recurrent matrices that is dropped, once a batch (Merity et al. 2018, section 2)."""
+    """Dropout probability of the recurrent matrices, drawn once per batch (Merity et al. 2018, section 2)."""
     layer_norm: bool = False
     """Whether a unit's projected input and each of its recurrent products are normalised (Ba et al. 2016)."""
     bias: bool = True
-    """Whether units have a bias."""
+    """Whether cells have a bias."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(

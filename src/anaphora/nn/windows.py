@@ -21,7 +21,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config, by_kind
+from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, by_kind
 from anaphora.kernels.linear import linear
 from anaphora.kernels.normalisation import normal
 from anaphora.nn.dropout import Rate
@@ -35,7 +35,7 @@ class WindowConfig(Config, ABC):
     kind: str
     """Which one."""
     dropout: Rate = 0.0
-    """Share of the state's numbers that is dropped in training."""
+    """Dropout probability of the state."""
 
     @property
     @abstractmethod
@@ -59,9 +59,9 @@ class Feedforward(WindowConfig):
     """A hidden layer over the words side by side."""
 
     kind: Literal["feed-forward"] = "feed-forward"
-    words: int = Field(5, ge=1)
+    words: int = Field(5, ge=1, le=MAX_LENGTH)
     """How many words it sees; the n-grams it could memorise have one more."""
-    size: int = Field(100, ge=1)
+    size: int = Field(100, ge=1, le=MAX_UNITS)
     """Units of the hidden layer."""
     direct: bool = False
     """Whether the output sees the words' vectors too."""
@@ -94,7 +94,7 @@ class LogBilinear(WindowConfig):
     """A prediction of the next word's vector that is linear in those before it."""
 
     kind: Literal["log-bilinear"] = "log-bilinear"
-    words: int = Field(5, ge=1)
+    words: int = Field(5, ge=1, le=MAX_LENGTH)
     """How many words it sees."""
     diagonal: bool = False
     """Whether each C_i is diagonal."""
@@ -130,11 +130,11 @@ class Convolution(WindowConfig):
     """Causal convolutions on each other."""
 
     kind: Literal["convolution"] = "convolution"
-    layers: int = Field(2, ge=1)
+    layers: int = Field(2, ge=1, le=MAX_LAYERS)
     """How many."""
-    words: int = Field(3, ge=1)
+    words: int = Field(3, ge=1, le=MAX_LENGTH)
     """How many places of the layer below each sees."""
-    size: int = Field(200, ge=1)
+    size: int = Field(200, ge=1, le=MAX_UNITS)
     """Units of a layer."""
     layer_norm: bool = False
     """Whether what every layer sums up is normalised before b is added."""

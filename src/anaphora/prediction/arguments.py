@@ -61,7 +61,7 @@ def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None
 def demand_short(row: abc.Sequence[int], most: int, number: int, otherwise: str) -> None:
     """DataError where line ``number`` has more tokens than ``most``, with what to do ``otherwise``."""
     if len(row) > most:
-        raise DataError(f"Line {number} should have at most {most:,} units, but has {len(row):,}: {otherwise}.")
+        raise DataError(f"Line {number} should have at most {most:,} tokens, but has {len(row):,}: {otherwise}.")
 
 
 def sentence_of(coder: TextCoder, text: str, number: int) -> list[int]:

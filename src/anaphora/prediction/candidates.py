@@ -22,7 +22,7 @@ class Candidates:
     """What candidates are taken from."""
 
     translations: Mapping[str, Sequence[str]]
-    """The translations of source words, the likeliest first."""
+    """Translations of source words, the most probable first."""
     frequent: int = 2000
     """K: how many of the most frequent target words every sentence may be written with."""
     each: int = 10

@@ -23,7 +23,7 @@ class SearchOptions(NamedTuple):
     known: bool = False
     """Whether ``<unk>`` may not be written; in evaluation, pairs with unknown words are left out (Bahdanau et al.)."""
     attention: bool = False
-    """Whether attention weights and the pieces of both sides are returned, which word links are made from."""
+    """Whether to return attention weights and the tokens of both sides, which word alignments need."""
 
     def settled(self, beam: int, length_penalty: float) -> Self:
         """The same, with what it leaves open as the run has it."""

@@ -15,7 +15,7 @@ class LineScore:
     units: int
     """Predictions: the units of the line, and ``</s>``."""
     unknown: int
-    """Units that were ``<unk>``."""
+    """Tokens that are ``<unk>``."""
 
     @property
     def nats(self) -> float:

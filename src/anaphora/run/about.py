@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from anaphora.errors import AnaphoraError, RunError
+from anaphora.files import DamagedError
 from anaphora.run.card import licence_of
-from anaphora.run.checkpoint import AVERAGE, Checkpoint, folder_of, name_of
+from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
-from anaphora.run.files import DamagedError
 from anaphora.run.folder import Run
 from anaphora.run.loading import load_coders
 from anaphora.run.weights import parameters
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class RunInfo:
     """Where the checkpoint that is used was written."""
     faults: tuple[str, ...]
     """What is damaged; nothing when every file is as it was written."""
+    usable: bool
+    """Whether there is a checkpoint that predictions can be made with."""
 
     def json(self) -> dict[str, Any]:
         """Everything, for ``json.dumps``."""
@@ -77,6 +81,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     run = Run.open(path)
     checkpoints, used = _checkpoints(run)
     vocabularies, vocabulary_fault = _vocabularies(run)
+    log_faults = list(damaged_logs(run))
     return RunInfo(
         path=str(path),
         task=str(run.experiment.get("task", "unknown")),
@@ -87,13 +92,12 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
         experiment=run.experiment,
         licence=licence_of(run.experiment.get("data", {})),
         fingerprints=_data_of(used.fingerprints) if used else {},
-        validation=run.validation(used.which) if used else {},
-        evaluations=tuple(run.evaluations.lines()),
+        validation=_unless_damaged(lambda: run.validation(used.which), {}) if used else {},
+        evaluations=_unless_damaged(lambda: tuple(run.evaluations.lines()), ()),
         checkpoints=checkpoints,
         environment=used.environment.describe() if used else "",
-        faults=tuple(
-            filter(None, [vocabulary_fault, *(checkpoint.fault for checkpoint in checkpoints), *damaged_logs(run)])
-        ),
+        faults=tuple(filter(None, [vocabulary_fault, *(one.fault for one in checkpoints), *log_faults])),
+        usable=used is not None and not vocabulary_fault,
     )
 
 
@@ -101,24 +105,40 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
     """All of them, and the one that loading uses: the best, or the newest that is whole."""
     best, used, found = run.best(), None, []
     for which in run.present():
-        folder, fault = folder_of(run.path / "checkpoints", which), ""
+        folder = folder_of(run.path / "checkpoints", which)
         try:
-            checkpoint = run.load(which, for_training=True)
-            if which == best or (used is None and which != AVERAGE):
+            checkpoint, fault = _loaded(run, which)
+            if checkpoint and (which == best or (used is None and which != AVERAGE)):
                 used = checkpoint
-        except DamagedError as error:
-            fault = str(error)
         except RunError:  # of a newer format, or removed by a training that goes on: not damaged, and not ours to read
             continue
         found.append(CheckpointInfo(name_of(which), _size(folder), which == best, fault))
     return tuple(found), used
 
 
+def _loaded(run: Run, which: CheckpointName) -> tuple[Checkpoint | None, str]:
+    """A checkpoint, and what is wrong with it; predictions need no optimizer."""
+    try:
+        return run.load(which, for_training=True), ""
+    except DamagedError as error:
+        return _unless_damaged(lambda: run.load(which), None), str(error)
+
+
+def _unless_damaged(read: Callable[[], T], otherwise: T) -> T:
+    try:
+        return read()
+    except DamagedError:
+        return otherwise
+
+
 def damaged_logs(run: Run) -> Iterator[str]:
     """A sentence for each log of a run that has damaged lines."""
     for log in (run.metrics, run.evaluations):
-        if lines := log.damaged():
-            yield f"{log.path} is damaged in line {', '.join(map(str, lines))}, which is passed over."
+        try:
+            if lines := log.damaged():
+                yield f"{log.path} is damaged in line {', '.join(map(str, lines))}, which is passed over."
+        except DamagedError as error:
+            yield str(error)
 
 
 def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:

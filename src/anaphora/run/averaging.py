@@ -6,8 +6,8 @@ from torch import Tensor
 
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
+from anaphora.files import DamagedError
 from anaphora.run.checkpoint import Checkpoint
-from anaphora.run.files import DamagedError
 from anaphora.run.folder import Run
 
 

@@ -1,16 +1,16 @@
 """New bounds for a run that goes on, written where a person looks for them."""
 
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 import tomli_w
 
+from anaphora import files
 from anaphora.errors import RunError
-from anaphora.run import files
 from anaphora.run.checkpoint import Checkpoint
-from anaphora.run.folder import EXPERIMENT, Run
+from anaphora.run.folder import Run
 from anaphora.run.identity import with_bounds
+from anaphora.run.layout import EXPERIMENT
 
 
 def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None) -> None:
@@ -23,7 +23,7 @@ def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None
         return
     file = run.path / EXPERIMENT
     with run.lock():
-        table = with_bounds(tomllib.loads(files.read(file).decode("utf-8")), experiment)
+        table = with_bounds(files.parse_toml(files.read(file).decode("utf-8")), experiment)
         try:
             files.replace_durably(file, tomli_w.dumps(table).encode())
         except OSError as error:

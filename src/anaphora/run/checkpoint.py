@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from anaphora.files import DamagedError, json_bytes, parse_json, sha256, sync, write_durably
 from anaphora.run import manifest as manifests
 from anaphora.run import weights
-from anaphora.run.files import DamagedError, json_bytes, parse_json, sha256, sync, write_durably
 from anaphora.run.manifest import Environment, FileEntry, Manifest
 
 CheckpointName = int | Literal["average"]
@@ -176,5 +176,4 @@ def _aside(path: Path) -> Iterator[None]:
         if aside.exists() and not path.exists():
             os.rename(aside, path)
         raise
-    if aside.exists():
-        shutil.rmtree(aside)
+    shutil.rmtree(aside, ignore_errors=True)  # what stays is a leftover, which ``clean`` removes

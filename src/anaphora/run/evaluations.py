@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from anaphora.errors import RunError
+from anaphora.files import append, lines, opened
 from anaphora.formats.figures import figures_as_json
-from anaphora.run.files import append
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,16 @@ class EvaluationLog:
         return [number for number, line in enumerate(self._contents(), 1) if line is None]
 
     def _contents(self) -> Iterator[Evaluation | None]:
-        for content in self.path.read_bytes().splitlines() if self.path.is_file() else ():
+        for content in lines(self.path):
             try:
                 yield _LINE.validate_json(content)
             except ValidationError:
                 yield None
 
     def _ends_whole(self) -> bool:
-        if not self.path.is_file() or not self.path.stat().st_size:
+        if not os.path.lexists(self.path):
             return True
-        with self.path.open("rb") as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read() == b"\n"
+        with opened(self.path) as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - 1))
+            return file.read(1) in (b"\n", b"")

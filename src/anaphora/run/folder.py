@@ -15,10 +15,7 @@ them there may be the average of several, ``checkpoints/average``, which can be 
 """
 
 import os
-import shutil
-import tomllib
-import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -26,31 +23,24 @@ from typing import Any, Literal, Self
 import tomli_w
 from torch import Tensor
 
+from anaphora import files
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
+from anaphora.files import DamagedError
 from anaphora.run import checkpoint as checkpoints
-from anaphora.run import files, manifest
+from anaphora.run import layout, manifest, metrics
 from anaphora.run.card import render
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.evaluations import EvaluationLog
-from anaphora.run.files import DamagedError
 from anaphora.run.identity import identity
+from anaphora.run.layout import EXPERIMENT
 from anaphora.run.lock import FolderLock
 from anaphora.run.metrics import MetricsLog
 from anaphora.run.upgrade import upgraded
-from anaphora.text import units
 from anaphora.text.coder import TextCoder
 
 Which = Literal["best", "latest"] | CheckpointName
 """A checkpoint: the best by validation, the newest, the average of several, or that of an update."""
-
-EXPERIMENT = "experiment.toml"
-
-FILES = (EXPERIMENT, "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl")
-"""The files of a run folder."""
-
-FOLDERS = ("checkpoints", "encoded", "vocabulary")
-"""The folders in it."""
 
 
 class Run:
@@ -88,10 +78,10 @@ class Run:
 
         Raises RunError when the folder exists and is not empty, or cannot be made.
         """
-        check_free(path)
+        layout.check_free(path)
         table = {"format": manifest.FORMAT} | {name: value for name, value in experiment.items() if name != "format"}
         try:
-            _make(path, tomli_w.dumps(table).encode(), coders)
+            layout.make(path, tomli_w.dumps(table).encode(), coders)
         except OSError as error:
             raise RunError(f"The run folder {path} cannot be made: {error.strerror}.") from None
         run = cls.open(path, data)
@@ -104,21 +94,17 @@ class Run:
 
         Raises RunError when it is missing, empty, none, damaged (naming the file) or of a newer format.
         """
-        _check_is_run(path)
+        layout.check_is_run(path)
         content = files.read(path / EXPERIMENT)
         try:
-            experiment = tomllib.loads(content.decode("utf-8"))
-        except (ValueError, RecursionError) as error:
+            experiment = files.parse_toml(content.decode("utf-8"))
+        except ValueError as error:
             raise RunError(f"{path / EXPERIMENT} is damaged: {error}; restore it from a copy.") from None
         number = experiment.pop("format", None)
         manifest.check_format(number, path / EXPERIMENT)
         fingerprints = {EXPERIMENT: identity(experiment)}
         experiment = upgraded(experiment, number)
-        vocabulary = path / "vocabulary"
-        if not vocabulary.is_dir():
-            raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
-        for file in _own_files(vocabulary):
-            fingerprints[f"vocabulary/{file.name}"] = files.sha256(files.read(file))
+        fingerprints |= layout.vocabulary(path)
         fingerprints |= {f"data/{part}": digest for part, digest in (data or {}).items()}
         return cls(path, experiment, number, fingerprints, files.sha256(content))
 
@@ -132,7 +118,7 @@ class Run:
 
     def best(self) -> CheckpointName | None:
         """The update that was marked best, or "average", or None."""
-        return self._pointer("best")
+        return _pointer(self.path / "best")
 
     def present(self) -> list[CheckpointName]:
         """The checkpoints there are, not verified: the average, then the others from the newest to the oldest."""
@@ -144,7 +130,7 @@ class Run:
         if which != AVERAGE:
             return self.metrics.validation(which)
         figures = self._read(which, for_training=False).state.get("validation")
-        return dict(figures) if isinstance(figures, dict) else {}
+        return metrics.numbers_in(figures)
 
     def save(
         self,
@@ -154,19 +140,21 @@ class Run:
         state: Mapping[str, Any],
         *,
         average: bool = False,
+        report: Report = silent,
     ) -> Path:
         """Write the checkpoint of an update, whole or not at all, then remove all but the newest ``kept`` and the best.
 
         An ``average`` of checkpoints up to that update has a place of its own, and removes none of them. ``state`` is
-        JSON with finite numbers. Raises RunError when the disk is full or the folder cannot be written to; the
-        checkpoints before it are then as they were.
+        JSON with finite numbers. Raises RunError when the disk is full, the folder cannot be written to, or lacks what
+        it was opened with; the checkpoints before it are then as they were. What cannot be put in order around a
+        checkpoint that is whole is a warning.
         """
         precision = "+".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in model.values()}))
         with self.lock():
+            layout.check_whole(self.path, (name for name in self.fingerprints if not name.startswith("data/")))
             try:
                 self._checkpoints.mkdir(exist_ok=True)
-                checkpoints.clean(self._checkpoints)
-                self.metrics.sync()
+                _in_order(self.path, report, self.metrics.sync)
                 path = checkpoints.write(
                     self._checkpoints,
                     AVERAGE if average else update,
@@ -176,8 +164,6 @@ class Run:
                     manifest.environment(precision, next(iter(model.values())).device),
                     self.format,
                 )
-                if not average:
-                    self._settle()
             except OSError as error:
                 with suppress(OSError):
                     checkpoints.clean(self._checkpoints)
@@ -187,6 +173,9 @@ class Run:
                     f"The checkpoint of update {update} cannot be written into {self._checkpoints}: "
                     f"{error.strerror}; {intact}: make room and {'resume' if self.metrics.lines() else 'begin again'}."
                 ) from None
+            _in_order(self.path, report, lambda: checkpoints.clean(self._checkpoints))
+            if not average:
+                _in_order(self.path, report, self._settle)
         return path
 
     def mark_best(self, which: CheckpointName) -> None:
@@ -195,16 +184,19 @@ class Run:
             what = "average" if which == AVERAGE else f"checkpoint of update {which}"
             raise RunError(f"{self.path} has no {what} to mark as the best.")
         with self.lock():
-            self._replace("best", f"{checkpoints.name_of(which)}\n")
+            _replace(self.path / "best", f"{checkpoints.name_of(which)}\n")
 
-    def write_card(self, scores: Mapping[str, float]) -> None:
-        """Write ``card.md`` again, with validation figures by name and every evaluation so far.
+    def write_card(self, scores: Mapping[str, float], report: Report = silent) -> None:
+        """Write ``card.md`` again, with validation figures by name and every evaluation so far; a failure is a warning.
 
         Training may do so at the same time; the card is then that of the later one.
         """
         data = {name: digest for name, digest in self._trained_with().items() if name.startswith("data/")}
-        card = render(self.path.resolve().name, self.experiment, data, scores, self.evaluations.lines(), self.use)
-        self._replace("card.md", card)
+        try:
+            card = render(self.path.resolve().name, self.experiment, data, scores, self.evaluations.lines(), self.use)
+            _replace(self.path / "card.md", card)
+        except RunError as error:
+            report(Note(str(error), warning=True))
 
     def load(self, which: Which = "best", report: Report = silent, *, for_training: bool = False) -> Checkpoint:
         """Read a checkpoint, verified; with ``for_training`` its optimizer too.
@@ -285,90 +277,32 @@ class Run:
         present = self.checkpoints()
         if not present:
             return
-        if self._pointer("latest") != present[-1]:
+        if _pointer(self.path / "latest") != present[-1]:
             files.replace_durably(self.path / "latest", f"step-{present[-1]}\n".encode())
         best = self.best()
         for number in present[: -self.kept]:
             if number != best:
                 checkpoints.remove(checkpoints.folder_of(self._checkpoints, number))
 
-    def _pointer(self, name: str) -> CheckpointName | None:
-        try:
-            return checkpoints.named_in(files.read(self.path / name).decode("ascii", "replace"))
-        except DamagedError:
-            return None
 
-    def _replace(self, name: str, text: str) -> None:
-        try:
-            files.replace_durably(self.path / name, text.encode())
-        except OSError as error:
-            raise RunError(f"{self.path / name} cannot be written: {error.strerror}.") from None
-
-
-def _own_files(folder: Path) -> list[Path]:
-    """What was put into a folder by this package, and not by a desktop or an editor."""
-    return [file for file in sorted(folder.iterdir()) if not file.is_dir() and not file.name.startswith(".")]
-
-
-def check_free(path: Path) -> None:
-    """Raise RunError when a new run cannot be made at ``path``, since something is there."""
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise RunError(
-            f"A new run needs a folder of its own, but {path} exists and is not empty; "
-            f"choose another with --run, remove it, or go on with it by --resume."
-        )
+def _in_order(path: Path, report: Report, act: Callable[[], None]) -> None:
+    """Do what training can go on without; where it fails, warn."""
     try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        raise RunError(f"The name of a run folder should be UTF-8, but {str(path)!a} is not: choose another.") from None
-    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    if not os.access(there, os.W_OK):
-        raise RunError(f"The run folder {path} cannot be made: there is no permission to write in {there}.")
+        act()
+    except OSError as error:
+        where = error.filename or path
+        report(Note(f"{where} cannot be put in order: {error.strerror}. Checkpoints are whole.", warning=True))
 
 
-def discard(path: Path, *, folder_too: bool) -> None:
-    """Remove a run from ``path``, and with ``folder_too`` the folder itself; what else lies in it stays."""
-    for name in FILES:
-        (path / name).unlink(missing_ok=True)
-    for name in FOLDERS:
-        shutil.rmtree(path / name, ignore_errors=True)
-    if folder_too and not any(path.iterdir()):
-        path.rmdir()
-
-
-def _check_is_run(path: Path) -> None:
-    if not path.exists():
-        raise RunError(f"A run folder should be at {path}, but nothing is there: check the path, or train it first.")
-    if not path.is_dir():
-        raise RunError(
-            f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .arpa.gz) are for "
-            f"evaluate, score, rescore and generate."
-        )
-    if not any(path.iterdir()):
-        raise RunError(f"{path} should be a run folder, but is empty: check the path, or train it first.")
-    if not (path / EXPERIMENT).exists():
-        raise RunError(f"{path} should be a run folder, but has no {EXPERIMENT}.")
-
-
-def _make(path: Path, experiment: bytes, coders: Mapping[str, TextCoder]) -> None:
-    """Fill a hidden folder, then give it its name; what makes an empty folder a run moves into it last."""
-    exists = path.exists()
-    unfinished = (path if exists else path.absolute().parent) / f".{path.name}.{uuid.uuid4().hex}"
+def _pointer(path: Path) -> CheckpointName | None:
     try:
-        unfinished.mkdir(parents=True)
-        (unfinished / "checkpoints").mkdir()
-        units.save(coders, unfinished / "vocabulary")
-        for file in (unfinished / "vocabulary").iterdir():
-            files.sync(file)
-        files.sync(unfinished / "vocabulary")
-        files.write_durably(unfinished / EXPERIMENT, experiment)
-        files.sync(unfinished)
-        if exists:
-            for name in ("checkpoints", "vocabulary", EXPERIMENT):
-                os.rename(unfinished / name, path / name)
-            files.sync(path)
-        else:
-            os.rename(unfinished, path)
-            files.sync(path.absolute().parent)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        return checkpoints.named_in(files.read(path).decode("ascii", "replace"))
+    except DamagedError:
+        return None
+
+
+def _replace(path: Path, text: str) -> None:
+    try:
+        files.replace_durably(path, text.encode())
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}.") from None

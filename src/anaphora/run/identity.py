@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from anaphora.run.files import sha256
+from anaphora.files import sha256
 
 BOUNDS = (
     "training.epochs",

@@ -9,7 +9,8 @@ from anaphora.errors import RunError
 from anaphora.protocols import Growing
 from anaphora.run import weights
 from anaphora.run.checkpoint import Checkpoint
-from anaphora.run.folder import EXPERIMENT, Run
+from anaphora.run.folder import Run
+from anaphora.run.layout import EXPERIMENT
 from anaphora.text import units
 from anaphora.text.coder import TextCoder
 

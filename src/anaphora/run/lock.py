@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from anaphora.errors import RunError
+from anaphora.files import sweep
 
 
 class FolderLock:
@@ -20,7 +21,10 @@ class FolderLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other writers out; RunError with the holder's process number when one is in already."""
+        """Keep other writers out; RunError with the holder's process number when one is in already.
+
+        What killed writers left half-written is removed.
+        """
         if self._depth:
             self._depth += 1
             try:
@@ -31,6 +35,8 @@ class FolderLock:
         descriptor = self._take()
         self._depth = 1
         try:
+            for folder in (self._folder, self._folder / "encoded"):
+                sweep(folder)
             yield
         finally:
             self._depth = 0

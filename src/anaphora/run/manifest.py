@@ -8,9 +8,9 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from anaphora.errors import RunError
+from anaphora.files import DamagedError, is_sealed, json_bytes, read_exactly, read_json, sealed, sha256
 from anaphora.kernels.compiled import available
 from anaphora.kernels.runtime import Runtime
-from anaphora.run.files import DamagedError, json_bytes, read, read_json, sha256
 
 FORMAT = 2
 """The newest format of run folders and checkpoints that this version reads, and the one that it writes."""
@@ -79,10 +79,8 @@ class Manifest(_Record):
 
     def verify(self, folder: Path, name: str) -> bytes:
         """The bytes of one file of the checkpoint, or DamagedError when they are not those that were written."""
-        content = read(folder / name)
         entry = self.files[name]
-        if len(content) != entry.size:
-            raise DamagedError(f"{folder / name} should have {entry.size:,} bytes, but has {len(content):,}.")
+        content = read_exactly(folder / name, entry.size)
         if sha256(content) != entry.sha256:
             raise DamagedError(f"{folder / name} was changed after it was written: its SHA-256 differs.")
         return content
@@ -93,7 +91,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / NAME
     table = read_json(path)
     check_format(table.get("format"), path)
-    if not _is_sealed(table):
+    if not is_sealed(table):
         raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")
     try:
         return Manifest.model_validate(table)
@@ -101,12 +99,6 @@ def read_manifest(folder: Path) -> Manifest:
         fault = error.errors()[0]
         key = ".".join(map(str, fault["loc"]))
         raise DamagedError(f"{path} does not describe a checkpoint: {key!r}: {fault['msg']}.") from None
-
-
-def sealed(table: dict[str, Any]) -> dict[str, Any]:
-    """``table`` with the SHA-256 of everything else in it."""
-    content = {name: value for name, value in table.items() if name != "sha256"}
-    return content | {"sha256": sha256(json_bytes(content))}
 
 
 def check_format(number: Any, path: Path) -> None:
@@ -127,13 +119,6 @@ def environment(precision: str, device: torch.device) -> Environment:
         precision=precision,
         compiled=available() and Runtime().kernels == "native",
     )
-
-
-def _is_sealed(table: dict[str, Any]) -> bool:
-    try:
-        return sealed(table) == table
-    except (ValueError, RecursionError):  # JSON that can be read but not written: NaN, half a surrogate pair
-        return False
 
 
 def _processor() -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from anaphora.errors import RunError
-from anaphora.run.files import append, sync
+from anaphora.events import Note, Report, silent
+from anaphora.files import append, lines, sync
 
 
 class MetricsLog:
@@ -19,6 +20,17 @@ class MetricsLog:
     def __init__(self, path: Path) -> None:
         """``path`` is the file, which need not exist yet."""
         self.path = path
+        self._failed = False
+
+    def add(self, line: Mapping[str, Any], report: Report) -> None:
+        """Append one line; where that fails, training goes on with one warning."""
+        try:
+            self.append(line)
+            self._failed = False
+        except RunError as error:
+            if not self._failed:
+                report(Note(f"{error} Training goes on without these lines.", warning=True))
+            self._failed = True
 
     def append(self, line: Mapping[str, Any]) -> None:
         """Add one line; it outlives this process at once, and a loss of power after ``sync``."""
@@ -26,7 +38,11 @@ class MetricsLog:
         try:
             append(self.path, content)
         except OSError as error:
-            raise RunError(f"{self.path} cannot be written to: {error.strerror}; make room and resume.") from None
+            raise RunError(f"{self.path} cannot be written to: {error.strerror}: make room.") from None
+
+    def note(self, update: int, fault: str) -> None:
+        """Add a line that says that reports ended with ``update``, and why; nothing where that fails too."""
+        self.add({"update": update, "note": f"Nothing could be reported from here on: {fault}."}, silent)
 
     def sync(self) -> None:
         """Wait until the disk has every line."""
@@ -60,18 +76,20 @@ class MetricsLog:
         """The finite figures of the validation after ``update``; nothing when there was none."""
         found: dict[str, float] = {}
         for line in self.lines():
-            figures = line.get("validation")
-            if line["update"] == update and isinstance(figures, dict):
-                found = {name: value for name, value in figures.items() if isinstance(value, float | int)}
+            if line["update"] == update and "validation" in line:
+                found = numbers_in(line["validation"])
         return found
 
     def _contents(self) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
         """The bytes of each line, and the line; None for one that is damaged or was never finished."""
-        if not self.path.exists():
-            return
-        with self.path.open("rb") as file:
-            for content in file:
-                yield content, _parsed(content)
+        for content in lines(self.path):
+            yield content, _parsed(content)
+
+
+def numbers_in(figures: Any) -> dict[str, float]:
+    """The numbers of a table of metrics; nothing where it is no table."""
+    items = figures.items() if isinstance(figures, dict) else ()
+    return {name: value for name, value in items if isinstance(value, float | int) and not isinstance(value, bool)}
 
 
 def _parsed(content: bytes) -> dict[str, Any] | None:

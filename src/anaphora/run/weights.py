@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import RunError
-from anaphora.run.files import DamagedError
+from anaphora.files import DamagedError
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -26,6 +26,14 @@ def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:
 
 def fill(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
     """Copy ``tensors`` into ``model``, or raise RunError naming the first that does not belong."""
+    check_fit(model, tensors, where)
+    with torch.no_grad():
+        for name, tensor in tensors_of(model).items():
+            tensor.copy_(tensors[name])
+
+
+def check_fit(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
+    """Raise RunError naming the first of ``tensors`` that does not belong to ``model``, which may be an outline."""
     own = tensors_of(model)
     for name in sorted(own.keys() | tensors.keys()):
         if name not in tensors:
@@ -40,9 +48,6 @@ def fill(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> 
                 f"{where}: {name} should be {expected}, but is {came}: "
                 f"vocabulary or experiment.toml are not those that the weights were trained with."
             )
-    with torch.no_grad():
-        for name, tensor in own.items():
-            tensor.copy_(tensors[name])
 
 
 def parameters(tensors: Mapping[str, Tensor]) -> dict[str, int]:

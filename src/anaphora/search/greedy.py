@@ -11,15 +11,20 @@ from anaphora.search.writing import OnToken, ignore_token, write
 
 
 def greedy(
-    stepper: Stepper, batch: Batch, *, max_length: int | abc.Sequence[int], on_token: OnToken = ignore_token
+    stepper: Stepper,
+    batch: Batch,
+    *,
+    max_length: int | abc.Sequence[int],
+    on_token: OnToken = ignore_token,
+    lines: int | None = 1,
 ) -> list[Hypothesis]:
     """One output a sentence, beginning with the prefix that ``batch.constraints`` gives it.
 
-    ``max_length`` is that of ``beam``. Of equally likely tokens the lower id is taken. Raises ConfigError for a length
-    below 1.
+    ``max_length`` is that of ``beam``, ``lines`` that of ``sample``. Of equally likely tokens the lower id is taken.
+    Raises ConfigError for a length below 1.
     """
 
     def take(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
         return log_probs_BV.argmax(dim=1)
 
-    return write(stepper, batch, take, max_length, on_token)
+    return write(stepper, batch, take, max_length, on_token, lines)

@@ -25,7 +25,7 @@ def check_sampling(temperature: float, top_k: int, top_p: float, seed: int) -> N
     if not 0 < temperature < math.inf or not 0 <= seed < 2**64:
         raise ConfigError(
             f"Sampling needs a finite temperature above 0 and a seed from 0 to 2^64 - 1, but they are {temperature} "
-            f"and {seed}: change them, or use a beam of one for the likeliest tokens."
+            f"and {seed}: change them, or use a beam of one for the most probable tokens."
         )
     if top_k < 0 or not 0 < top_p <= 1:
         raise ConfigError(
@@ -44,6 +44,7 @@ def sample(
     top_p: float = 1.0,
     seed: int = 0,
     on_token: OnToken = ignore_token,
+    lines: int | None = 1,
 ) -> list[Hypothesis]:
     """One sample a sentence, beginning with the prefix that ``batch.constraints`` gives it.
 
@@ -56,6 +57,7 @@ def sample(
         top_p: sample from the likeliest tokens with this total probability (Holtzman et al. 2020), after ``top_k``.
         seed: random seed.
         on_token: called with (example id, token) for every token as it is drawn, except for forced ones.
+        lines: number of the ``</s>`` that ends a sentence; None for none, where running text goes on after it.
 
     Scores are those of the model itself, at temperature 1 and over all tokens. Raises ConfigError for a temperature
     that is not above 0 and finite, a seed below 0 or of more than 64 bits, a negative ``top_k``, a ``top_p`` not within
@@ -70,7 +72,7 @@ def sample(
         scores_BV = likeliest(log_probs_BV.double() / temperature, top_k, top_p)
         return (scores_BV + noise_BV).argmax(dim=1)
 
-    return write(stepper, batch, draw, max_length, on_token)
+    return write(stepper, batch, draw, max_length, on_token, lines)
 
 
 def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:

@@ -26,12 +26,18 @@ class Pick(Protocol):
 
 @torch.no_grad()
 def write(
-    stepper: Stepper, batch: Batch, pick: Pick, max_length: int | abc.Sequence[int], on_token: OnToken
+    stepper: Stepper,
+    batch: Batch,
+    pick: Pick,
+    max_length: int | abc.Sequence[int],
+    on_token: OnToken,
+    lines: int | None = 1,
 ) -> list[Hypothesis]:
     """The tokens of ``pick`` after the prefix of each sentence, up to its ``</s>``.
 
-    Prefixes are those of ``batch.constraints``. ``max_length`` is that of ``beam``. Raises ConfigError for a length
-    below 1.
+    Prefixes are those of ``batch.constraints``. ``max_length`` is that of ``beam``. A model of running text goes on
+    after ``</s>``, up to that of number ``lines``, or to the maximum length where that is None. Raises ConfigError for
+    a length below 1.
     """
     start = stepper.start(batch)
     sentences, device = len(start.memory_lengths_B), start.memory_lengths_B.device
@@ -39,11 +45,13 @@ def write(
     longest = int(bounds.max_lengths_B.max()) if sentences else 0
     bounds = bounds.to(device)
     example_ids = batch.example_ids_B.tolist()
+    line_ends_B = torch.zeros_like(start.memory_lengths_B)
 
     def choose(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
         forced_B, forced_ids_B = bounds.forced(step, sentences_B)
         picked_B = pick(step, sentences_B, log_probs_BV)
-        ended_B = (picked_B == stepper.eos) & ~forced_B
+        line_ends_B[sentences_B] += (picked_B == stepper.eos) & ~forced_B
+        ended_B = line_ends_B[sentences_B] >= (lines or torch.inf)
         for sentence, token, forced in zip(sentences_B.tolist(), picked_B.tolist(), forced_B.tolist(), strict=True):
             if not forced:
                 on_token(example_ids[sentence], token)

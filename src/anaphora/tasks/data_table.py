@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import SET, Config, Conflict
+from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.data.fetch import corpus_folder
+from anaphora.formats.tsv import Layout
 
 
 class DataConfig(Config):
@@ -60,9 +61,26 @@ class PairData(DataConfig):
     """The language translated from, as files of it end."""
     target: str = "de"
     """The language translated into, as files of it end."""
-    max_length: int = Field(100, ge=0)
+    columns: tuple[int, ...] = ()
+    """Columns of source and target in a .tsv, counted from 1; empty for the only two."""
+    quoted: bool = False
+    """Whether cells of a .tsv may stand in double quotes, with those inside doubled."""
+    max_length: int = Field(100, ge=0, le=MAX_LENGTH)
     """Pairs of the training and the validation part with more units than this on a side are left out (an aligner keeps
     those of the validation part); 0 keeps them all."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        *DataConfig.conflicts,
+        Conflict(
+            lambda data: bool(data.columns) and (len(data.columns) != 2 or min(data.columns) < 1),
+            "{at}columns should be two, that of the source and that of the target, counted from 1: [1, 2]",
+        ),
+    )
+
+    @property
+    def layout(self) -> Layout:
+        """Where the pairs stand in a table."""
+        return Layout((self.columns[0], self.columns[1]) if self.columns else None, self.quoted)
 
     @property
     def languages(self) -> Mapping[str, str]:
@@ -75,12 +93,12 @@ class TextData(DataConfig):
 
     language: str = "en"
     """The language of the text, for units that are words."""
-    steps: int = Field(100, ge=1)
+    steps: int = Field(100, ge=1, le=MAX_LENGTH)
     """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
     windows: Literal["equal", "random"] = "equal"
     """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn again every
     epoch, the learning rate following the length (Merity et al. 2018)."""
-    max_length: int = Field(0, ge=0)
+    max_length: int = Field(0, ge=0, le=MAX_LENGTH)
     """Training sentences with more units than this are left out, and none of the validation part; 0 keeps them all."""
 
     @property

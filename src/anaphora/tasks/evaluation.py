@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.significance import Comparison
@@ -13,7 +12,7 @@ from anaphora.events import Note, Report
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.base import ExperimentBase
 
-_Corpus = TypeVar("_Corpus", PairCorpus, TextCorpus)
+_Corpus = TypeVar("_Corpus")
 
 
 class Text(NamedTuple):
@@ -109,17 +108,19 @@ def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
             )
 
 
-def splits_to_score(parts: Parts[_Corpus], options: str, report: Report) -> Mapping[str, _Corpus]:
+def splits_to_score(
+    tests: Mapping[str, _Corpus], valid: _Corpus, options: str, report: Report
+) -> Mapping[str, _Corpus]:
     """The test splits of a run's data by name; its validation split where it has none, which is reported."""
-    if parts.tests:
-        return parts.tests
+    if tests:
+        return tests
     report(
         Note(
             f"The data of the run has no test split, so its validation split is scored. The best checkpoint was chosen "
-            f"by it: expect less of new text, which {options} takes."
+            f"by it: expect less of new text. Use {options} for a test."
         )
     )
-    return {"validation": parts.valid}
+    return {"validation": valid}
 
 
 def one_run(paths: Sequence[Path], noun: str) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from anaphora.config import SET, Conflict, other_than
-from anaphora.events import Event, Report, Saved, Validated, safe
+from anaphora.events import Report, Saved, Validated
 from anaphora.run import Run
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase
@@ -86,16 +86,18 @@ class FittingWork(Work):
         stop: Stop,
     ) -> Outcome:
         """Fit the model, unless ``run`` has it already; see ``Work.learn``."""
-        started, events = time.monotonic(), list[Event]()
+        started = time.monotonic()
         if not run.checkpoints():
             figures = self.fit(model, coders, run, report)
             event = Validated(update=1, epoch=1, metrics=figures, best=True)
             run.rewind(0)  # what a killed process left
-            run.metrics.append(log.validation_line(event))
-            events = [event, Saved(1, run.save(1, tensors_of(model), {}, {}))]
-        figures = run.metrics.validation(1)
+            run.metrics.add(log.validation_line(event), report)
+            saved = run.save(1, tensors_of(model), {}, {}, report=report)
+            report(event)
+            report(Saved(1, saved))
+        else:
+            figures = run.metrics.validation(1)
         if run.best() is None:  # so it is too where a process was killed right after saving
-            run.write_card(figures)
+            run.write_card(figures, report)
             run.mark_best(1)
-        log.report_all(events, safe(report), run, update=1, epoch=1)
         return Outcome("fitted", 1, 1, figures, 0, time.monotonic() - started)

@@ -53,6 +53,7 @@ def pair_parts(experiment: ExperimentBase, report: Report) -> Parts[PairCorpus]:
         train=data.train,
         valid=data.valid,
         test=data.test,
+        layout=data.layout,
         seed=experiment.training.seed,
         report=report,
     )

@@ -22,6 +22,7 @@ TASKS = {
     "translate": "anaphora.tasks.translation",
     "language-model": "anaphora.tasks.language_model",
     "align": "anaphora.tasks.alignment",
+    "classify": "anaphora.tasks.classify",
 }
 """A new task is one line here: the package whose ``TASK`` it is."""
 

@@ -13,9 +13,11 @@ from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import Runtime
 from anaphora.models import registry as networks
 from anaphora.prediction.running import runtime_for
+from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which
-from anaphora.run.folder import EXPERIMENT
+from anaphora.run.layout import EXPERIMENT
 from anaphora.run.loading import load_coders, load_weights
+from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, kind_of, parse, task_named, task_of
 from anaphora.tasks.task import Coders, Task, Trained
@@ -58,6 +60,12 @@ def build(experiment: ExperimentBase, coders: Coders, where: str) -> torch.nn.Mo
         ) from None
 
 
+def outline(experiment: ExperimentBase, coders: Coders, where: str) -> torch.nn.Module:
+    """The network that ``build`` would make, without memory for its weights; errors as for that."""
+    with torch.device("meta"):
+        return build(experiment, coders, where)
+
+
 def load_trained(path: Path, which: Which = "best", report: Report = silent) -> Trained:
     """A checkpoint of a run folder with its experiment, network and vocabularies.
 
@@ -67,7 +75,11 @@ def load_trained(path: Path, which: Which = "best", report: Report = silent) -> 
     coders = load_coders(run)
     checkpoint = run.load(which, report)
     experiment = begun_with(run)
-    model = build(experiment, coders, str(path / EXPERIMENT))
+    where = str(path / EXPERIMENT)
+    shape = outline(experiment, coders, where)
+    if not isinstance(shape, Growing):  # whose tensors are as long as what it learnt
+        check_fit(shape, checkpoint.model, checkpoint.path / "model.safetensors")
+    model = build(experiment, coders, where)
     return Trained(path, experiment, load_weights(model, checkpoint), coders)
 
 

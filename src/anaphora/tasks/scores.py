@@ -50,6 +50,6 @@ def keep_scores(
     try:
         for part, figures in scores.items():
             run.evaluations.append(Evaluation(date, part, name_of(which), VERSION, figures, digests[part]))
-        run.write_card(run.validation(which))
+        run.write_card(run.validation(which), report)
     except RunError as error:
         report(Note(str(error), warning=True))

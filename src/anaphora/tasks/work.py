@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 
 from anaphora.batch import Batch
+from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.data.partitions import Partitions
-from anaphora.data.ragged import Integers
 from anaphora.events import Event, Note, Report, Skipped
 from anaphora.nn.counts import Counts
 from anaphora.nn.device import device_of

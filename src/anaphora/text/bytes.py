@@ -9,7 +9,7 @@ from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
-from anaphora.text.normalise import normalise
+from anaphora.text.normalise import Lowercase, case_name, normalise
 
 _FIRST = len(MARKS)
 
@@ -17,12 +17,12 @@ _FIRST = len(MARKS)
 class ByteCoder:
     """A TextCoder whose units are the bytes of a line after normalisation."""
 
-    def __init__(self, *, lowercase: bool) -> None:
+    def __init__(self, *, lowercase: Lowercase) -> None:
         """There is nothing to learn."""
-        self._lowercase = lowercase
+        self.lowercase: Lowercase = lowercase
 
     @classmethod
-    def deserialise(cls, data: bytes, *, lowercase: bool) -> Self:
+    def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
         """The coder that ``serialise`` wrote; RunError when the bytes say something else."""
         coder = cls(lowercase=lowercase)
         if data != coder.serialise():
@@ -46,15 +46,15 @@ class ByteCoder:
     @property
     def fingerprint(self) -> str:
         """A sha256 of the kind and the case."""
-        return hashlib.sha256(b"byte %d" % self._lowercase).hexdigest()
+        return hashlib.sha256(f"byte {case_name(self.lowercase)}".encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """One id a byte, without marks at the ends."""
-        return [_FIRST + byte for byte in normalise(text, lowercase=self._lowercase).encode()]
+        return [_FIRST + byte for byte in normalise(text, lowercase=self.lowercase).encode()]
 
     def by_word(self, text: str) -> list[list[int]]:
         """The bytes of every word: see ``TextCoder``."""
-        line = normalise(text, lowercase=self._lowercase)
+        line = normalise(text, lowercase=self.lowercase)
         starts = (place for place, character in enumerate(line) for _ in character.encode())
         return by_word(line, zip(self.encode(text), starts, strict=True))
 

@@ -10,22 +10,22 @@ from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, shown, symbols_of
-from anaphora.text.normalise import normalise
+from anaphora.text.normalise import Lowercase, case_name, normalise
 
 
 class CharacterCoder:
     """A TextCoder whose units are code points after normalisation; a line never holds a line end."""
 
-    def __init__(self, alphabet: Sequence[str], *, lowercase: bool) -> None:
+    def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase) -> None:
         """``alphabet`` gives the characters in the order of their ids, marks left out."""
-        self._lowercase = lowercase
+        self.lowercase: Lowercase = lowercase
         self._alphabet = tuple(alphabet)
         self._ids = {character: len(MARKS) + place for place, character in enumerate(self._alphabet)}
         self._shown = (*MARKS, *(SPACE if character == " " else shown(character) for character in self._alphabet))
         self._written = ("", UNKNOWN, "", "", *self._alphabet)
 
     @classmethod
-    def learn(cls, lines: Iterable[str], *, lowercase: bool, least: int) -> Self:
+    def learn(cls, lines: Iterable[str], *, lowercase: Lowercase, least: int) -> Self:
         """The characters seen at least ``least`` times, the most frequent first; DataError when there are none."""
         counts: Counter[str] = Counter()
         for line in lines:
@@ -40,7 +40,7 @@ class CharacterCoder:
         return cls(sorted(alphabet, key=lambda character: (-counts[character], character)), lowercase=lowercase)
 
     @classmethod
-    def deserialise(cls, data: bytes, *, lowercase: bool) -> Self:
+    def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
         """The coder that ``serialise`` wrote; RunError when the bytes are not an alphabet."""
         try:
             alphabet = json.loads(data)["characters"]
@@ -69,15 +69,15 @@ class CharacterCoder:
     @property
     def fingerprint(self) -> str:
         """A sha256 of the alphabet and the case."""
-        return hashlib.sha256(b"character %d " % self._lowercase + self.serialise()).hexdigest()
+        return hashlib.sha256(f"character {case_name(self.lowercase)} ".encode() + self.serialise()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """One id a character, without marks at the ends."""
-        return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self._lowercase)]
+        return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self.lowercase)]
 
     def by_word(self, text: str) -> list[list[int]]:
         """The characters of every word: see ``TextCoder``."""
-        line = normalise(text, lowercase=self._lowercase)
+        line = normalise(text, lowercase=self.lowercase)
         return by_word(line, zip(self.encode(text), range(len(line)), strict=True))
 
     def decode(self, ids: Sequence[int]) -> str:

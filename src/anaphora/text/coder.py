@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from anaphora.protocols import VocabularyInfo
+from anaphora.text.normalise import Lowercase
 
 PAD, UNK, BOS, EOS = range(4)
 """The ids of the marks, the same in every vocabulary."""
@@ -45,6 +46,10 @@ class TextCoder(Protocol):
     @property
     def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its marks."""
+
+    @property
+    def lowercase(self) -> Lowercase:
+        """How text is lower-cased first."""
 
     @property
     def context_free(self) -> bool:

@@ -28,13 +28,13 @@ def extended(config: AnyUnits, old: TextCoder, new: TextCoder) -> TextCoder:
     if isinstance(old, CharacterCoder) and isinstance(new, CharacterCoder):
         alphabets = (json.loads(coder.serialise())["characters"] for coder in (old, new))
         return CharacterCoder(
-            list(dict.fromkeys(character for each in alphabets for character in each)), lowercase=config.lowercase
+            list(dict.fromkeys(character for each in alphabets for character in each)), lowercase=old.lowercase
         )
     if isinstance(config, Bpe) and isinstance(old, SubwordCoder):
         appended = b"".join(_entry(unit, -float(old.symbols.size + place)) for place, unit in enumerate(units))
-        return SubwordCoder(old.serialise() + appended, lowercase=config.lowercase)
+        return SubwordCoder(old.serialise() + appended, lowercase=old.lowercase)
     raise ConfigError(
-        f"start.vocabulary = 'extend' needs units 'bpe', 'character' or 'word' without text.rare, but they are "
+        f"start.vocabulary = 'extend' needs text.tokenizer 'bpe', 'character' or 'word' without text.rare, but has "
         f"'{config.tokenizer}'{_with_rare(config)}: keep the vocabulary."
     )
 

@@ -11,17 +11,20 @@ from itertools import islice
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
+from anaphora.text.normalise import lowercase_of, lowered
 from anaphora.text.signs import OTHER_ENDS, PAUSES, UNSPACED_ENDS
 
 _HEBREW = "[\u0591-\u05f2]"
-_KEPT_WHOLE = ["<unk>", f'{_HEBREW}+(?:[\u05f3\u05f4]{_HEBREW}+|"{_HEBREW}(?!{_HEBREW}))']
+_KEPT_WHOLE = ["<unk>", f'(?<!{_HEBREW}){_HEBREW}++(?:[\u05f3\u05f4]{_HEBREW}+|"{_HEBREW}(?!{_HEBREW}))']
 """What a text may hold that is one token whatever its signs, a pattern each: the unknown word, and Hebrew words with
 a geresh or gershayim inside, the latter also written as a quote before the last letter."""
+
+_KEPT = re.compile("|".join(_KEPT_WHOLE), re.IGNORECASE)
 
 _MOST_KEPT = 500
 """How many of these are given to Moses at once, which takes no line with more than 1,000."""
 
-_BEFORE_ENDS = re.compile(f" +(?=[{OTHER_ENDS}{UNSPACED_ENDS}{PAUSES}])")
+_BEFORE_ENDS = re.compile(f"(?<! ) ++(?=[{OTHER_ENDS}{UNSPACED_ENDS}{PAUSES}])")
 """Spaces before signs that end a part of a sentence, which Moses knows in few languages."""
 
 _AFTER_PAUSES = re.compile("(?<=[。、，：；]) +")
@@ -33,12 +36,13 @@ class MosesText:
 
     def __init__(self, language: str) -> None:
         """``language`` is a two-letter code."""
+        self._lowercase = lowercase_of(True, language)
         self._normaliser = MosesPunctNormalizer(lang=language)
         self._tokeniser = MosesTokenizer(lang=language)
 
     def __call__(self, text: str) -> str:
         """The tokens of one line, joined by single spaces; nothing is escaped."""
-        normal = self._normaliser.normalize(text.lower())
+        normal = self._normaliser.normalize(lowered(text, self._lowercase))
         return str(self._tokeniser.tokenize(normal, escape=False, return_str=True))
 
 
@@ -62,11 +66,15 @@ class MosesTokens:
         line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
         return _AFTER_PAUSES.sub("", _BEFORE_ENDS.sub("", line))
 
+    def surface(self, token: str) -> str:
+        """A token as it is written in a line."""
+        return token
+
 
 def _pieces(text: str) -> Iterator[str]:
     """A line, in pieces that Moses takes, each but the last ending with what is kept whole."""
     start = 0
-    for found in islice(re.finditer("|".join(_KEPT_WHOLE), text, re.IGNORECASE), _MOST_KEPT - 1, None, _MOST_KEPT):
+    for found in islice(_KEPT.finditer(text), _MOST_KEPT - 1, None, _MOST_KEPT):
         yield text[start : found.end()]
         start = found.end()
     yield text[start:]

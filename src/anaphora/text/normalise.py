@@ -1,11 +1,36 @@
-"""What is done to every line before it is coded, alike in training and in use."""
+"""What is done to every line before it is tokenised, alike in training and in use."""
 
 import unicodedata
+from typing import Literal
 
 from anaphora.errors import DataError
+from anaphora.text.language import bare
+
+Lowercase = bool | Literal["tr"]
+"""Whether text is lower-cased; "tr" by the rules of Turkish, whose i has its dot in capitals too: I is ı, İ is i."""
+
+_DOTTED = frozenset(("az", "crh", "gag", "tr"))
+"""Languages whose letters i and ı are two; all others have the casing of Unicode, Greek final sigma included."""
 
 
-def normalise(text: str, *, lowercase: bool = False) -> str:
+def lowercase_of(lowercase: bool, language: str) -> Lowercase:
+    """How text of a language, a two-letter code, is lower-cased where it is to be."""
+    return "tr" if lowercase and bare(language) in _DOTTED else lowercase
+
+
+def case_name(lowercase: Lowercase) -> str:
+    """It in the fingerprints of tokenizers."""
+    return lowercase if isinstance(lowercase, str) else str(int(lowercase))
+
+
+def lowered(text: str, lowercase: Lowercase) -> str:
+    """``text`` lower-cased so, composed or not."""
+    if lowercase == "tr":
+        text = text.replace("\u0130", "i").replace("I\u0307", "i").replace("I", "ı")
+    return text.lower() if lowercase else text
+
+
+def normalise(text: str, *, lowercase: Lowercase = False) -> str:
     """``text`` in Unicode normal form C, lower-cased if asked.
 
     Raises DataError for a lone surrogate, which no file can hold but a JSON string can.
@@ -19,4 +44,4 @@ def normalise(text: str, *, lowercase: bool = False) -> str:
         ) from None
     composed = unicodedata.normalize("NFC", text)
     # lower-casing may leave a letter and its mark apart, so compose once more
-    return unicodedata.normalize("NFC", composed.lower()) if lowercase else composed
+    return unicodedata.normalize("NFC", lowered(composed, lowercase)) if lowercase else composed

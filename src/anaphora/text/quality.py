@@ -3,7 +3,10 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from anaphora.text.special_tokens import without_special_tokens
 
 _PATTERNS = {
     kind: re.compile(pattern)
@@ -38,6 +41,7 @@ _PLACEHOLDER = re.compile(
     r"|%\{\w+\}|\$\{\w+\}|\{\{?[\w.:!]*\}?\}"  # Ruby, shells, Python and JavaScript
     r"|</?[A-Za-z][^<>]*>"  # tags
 )
+_ADDRESS = re.compile(r"""(?:https?://|ftp://|\bwww\.)[^\s<>"]*[\w/]|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+""")
 
 
 def line_faults(text: str) -> Iterator[tuple[str, str]]:
@@ -46,6 +50,8 @@ def line_faults(text: str) -> Iterator[tuple[str, str]]:
         if match := pattern.search(text):
             shown = match[match.lastgroup] if match.lastgroup else ""
             yield kind, f"U+{ord(shown):04X}" if match.lastgroup == "code" else shown
+    if without_special_tokens(text) != text:
+        yield "special-tokens", ""
     if not text.isascii():
         if not unicodedata.is_normalized("NFC", text):
             yield "decomposed", ""
@@ -57,15 +63,42 @@ def pair_faults(source: str, target: str) -> Iterator[tuple[str, str]]:
     """The kinds of fault of a pair, each once, and what differs between its sides."""
     if source == target and len(source.strip()) >= MIN_COPIED and any(map(str.isalpha, source)):
         yield "copied", ""
-    for kind, find in (("placeholders", _PLACEHOLDER.findall), ("numbers", _digits)):
+    for one in differences(source, target):
+        yield one.kind, str(one)
+
+
+class Difference(NamedTuple):
+    """What a text and its translation should have in common, but have not."""
+
+    kind: str
+    """``placeholders`` (tags among them), ``addresses`` or ``numbers``."""
+    source: str
+    """What the source alone has, in order of its characters, separated by spaces."""
+    target: str
+    """What the translation alone has."""
+
+    def __str__(self) -> str:
+        return " | ".join(side[:40] or "-" for side in (self.source, self.target))
+
+
+def differences(source: str, target: str) -> Iterator[Difference]:
+    """The placeholders and tags, addresses and digits that are not the same on both sides, each kind once."""
+    for kind, find in _IN_COMMON.items():
         first, second = Counter(find(source)), Counter(find(target))
         if first != second:
-            yield kind, " | ".join(" ".join(sorted(d.elements()))[:40] or "-" for d in (first - second, second - first))
+            yield Difference(kind, *(" ".join(sorted(rest.elements())) for rest in (first - second, second - first)))
 
 
 def _digits(text: str) -> list[str]:
-    """The digits outside placeholders, in any script, as 0 to 9: grouping and order differ between languages."""
-    return [str(int(digit)) for digit in _DIGIT.findall(_PLACEHOLDER.sub(" ", text))]
+    """The digits of numbers, in any script, as 0 to 9: grouping and order differ between languages."""
+    return [str(int(digit)) for digit in _DIGIT.findall(_ADDRESS.sub(" ", _PLACEHOLDER.sub(" ", text)))]
+
+
+_IN_COMMON: Mapping[str, Callable[[str], list[str]]] = {
+    "placeholders": _PLACEHOLDER.findall,
+    "addresses": _ADDRESS.findall,
+    "numbers": _digits,
+}
 
 
 def _misread(text: str) -> str:

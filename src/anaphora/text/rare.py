@@ -18,7 +18,9 @@ from typing import Literal, NamedTuple, Self
 
 from anaphora.errors import RunError
 from anaphora.text.coder import MARKS, PAD, UNK
-from anaphora.text.words import Segmentation, WordCoder
+from anaphora.text.normalise import Lowercase
+from anaphora.text.segmentation import Segmentation
+from anaphora.text.words import WordCoder
 
 Rare = Literal["none", "copyable", "posall", "posunk"]
 """How rare words are annotated."""
@@ -76,7 +78,7 @@ class AnnotatedCoder(WordCoder):
         self,
         words: Sequence[str],
         *,
-        lowercase: bool,
+        lowercase: Lowercase,
         segmentation: Segmentation,
         language: str,
         rare: Rare,
@@ -90,7 +92,7 @@ class AnnotatedCoder(WordCoder):
         self._none = len(MARKS) + self.annotations - 1
 
     @classmethod
-    def restored(cls, data: bytes, rare: Rare, *, lowercase: bool, segmentation: Segmentation) -> Self:
+    def restored(cls, data: bytes, rare: Rare, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
         """The coder that ``serialise`` wrote; RunError when the bytes are none."""
         words = WordCoder.deserialise(data, lowercase=lowercase, segmentation=segmentation).vocabulary
         table = json.loads(data)

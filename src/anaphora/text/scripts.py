@@ -46,6 +46,9 @@ _LANGUAGES = {
 }
 """The scripts that are told apart, and the languages usually written in each, by their two-letter codes (ISO 639-1)."""
 
+CODES = frozenset(code for codes in _LANGUAGES.values() for code in codes.split()) | {"yue", "fil", "hsb", "dsb", "ast"}
+"""Codes of languages that are known as such."""
+
 UNSPACED = frozenset(("Han and kana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"))
 """Scripts without spaces between words."""
 

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+import regex
+
 from anaphora.text.abbreviations import BEFORE_NAMES, BEFORE_NUMBERS, ORDINALS
 from anaphora.text.language import bare, is_run_on
 from anaphora.text.signs import LATIN_ENDS, OTHER_ENDS, UNSPACED_ENDS
@@ -32,6 +34,7 @@ _WIDE_SIGNS = frozenset("。！？")
 _OPENING = "\"'“„‘‚«‹»([{¿¡「『（—–-*"
 _WORD_BREAK = re.compile(r"[\s\"'“„‘«‹(\[{—–/]")
 _SPACES = re.compile(r"(?<=\S)\s+")
+_VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]")
 _ROMAN = re.compile(r"[IVXLC]+")
 _NUMBERING = re.compile(r"\W*(\d+|\w)")
 _FIGURES = 3
@@ -44,6 +47,11 @@ _NEAR = 64
 """Characters around a mark that are looked at, so that a line of any length is split in linear time."""
 
 
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen: it is empty, or white space, control and zero-width characters alone."""
+    return not _VISIBLE.search(text)
+
+
 @dataclass(frozen=True)
 class Passage:
     """A text as its sentences and what stands around them: gaps[0] sentences[0] gaps[1] ... gaps[-1]."""
@@ -54,8 +62,8 @@ class Passage:
 
     @classmethod
     def whole(cls, text: str) -> Self:
-        """A text as one sentence."""
-        return cls((text,), ("", ""))
+        """A text as one sentence; none where nothing of it can be seen."""
+        return cls((), (text,)) if is_blank(text) else cls((text,), ("", ""))
 
     def with_sentences(self, others: Sequence[str], gaps: Sequence[str]) -> str:
         """The text with ``others`` in the places of the sentences, and ``gaps`` around them."""
@@ -70,11 +78,11 @@ class Splitter:
     target: str
 
     def split(self, text: str) -> Passage:
-        """The sentences of a text; none for one of white space alone."""
+        """The sentences of a text; none for one of which nothing can be seen."""
         sentences, gaps, gap = [], [], ""
         for piece in _pieces(text, bare(self.source)):
             body = piece.strip()
-            if not body:
+            if is_blank(body):
                 gap += piece
                 continue
             begin = piece.index(body)

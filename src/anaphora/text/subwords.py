@@ -18,7 +18,7 @@ from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.cuts import Cut, LatticeSampling, MergeDropout
-from anaphora.text.normalise import normalise
+from anaphora.text.normalise import Lowercase, case_name, normalise
 
 _LONGEST_LINE = 4000
 """Characters; sentencepiece leaves out longer lines without a word, so they are cut."""
@@ -34,10 +34,10 @@ Kind = Literal["bpe", "unigram"]
 class SubwordCoder:
     """A TextCoder over a sentencepiece model."""
 
-    def __init__(self, model: bytes, *, lowercase: bool) -> None:
+    def __init__(self, model: bytes, *, lowercase: Lowercase) -> None:
         """``model`` is what sentencepiece trained; RunError when it cannot be read or numbers the marks otherwise."""
         self._model = model
-        self._lowercase = lowercase
+        self.lowercase: Lowercase = lowercase
         try:
             self._processor = SentencePieceProcessor(model_proto=model)
         except RuntimeError:
@@ -49,7 +49,7 @@ class SubwordCoder:
 
     @classmethod
     def learn(
-        cls, lines: Iterable[str], *, size: int, lowercase: bool, byte_fallback: bool, kind: Kind = "bpe"
+        cls, lines: Iterable[str], *, size: int, lowercase: Lowercase, byte_fallback: bool, kind: Kind = "bpe"
     ) -> Self:
         """Learn at most ``size`` units, marks and bytes included; fewer when the text does not hold that many.
 
@@ -118,15 +118,15 @@ class SubwordCoder:
     @property
     def fingerprint(self) -> str:
         """A sha256 of the model and the case."""
-        return hashlib.sha256(b"bpe %d " % self._lowercase + self._model).hexdigest()
+        return hashlib.sha256(f"bpe {case_name(self.lowercase)} ".encode() + self._model).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """The ids of one line, without marks at the ends."""
-        return list(self._processor.encode(normalise(text, lowercase=self._lowercase)))
+        return list(self._processor.encode(normalise(text, lowercase=self.lowercase)))
 
     def by_word(self, text: str) -> list[list[int]]:
         """The subwords of every word: see ``TextCoder``; a unit begins in front of the spaces that it has."""
-        line = normalise(text, lowercase=self._lowercase)
+        line = normalise(text, lowercase=self.lowercase)
         found = self._processor.encode(line, return_type="offset_mapping")
         return by_word(line, zip(found["ids"], (start for start, _ in found["offsets"]), strict=True))
 

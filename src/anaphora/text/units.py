@@ -3,31 +3,38 @@
 sentencepiece and sacremoses are imported only when they are needed, so that a recipe can be read without them.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field
 
-from anaphora.config import Config
+from anaphora.config import MAX_COUNT, Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
+from anaphora.files import DamagedError, read, read_json, sha256
 from anaphora.text.bytes import ByteCoder
 from anaphora.text.characters import CharacterCoder
 from anaphora.text.coder import SPACE, TextCoder
 from anaphora.text.language import bare
+from anaphora.text.normalise import Lowercase, lowercase_of, lowered
 from anaphora.text.rare import AnnotatedCoder, NumberingCoder, Rare, annotations
 from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
-from anaphora.text.words import Segmentation, WordCoder
+from anaphora.text.segmentation import Segmentation
+from anaphora.text.words import WordCoder
 
 if TYPE_CHECKING:
     from anaphora.text.cuts import Cut
+    from anaphora.text.subwords import SubwordCoder
 
 Lines = Callable[[], Iterator[str]]
 """A text that can be walked more than once."""
+
+LARGEST = 1 << 28
+"""Bytes of the largest vocabulary that is read."""
 
 _INDEX = "vocabulary.json"
 
@@ -36,12 +43,12 @@ class TextUnits(Config):
     """What all units have."""
 
     lowercase: bool = False
-    """Whether text is lower-cased before it is cut."""
+    """Whether to lower-case text, by the rules of its language."""
     sentences: Literal["split", "whole"] = "split"
     """Whether a line to be translated is split into sentences first, or taken whole as one."""
 
     SAMPLING: ClassVar[str] = ""
-    """The option by which training pairs are cut by chance, where these units have one; 0 takes the likeliest cut."""
+    """Option that samples the segmentation of training pairs; 0 takes the most probable one."""
 
     @property
     def one_vocabulary(self) -> bool:
@@ -61,13 +68,13 @@ class TextUnits(Config):
 class Subwords(TextUnits):
     """Parts of words, frequent words among them."""
 
-    size: int = Field(8000, gt=0)
-    """Units of a vocabulary, its marks and bytes included; a small text gives fewer, and that is said."""
+    size: int = Field(8000, gt=0, le=MAX_COUNT)
+    """Vocabulary size, special tokens and bytes included; a small text gives a smaller one, which is reported."""
     joint: bool = True
     """Whether all sides share one vocabulary."""
     byte_fallback: bool = True
     """Whether characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
-    sample: int = Field(50_000, gt=0)
+    sample: int = Field(50_000, gt=0, le=MAX_COUNT)
     """A vocabulary is learnt from at most this many lines of a side, drawn evenly, so that memory has a bound."""
 
 
@@ -78,8 +85,7 @@ class Bpe(Subwords):
 
     tokenizer: Literal["bpe"] = "bpe"
     dropout: float = Field(0.0, ge=0, lt=1)
-    """The chance that a merge is left out where a training pair is cut, drawn again every epoch (Provilkov et al.
-    2020)."""
+    """BPE-dropout: probability of skipping a merge in training, drawn anew every epoch (Provilkov et al. 2020)."""
 
 
 class Unigram(Subwords):
@@ -89,23 +95,24 @@ class Unigram(Subwords):
 
     tokenizer: Literal["unigram"] = "unigram"
     alpha: float = Field(0.0, ge=0)
-    """Training pairs are cut by chance, again every epoch, the likeliest cut the more often the higher this is (Kudo
-    2018 has 0.1 to 0.5); 0 always takes the likeliest."""
+    """Subword sampling: sharpness of the distribution that segmentations of training pairs are drawn from every
+    epoch (Kudo 2018: 0.1 to 0.5); 0 always takes the most probable one."""
 
 
 class Word(TextUnits):
     """Whole words."""
 
     tokenizer: Literal["word"] = "word"
-    size: int = Field(10_000, gt=4)
-    """Words of a side's vocabulary, its marks included: the most frequent ones; the others become ``<unk>``."""
-    segmentation: Segmentation = "moses"
-    """"moses" separates words and punctuation by the rules of the language; "whitespace" splits at spaces alone."""
+    size: int = Field(10_000, gt=4, le=MAX_COUNT)
+    """Vocabulary size of a side, special tokens included: the most frequent words; others become ``<unk>``."""
+    segmentation: Segmentation = "joiner"
+    """How to segment text into words: "joiner" at words and punctuation, with joiners where there is no space, so that
+    text is restored exactly; "moses" by the rules of Moses, without joiners; "whitespace" at spaces."""
     min_count: int = Field(1, gt=0)
     """Words seen less often than this in the training text become ``<unk>``."""
     rare: Rare = "none"
-    """How a translator's unknown words say which source word they stand for, by word links: "copyable", "posall" or
-    "posunk" (Luong et al. 2015); "none": not at all."""
+    """Annotation of a translator's unknown words with their source words: "copyable", "posall", "posunk" (Luong et
+    al. 2015) or "none"."""
 
 
 class Character(TextUnits):
@@ -144,22 +151,33 @@ def fit(
 ) -> dict[str, TextCoder]:
     """Learn a coder for every side from its training text; with ``joint``, and for bytes, all get the same object.
 
-    ``languages`` has the two-letter code of each side, for words; English where it is missing. ``dictionary``, from
+    ``languages`` has the two-letter code of each side; English where it is missing. Sides whose languages differ in
+    their casing have objects of their own, which differ in nothing else. ``dictionary``, from
     source words to target words, is that of a target whose rare words are annotated. Raises DataError for a
     text with nothing in it, ConfigError for a size below what single characters need.
     """
+    codes = {side: (languages or {}).get(side, "en") for side in sides}
     if isinstance(config, Word):
-        codes = languages or {}
         return {
-            side: _learn_words(config, side, lines, codes.get(side, "en"), dictionary or {}, report)
+            side: _learn_words(config, side, lines, codes[side], dictionary or {}, report)
             for side, lines in sides.items()
         }
+    cases = {side: lowercase_of(config.lowercase, code) for side, code in codes.items()}
     if isinstance(config, Byte):
-        return dict.fromkeys(sides, ByteCoder(lowercase=config.lowercase))
+        return _cased(ByteCoder(lowercase=config.lowercase), cases)
     if config.joint:
-        coder = _learn(config, dict(sides), report)
-        return dict.fromkeys(sides, coder)
-    return {side: _learn(config, {side: lines}, report) for side, lines in sides.items()}
+        return _cased(_learn(config, sides, cases, report), cases)
+    return {side: _learn(config, {side: lines}, cases, report) for side, lines in sides.items()}
+
+
+def _cased(coder: "SubwordCoder | CharacterCoder | ByteCoder", cases: Mapping[str, Lowercase]) -> dict[str, TextCoder]:
+    """The coder of every side, the same object for all sides of one casing."""
+    of_case = {coder.lowercase: coder}
+    for case in cases.values():
+        if case not in of_case:
+            of_case[case] = copy(coder)
+            of_case[case].lowercase = case
+    return {side: of_case[case] for side, case in cases.items()}
 
 
 def cut_of(config: AnyUnits, coder: TextCoder) -> "Cut | None":
@@ -182,7 +200,9 @@ def save(coders: Mapping[str, TextCoder], folder: Path) -> None:
         name = "joint" if shared else side
         data = coder.serialise()
         (folder / name).write_bytes(data)
-        index[side] = {"file": name, "size": coder.symbols.size, "sha256": hashlib.sha256(data).hexdigest()}
+        index[side] = {"file": name, "size": coder.symbols.size, "sha256": sha256(data)}
+        if isinstance(coder.lowercase, str):
+            index[side]["casing"] = coder.lowercase
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
@@ -207,7 +227,7 @@ def _learn_words(
         lines(),
         size=config.size,
         least=config.min_count,
-        lowercase=config.lowercase,
+        lowercase=lowercase_of(config.lowercase, code),
         segmentation=config.segmentation,
         language=code,
         first=annotations(config.rare) if numbered or annotated else (),
@@ -225,7 +245,7 @@ def _learn_words(
         return coder
     return AnnotatedCoder(
         coder.vocabulary,
-        lowercase=config.lowercase,
+        lowercase=coder.lowercase,
         segmentation=config.segmentation,
         language=code,
         rare=config.rare,
@@ -233,10 +253,14 @@ def _learn_words(
     )
 
 
-def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report: Report) -> TextCoder:
+def _learn(
+    config: Bpe | Unigram | Character, sides: Mapping[str, Lines], cases: Mapping[str, Lowercase], report: Report
+) -> "SubwordCoder | CharacterCoder":
+    """The coder of some sides, with the casing of the first: lower-casing a lower-cased text changes nothing."""
+    first = cases[next(iter(sides))]
     if isinstance(config, Character):
-        every_line = (line for lines in sides.values() for line in lines())
-        return CharacterCoder.learn(every_line, lowercase=config.lowercase, least=config.min_count)
+        every_line = (lowered(line, cases[side]) for side, lines in sides.items() for line in lines())
+        return CharacterCoder.learn(every_line, lowercase=first, least=config.min_count)
     from anaphora.text.subwords import SubwordCoder
 
     drawn: list[str] = []
@@ -244,7 +268,7 @@ def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report
         kept, seen = sample(lines(), config.sample)
         if seen > len(kept):
             report(Note(f"The {side} vocabulary is learnt from {len(kept):,} of {seen:,} lines (text.sample)."))
-        drawn += kept
+        drawn += (lowered(line, cases[side]) for line in kept)
     if any(SPACE in line for line in drawn):
         report(
             Note(
@@ -257,14 +281,14 @@ def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report
     coder = SubwordCoder.learn(
         drawn,
         size=config.size,
-        lowercase=config.lowercase,
+        lowercase=first,
         byte_fallback=config.byte_fallback,
         kind=config.tokenizer,
     )
     if coder.symbols.size < config.size:
         report(
             Note(
-                f"text.size asks for {config.size:,} units, but the training text ({' and '.join(sides)}) holds only "
+                f"text.size asks for {config.size:,} tokens, but the training text ({' and '.join(sides)}) holds only "
                 f"{coder.symbols.size:,}: these are used."
             )
         )
@@ -272,15 +296,15 @@ def _learn(config: Bpe | Unigram | Character, sides: Mapping[str, Lines], report
 
 
 def _read_index(path: Path) -> dict[str, dict[str, Any]]:
+    if not path.exists():
+        raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.")
     try:
-        sides = json.loads(path.read_bytes())["sides"]
+        sides = read_json(path)["sides"]
         complete = all(
             isinstance(entry["file"], str) and isinstance(entry["size"], int) and isinstance(entry["sha256"], str)
             for entry in sides.values()
         )
-    except FileNotFoundError:
-        raise RunError(f"A vocabulary should be in {path.parent}, but {path.name} is not there.") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (DamagedError, KeyError, TypeError, AttributeError):
         complete = False
     if not complete:
         raise RunError(f"{path} should list the vocabularies beside it, but is damaged: restore it from a copy.")
@@ -288,28 +312,26 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _load_one(config: AnyUnits, side: str, path: Path, entry: Mapping[str, Any]) -> TextCoder:
-    if Path(entry["file"]).name != entry["file"]:
-        raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} points elsewhere.")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise RunError(f"The vocabulary {path} should be a file, but: {error.strerror}.") from None
-    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+    if Path(entry["file"]).name != entry["file"] or entry["file"].startswith("."):
+        raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} is hidden or elsewhere.")
+    data = read(path, LARGEST)
+    if sha256(data) != entry["sha256"]:
         raise RunError(f"The vocabulary {path} is not the one that was saved (sha256): restore it from a copy.")
+    lowercase: Lowercase = "tr" if config.lowercase and entry.get("casing") == "tr" else config.lowercase
     coder: TextCoder
     if isinstance(config, Character):
-        coder = CharacterCoder.deserialise(data, lowercase=config.lowercase)
+        coder = CharacterCoder.deserialise(data, lowercase=lowercase)
     elif isinstance(config, Word) and config.rare != "none" and side == "target":
-        coder = AnnotatedCoder.restored(data, config.rare, lowercase=config.lowercase, segmentation=config.segmentation)
+        coder = AnnotatedCoder.restored(data, config.rare, lowercase=lowercase, segmentation=config.segmentation)
     elif isinstance(config, Byte):
-        coder = ByteCoder.deserialise(data, lowercase=config.lowercase)
+        coder = ByteCoder.deserialise(data, lowercase=lowercase)
     elif isinstance(config, Word):
         kind = NumberingCoder if config.rare == "copyable" else WordCoder
-        coder = kind.deserialise(data, lowercase=config.lowercase, segmentation=config.segmentation)
+        coder = kind.deserialise(data, lowercase=lowercase, segmentation=config.segmentation)
     else:
         from anaphora.text.subwords import SubwordCoder
 
-        coder = SubwordCoder(data, lowercase=config.lowercase)
+        coder = SubwordCoder(data, lowercase=lowercase)
     if coder.symbols.size != entry["size"]:
-        raise RunError(f"The vocabulary {path} should have {entry['size']} units, but has {coder.symbols.size}.")
+        raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {coder.symbols.size}.")
     return coder

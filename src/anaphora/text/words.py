@@ -9,45 +9,25 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Literal, Protocol, Self
+from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
 from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder, one_line, shown, symbols_of
-from anaphora.text.normalise import normalise
-
-Segmentation = Literal["moses", "whitespace"]
-"""``moses`` for text as people write it, ``none`` for text whose tokens stand between spaces already."""
-
-
-class Tokens(Protocol):
-    """A line to tokens and back."""
-
-    def split(self, text: str) -> list[str]:
-        """The tokens of one line."""
-
-    def join(self, tokens: Sequence[str]) -> str:
-        """The line of tokens."""
-
-
-class _Spaced:
-    """Tokens between spaces."""
-
-    def split(self, text: str) -> list[str]:
-        return text.split()
-
-    def join(self, tokens: Sequence[str]) -> str:
-        return " ".join(tokens)
+from anaphora.text.normalise import Lowercase, normalise
+from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
 
 
 class WordCoder:
     """A TextCoder whose units are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
 
-    def __init__(self, words: Sequence[str], *, lowercase: bool, segmentation: Segmentation, language: str) -> None:
-        """``words`` in the order of their ids, marks left out; ``language`` is a two-letter code for Moses."""
+    def __init__(
+        self, words: Sequence[str], *, lowercase: Lowercase, segmentation: Segmentation, language: str
+    ) -> None:
+        """``words`` in the order of their ids, marks left out; ``language`` is a two-letter code."""
         self._words = tuple(words)
-        self._lowercase = lowercase
+        self.lowercase: Lowercase = lowercase
         self._segmentation: Segmentation = segmentation
         self._language = language
         self._ids = {word: len(MARKS) + place for place, word in enumerate(self._words)}
@@ -60,7 +40,7 @@ class WordCoder:
         *,
         size: int,
         least: int,
-        lowercase: bool,
+        lowercase: Lowercase,
         segmentation: Segmentation,
         language: str,
         first: Sequence[str] = (),
@@ -89,7 +69,7 @@ class WordCoder:
         return cls([*first, *words], lowercase=lowercase, segmentation=segmentation, language=language)
 
     @classmethod
-    def deserialise(cls, data: bytes, *, lowercase: bool, segmentation: Segmentation) -> Self:
+    def deserialise(cls, data: bytes, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
         """The coder that ``serialise`` wrote; RunError when the bytes are no list of words."""
         try:
             table = json.loads(data)
@@ -109,7 +89,7 @@ class WordCoder:
         if not more:
             return self
         return type(self)(
-            [*self._words, *more], lowercase=self._lowercase, segmentation=self._segmentation, language=self._language
+            [*self._words, *more], lowercase=self.lowercase, segmentation=self._segmentation, language=self._language
         )
 
     def serialise(self) -> bytes:
@@ -129,14 +109,14 @@ class WordCoder:
 
     @property
     def context_free(self) -> bool:
-        """Whether words are cut at white space alone; Moses looks at what stands before them."""
+        """Whether words are cut at white space alone; the others look at what stands around them."""
         return self._segmentation == "whitespace"
 
     @property
     def fingerprint(self) -> str:
         """A SHA-256 of the words, the case and the segmentation, in the words of format 1."""
         segmentation = "none" if self._segmentation == "whitespace" else self._segmentation
-        return hashlib.sha256(f"word {self._lowercase} {segmentation} ".encode() + self.serialise()).hexdigest()
+        return hashlib.sha256(f"word {self.lowercase} {segmentation} ".encode() + self.serialise()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
         """One id a word, without marks at the ends."""
@@ -144,7 +124,7 @@ class WordCoder:
 
     def by_word(self, text: str) -> list[list[int]]:
         """The tokens of every word between white space: see ``TextCoder``."""
-        line = normalise(text, lowercase=self._lowercase)
+        line = normalise(text, lowercase=self.lowercase)
         starts = (start for start, _ in self._spans(line, self.words(text)))
         return by_word(line, zip(self.encode(text), starts, strict=True))
 
@@ -162,49 +142,49 @@ class WordCoder:
         """The words one by one, with U+2581 in front of those that ``decode`` sets a space before."""
         line, place, pieces = self.decode(ids), 0, list[str]()
         for number in ids:
-            word = self._written[number]
             if number in (PAD, BOS, EOS):
-                pieces.append(word)
+                pieces.append(self._written[number])
                 continue
-            spaced = line.startswith(" ", place)
+            word = self._tokens.surface(self._written[number])
+            spaced = line.startswith(" ", place) and not word.isspace()
             found = line.startswith(word, place + spaced)
             place += spaced + len(word) if found else 0
-            pieces.append(("" if found and not spaced and place > len(word) else SPACE) + shown(word))
+            pieces.append(_piece(word, not found or spaced or place <= len(word)))
         return pieces
 
     def words(self, text: str) -> list[str]:
-        """The words of one line, known or not."""
-        return self._tokens.split(normalise(text, lowercase=self._lowercase))
+        """The words of one line, known or not; white space at its ends is none."""
+        return self._tokens.split(normalise(text, lowercase=self.lowercase).strip())
 
     def pieces_of(self, text: str) -> list[str]:
         """The words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
-        line, place, pieces = normalise(text, lowercase=self._lowercase), 0, list[str]()
+        line, place, pieces = normalise(text, lowercase=self.lowercase), 0, list[str]()
         words = self.words(text)
         for word, (start, end) in zip(words, self._spans(line, words), strict=True):
             spaced = start == end or not line[:start].strip() or " " in line[place:start]
-            pieces.append((SPACE if spaced else "") + shown(self._written[self._ids.get(word, UNK)]))
+            pieces.append(_piece(self._tokens.surface(self._written[self._ids.get(word, UNK)]), spaced))
             place = end
         return pieces
 
-    @staticmethod
-    def _spans(line: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    def _spans(self, line: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Where each word begins and ends in its line; one that is written otherwise is empty, after the one before."""
         place = 0
-        for word in words:
+        for word in map(self._tokens.surface, words):
             start = line.find(word, place)
             start, place = (start, start + len(word)) if start >= 0 else (place, place)
             yield start, place
 
     @cached_property
     def _tokens(self) -> Tokens:
-        if self._segmentation == "whitespace":
-            return _Spaced()
-        from anaphora.text.moses import MosesTokens  # sacremoses takes its time, and many coders never need it
-
-        return MosesTokens(self._language)
+        return tokens_of(self._segmentation, self._language)
 
     def _visible(self, ids: Sequence[int]) -> list[str]:
         return [self._written[number] for number in ids if number not in (PAD, BOS, EOS)]
+
+
+def _piece(word: str, spaced: bool) -> str:
+    """A word, or a space that is a token, as pieces show it."""
+    return SPACE if word == " " else (SPACE if spaced else "") + shown(word)
 
 
 def written(coder: TextCoder) -> Sequence[str]:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from anaphora.config import SET, Config, Conflict
+from anaphora.config import MAX_COUNT, SET, Config, Conflict
 from anaphora.kernels.backends import Precision
 from anaphora.kernels.device import Device
 from anaphora.training.reduction import Reduction
@@ -22,7 +22,7 @@ class TrainingConfig(Config):
     moving_average: float = Field(0.0, ge=0, lt=1)
     """Decay of an exponential average of the weights, taken at every update, which is then what is validated, saved
     and used; 0 uses the weights themselves."""
-    batch_tokens: int = Field(4000, ge=0)
+    batch_tokens: int = Field(4000, ge=0, le=MAX_COUNT)
     """Upper bound of a batch: its rows times its longest row, in tokens; 0 takes 4,000, or what fits into memory."""
     reduction: Reduction = "mean_per_token"
     """How the losses of a batch become the one number that is minimised."""
@@ -47,7 +47,7 @@ class TrainingConfig(Config):
     skip_limit: int = Field(5, ge=1)
     """Updates in a row, skipped because loss or gradient is not finite, after which training counts as diverged."""
     divergence_retries: int = Field(3, ge=0)
-    """Times in a row that diverged training goes back to its last checkpoint with half the rate, then it gives up."""
+    """Times that diverged training restarts from its last checkpoint at half the learning rate before it gives up."""
     seed: int = Field(1, ge=0)
     """Where every random draw starts from."""
     precision: Precision = "auto"

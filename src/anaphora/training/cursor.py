@@ -1,8 +1,6 @@
 """Where training stands: counters that a checkpoint keeps."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self
 
 
 @dataclass
@@ -18,7 +16,7 @@ class Cursor:
     skipped: int = 0
     skipped_in_row: int = 0
     fallbacks: int = 0
-    """Times that training went back to a checkpoint with half the rate."""
+    """Times that training restarted from a checkpoint at half the learning rate."""
     rate_factor: float = 1.0
     """What the schedule's rate is multiplied by since then."""
 
@@ -36,9 +34,3 @@ class Cursor:
     def state(self) -> dict[str, float]:
         """Every counter by name."""
         return asdict(self)
-
-    @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Self:
-        """The counters of a saved state."""
-        whole = {name: int(value) for name, value in state.items() if name != "rate_factor"}
-        return cls(**whole, rate_factor=float(state.get("rate_factor", 1)))

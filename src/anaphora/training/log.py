@@ -1,11 +1,9 @@
 """The lines of ``metrics.jsonl`` that training writes."""
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
-from anaphora.events import Event, SafeReport, Update, Validated
-from anaphora.run import Run
+from anaphora.events import Update, Validated
 
 
 def update_line(event: Update) -> dict[str, Any]:
@@ -35,14 +33,6 @@ def validation_line(event: Validated) -> dict[str, Any]:
     """The figures of a validation; one that is not finite reads null."""
     figures = {name: value if math.isfinite(value) else None for name, value in event.metrics.items()}
     return {"update": event.update, "epoch": event.epoch, "validation": figures, "best": event.best}
-
-
-def report_all(events: Iterable[Event], report: SafeReport, run: Run, update: int, epoch: int) -> None:
-    """Report events, after what they tell of is saved; what is new of failures to report goes into the log."""
-    for event in events:
-        report(event)
-    for failure in report.new_faults():
-        run.metrics.append({"update": update, "epoch": epoch, "report_failed": failure})
 
 
 def fault(name: str, value: float) -> str:

@@ -14,8 +14,8 @@ from typing import Literal
 import torch
 
 from anaphora.batch import Batch
-from anaphora.errors import DataError, DivergedError
-from anaphora.events import Event, Note, Report, Saved, Update, Validated, safe, silent
+from anaphora.errors import DataError, DivergedError, RunError
+from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
 from anaphora.kernels.runtime import Runtime, running
@@ -50,7 +50,7 @@ class Outcome:
     best_update: int
     """The update whose checkpoint is marked best; 0 when no validation gave a finite figure."""
     metrics: Mapping[str, float]
-    """The validation figures of the best checkpoint."""
+    """Validation metrics of the best checkpoint."""
     skipped: int
     """Updates left out because their loss or gradient was not finite."""
     seconds: float
@@ -113,8 +113,7 @@ class _Training:
         better: Better,
     ) -> None:
         self._model, self._batches, self._config = model, batches, config
-        self._run, self._validate, self._report, self._stop = run, validate, safe(report), stop
-        self._news: list[Event] = []  # of this update, reported once what they tell of is saved
+        self._run, self._validate, self._report, self._stop = run, validate, report, stop
         self._state = TrainingState(model, config, better)
         self._device = device
         self._runtime = Runtime(device, backend_for(config.precision, device.type), training=True, seed=config.seed)
@@ -136,8 +135,6 @@ class _Training:
                 reason = self._advance()
             except _NotFinite as fault:
                 self._fall_back(str(fault))
-            finally:
-                self._report_news()
         state = self._state
         return Outcome(
             reason,
@@ -207,8 +204,8 @@ class _Training:
                 seconds=time.perf_counter() - started,
                 seconds_left=60 * config.minutes - state.seconds() if config.minutes else math.inf,
             )
-            self._run.metrics.append(log.update_line(event))
-            self._news.append(event)
+            self._run.metrics.add(log.update_line(event), self._report)
+            self._report(event)
         cursor.end(total)
 
     def _gradient(self, loss: Loss, rows: int, value: float) -> tuple[float, str]:
@@ -226,25 +223,31 @@ class _Training:
             self._epoch, self._epoch_number = self._batches.epoch(cursor.epoch), cursor.epoch
             if not len(self._epoch):
                 raise DataError("Training needs at least one batch an epoch, but the training data gives none.")
-        return self._epoch[cursor.position], len(self._epoch)
+        total = len(self._epoch)
+        if cursor.position >= total:
+            raise RunError(
+                f"{self._run.path} should continue at batch {cursor.position + 1} of epoch {cursor.epoch}, but that "
+                f"has only {total}: its data or its last state.json are not those that it was saved with."
+            )
+        return self._epoch[cursor.position], total
 
     def _skip(self, fault: str) -> None:
         cursor = self._state.cursor
         cursor.skipped += 1
         cursor.skipped_in_row += 1
         self._state.carry = {}  # it may hold what made the loss go wrong
-        self._run.metrics.append(log.skip_line(cursor.update, cursor.epoch, fault))
-        self._news.append(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
+        self._run.metrics.add(log.skip_line(cursor.update, cursor.epoch, fault), self._report)
+        self._report(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
         if cursor.skipped_in_row >= self._config.skip_limit:
             raise _NotFinite(f"{cursor.skipped_in_row} updates in a row had to be skipped ({fault})")
 
     def _fall_back(self, what: str) -> None:
-        """Go on from the last checkpoint with half the rate, or give up."""
+        """Restart from the last checkpoint at half the learning rate, or give up."""
         saved = self._run.checkpoints()
         last = f"step-{saved[-1]}" if saved else "the start"
         diverged = self._state.cursor.update
         if self._fallbacks >= self._config.divergence_retries:
-            tried = f", as after each of {self._fallbacks} times it went back and on with half the rate"
+            tried = f", as after each of {self._fallbacks} restarts at half the learning rate"
             good = (
                 f"the last good checkpoint is {last}: begin another run from it (start.run) or anew"
                 if saved
@@ -262,9 +265,9 @@ class _Training:
         cursor.rate_factor = factor
         cursor.fallbacks += self._fallbacks
         # numbered so that going on from the checkpoint drops the line and writes it again
-        self._run.metrics.append(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor))
+        self._run.metrics.add(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor), self._report)
         text = f"Training diverged at update {diverged}: {what}. It goes on from {last} with {factor:g} of the rate."
-        self._news.append(Note(text, warning=True))
+        self._report(Note(text, warning=True))
 
     def _validation_is_due(self) -> bool:
         cursor = self._state.cursor
@@ -287,11 +290,11 @@ class _Training:
             state.optimizer.validated(cost)
             state.schedule.validated(state.due.observe(metrics, cursor.update))
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
-        self._run.metrics.append(log.validation_line(event))
-        self._news.append(event)
+        self._run.metrics.add(log.validation_line(event), self._report)
         self._save()
         if improved:
             self._mark_best()
+        self._report(event)
 
     def _mark_best(self) -> None:
         """Let ``best`` name the checkpoint of the best validation; an average that is as good stays."""
@@ -300,7 +303,7 @@ class _Training:
             average = self._run.validation(AVERAGE)
             if best.metric in average and best.cost(average) <= best.cost(best.metrics):
                 return
-        self._run.write_card(best.metrics)
+        self._run.write_card(best.metrics, self._report)
         self._run.mark_best(best.update)
 
     def _broken(self) -> str:
@@ -313,11 +316,6 @@ class _Training:
 
     def _save(self) -> None:
         self._check_finite()
-        path = self._state.save(self._run)
+        path = self._state.save(self._run, self._report)
         self._fallbacks = 0
-        self._news.append(Saved(self._state.cursor.update, path))
-
-    def _report_news(self) -> None:
-        cursor, news = self._state.cursor, self._news
-        self._news = []
-        log.report_all(news, self._report, self._run, cursor.update, cursor.epoch_of_update)
+        self._report(Saved(self._state.cursor.update, path))

@@ -81,7 +81,7 @@ class Linear(ScheduleConfig):
     epochs: float = Field(0.0, ge=0)
     """Epochs after which the rate falls no further; 0 takes ``training.epochs``, the later one where that is moved."""
     final: float = Field(0.02, ge=0, lt=1)
-    """Share of the rate that is left then."""
+    """Fraction of the learning rate that is left then."""
 
     def share(self, passed: float, update: int, epochs: int) -> float:
         """From 1 to ``final``."""

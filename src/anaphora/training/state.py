@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from anaphora.events import Note, Report
+from anaphora.files import DamagedError
 from anaphora.protocols import Carry
 from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
@@ -15,6 +16,7 @@ from anaphora.run.weights import fill, tensors_of
 from anaphora.training.config import TrainingConfig
 from anaphora.training.cursor import Cursor
 from anaphora.training.optimizer import NamedOptimizer
+from anaphora.training.saved import SavedState
 from anaphora.training.stopping import BestSoFar, Better
 
 _CARRY, _OPTIMIZER = "carry/", "optimizer/"
@@ -54,8 +56,8 @@ class TrainingState:
         """Wall-clock time of all parts of this training."""
         return self._earlier_seconds + time.monotonic() - self._started
 
-    def save(self, run: Run) -> Path:
-        """Write a checkpoint of all this; errors as for ``Run.save``."""
+    def save(self, run: Run, report: Report) -> Path:
+        """Write a checkpoint of all this; errors and warnings as for ``Run.save``."""
         with self.optimizer.result():
             tensors = {_OPTIMIZER + name: tensor for name, tensor in self.optimizer.tensors().items()}
             tensors |= {_CARRY + name: tensor for name, tensor in self.carry.items()}
@@ -67,7 +69,7 @@ class TrainingState:
                 "due": self.due.state(),
                 "seconds": self.seconds(),
             }
-            path = run.save(self.cursor.update, tensors_of(self.model), tensors, state)
+            path = run.save(self.cursor.update, tensors_of(self.model), tensors, state, report=report)
         self._first = {}
         return path
 
@@ -76,13 +78,13 @@ class TrainingState:
         checkpoint = self.rewind(run, report)
         if checkpoint is None:
             return
-        self._earlier_seconds = float(checkpoint.state["seconds"])
+        self._earlier_seconds = self._saved(checkpoint).seconds
         here = environment(checkpoint.environment.precision, next(self.model.parameters()).device)
         # what a run was begun with has learnt nothing here yet
         if checkpoint.update and not here.rounds_like(checkpoint.environment):
             report(
                 Note(
-                    f"{checkpoint.path.name} was saved with {checkpoint.environment.describe()}, training goes on "
+                    f"{checkpoint.path.name} was saved with {checkpoint.environment.describe()}, training continues "
                     f"with {here.describe()}: the last bits of the result may differ."
                 )
             )
@@ -95,19 +97,30 @@ class TrainingState:
             run.rewind(0)
             return None
         checkpoint = run.load("latest", report, for_training=True)
+        saved = self._saved(checkpoint)
         fill(self.model, checkpoint.model, checkpoint.path / "model.safetensors")
-        numbers = checkpoint.state.get("optimizer", {})
         tensors = _under(_OPTIMIZER, checkpoint.optimizer)
-        self.optimizer.restore(tensors, numbers, checkpoint.path / "optimizer.safetensors")
+        try:
+            numbers = saved.optimizer.model_dump(exclude_none=True)
+            self.optimizer.restore(tensors, numbers, checkpoint.path / "optimizer.safetensors")
+            self.schedule.restore(saved.schedule.model_dump(exclude_none=True))
+        except KeyError as error:
+            raise DamagedError(
+                f"{checkpoint.path / 'state.json'} describes another training: it lacks {error}."
+            ) from None
         device = next(self.model.parameters()).device
         self.carry = {name: tensor.to(device) for name, tensor in _under(_CARRY, checkpoint.optimizer).items()}
-        self.cursor = Cursor.restored(checkpoint.state["cursor"])
-        self.schedule.restore(checkpoint.state["schedule"])
-        self.best.restore(checkpoint.state["best"])
-        self.due.restore(checkpoint.state.get("due", checkpoint.state["best"]))  # older checkpoints told none apart
+        self.cursor = Cursor(**saved.cursor.model_dump())
+        self.best.restore(saved.best)
+        self.due.restore(saved.due or saved.best)
         self._first = {}
         run.rewind(checkpoint.update)
         return checkpoint
+
+    def _saved(self, checkpoint: Checkpoint) -> SavedState:
+        return SavedState.parse(
+            checkpoint.state, checkpoint.update, self._config.metric, checkpoint.path / "state.json"
+        )
 
 
 def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

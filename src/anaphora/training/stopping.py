@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from anaphora.errors import ConfigError
+from anaphora.training.saved import SavedBest
 
 Better = Literal["lower", "higher"]
 """Which values of a metric are better."""
@@ -57,7 +58,6 @@ class BestSoFar:
         """All that later answers depend on."""
         return {"update": self.update, "metrics": self.metrics, "since": self.since}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, saved: SavedBest) -> None:
         """Take up a saved state."""
-        self.update, self.since = int(state["update"]), int(state["since"])
-        self.metrics = {name: float(value) for name, value in state["metrics"].items()}
+        self.update, self.since, self.metrics = saved.update, saved.since, dict(saved.metrics)

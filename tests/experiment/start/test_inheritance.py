@@ -70,7 +70,7 @@ def test_what_a_kept_vocabulary_does_not_know_is_counted_with_what_to_do(
 ) -> None:
     source, target = warnings(child(parent, [new_pairs], "keep", EPOCHS), tmp_path / "kept")
     assert source == (
-        f"15 of 40 units (37.5%) of the training part (en) are outside the vocabulary of {parent} and trained on as "
+        f"15 of 40 tokens (37.5%) of the training split (en) are outside the vocabulary of {parent} and trained on as "
         "<unk>: extend it (--vocabulary extend), or exchange --source and --target if they are the wrong way round."
     )
     assert target == source.replace("(en)", "(fr)")

@@ -62,7 +62,7 @@ def test_units_in_the_file_start_from_their_vectors_and_how_many_is_told(
     others = [row for row in range(len(table)) if row not in (a, b)]
     assert torch.equal(table[others], drawn["source_embedding.weight"][others])
     assert torch.equal(given["target_embedding.weight"], drawn["target_embedding.weight"])
-    assert told(said) == [f"Of {len(table) - 4} source units, 2 start from their vectors in {vectors}."]
+    assert told(said) == [f"Of {len(table) - 4} source tokens, 2 start from their vectors in {vectors}."]
 
 
 def test_in_a_shared_table_the_target_gives_what_the_source_leaves(
@@ -77,8 +77,8 @@ def test_in_a_shared_table_the_target_gives_what_the_source_leaves(
     times = [table[row, 0].item() / VECTOR[0] for row in rows(tmp_path / "run", "source", "dab")]
     assert times == [7, 1, 2]
     assert [text.partition("start")[0] for text in told(said)] == [
-        f"Of {len(table) - 4} source units, 2 ",
-        f"Of {len(table) - 6} target units, 1 ",
+        f"Of {len(table) - 4} source tokens, 2 ",
+        f"Of {len(table) - 6} target tokens, 1 ",
     ]
 
 
@@ -143,7 +143,7 @@ def test_words_are_looked_up_as_they_are_and_subwords_as_they_are_written(
         (line("a") + "b 1 2\n", r":2 should be a word and 8 finite numbers"),
         (
             line("Zebra"),
-            r"units of the source vocabulary, which are looked up as they are written \('.'\), but has none",
+            r"tokens of the source vocabulary, which are looked up as they are written \('.'\), but has none",
         ),
         ("", "but has none for any of"),
     ],

@@ -25,7 +25,7 @@ def test_a_pair_too_long_to_be_linked_has_no_links_and_the_others_keep_theirs() 
     found = aligner.align(["a b", "a", endless, "c"], ["a b", endless, "b", "c"], report=heard.append)
     assert found == [*aligner.align(["a b"], ["a b"]), frozenset(), frozenset(), {(0, 0)}]
     assert [event for event in heard if not isinstance(event, Progress)] == [
-        Skipped("pairs with more than 2,000 units on a side have no links", 2)
+        Skipped("pairs with more than 2,000 tokens on a side have no links", 2)
     ]
 
 

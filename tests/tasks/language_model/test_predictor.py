@@ -149,7 +149,7 @@ def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: C
 @EVERY_MODEL
 def test_a_line_too_long_to_be_scored_by_itself_is_refused_after_the_lines_before_it(make: Make) -> None:
     model, found = make(word_coder()), list[LineScore]()
-    with pytest.raises(DataError, match=r"Line 2 should have at most 65,536 units, but has 65,537: split it, or"):
+    with pytest.raises(DataError, match=r"Line 2 should have at most 65,536 tokens, but has 65,537: split it, or"):
         found.extend(model.score_stream(["the man", "man " * 65_536, "a"]))
     assert found == model.score_lines(["the man"])
 
@@ -269,9 +269,9 @@ def test_a_long_text_is_heard_in_larger_pieces_so_that_writing_stays_quick() -> 
         decoded += len(ids)
         return "x" * len(ids)
 
-    streamed = StreamedText(decode, [], heard.append)
+    streamed = StreamedText(decode, [], heard.append, eos=-1)
     for unit in range(20_000):
-        streamed.add(unit)
+        streamed.add(0, unit)
     streamed.close("x" * 20_000)
     assert heard[:199] == ["x"] * 199
     assert "".join(heard) == "x" * 20_000
@@ -294,9 +294,49 @@ def test_taking_the_likeliest_unit_is_a_search_with_a_beam_of_one(make: Make, co
     for prompt in SENTENCES:
         begin = model._encode(prompt)
         [[expected]] = beam(stepper, prompt_batch(stepper.bos, [begin], [0]), size=1, max_length=len(begin) + 9)
-        found = model.generate(prompt, beam=1, length=9)
-        assert found.text == model._decode(expected.ids)
+        found = model.generate(prompt, beam=1, length=9, lines=1)
+        assert found.text == prompt + model._decode(expected.ids).removeprefix(model._decode(begin))
         assert (found.score, found.finished) == (expected.score, expected.finished)
+
+
+@EVERY_CODER
+@pytest.mark.parametrize("prompt", ["Zürich ζ", "the man ", "THE\n  the", "\u00a0the", "字 ", " ", "", "e\u0301"])
+def test_a_prompt_is_written_as_it_was_given(coder: Callable[[], TextCoder], prompt: str) -> None:
+    model, heard = counted(coder()), list[str]()
+    written = model.generate(prompt, seed=2, length=9, on_text=heard.append)
+    assert written.text.startswith(prompt) and written.text == "".join(heard)
+    assert "  " not in written.text[len(prompt) - 1 :] or coder is not word_coder
+    [streamed] = model.generate_stream([prompt], seed=2, length=9)
+    assert streamed.text.startswith(prompt)
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_prompt_stays_where_what_follows_moves_its_spaces(language: str) -> None:
+    lines = ['He said: "No!" ... and $5 ( a ) "b" c.', "He's l'ami."]
+    coder = WordCoder.learn(lines, size=50, least=1, lowercase=False, segmentation="moses", language=language)
+    for prompt in ('He said: "', "and $", "He '", "l'", '" ( "', "He's ("):
+        found = recurrent(coder).generate(prompt, length=12, seed=1)
+        assert found.text.startswith(prompt)
+        assert found.text.removeprefix(prompt).strip()
+
+
+@EVERY_MODEL
+def test_a_text_goes_on_for_a_length_past_line_ends_or_for_lines(make: Make) -> None:
+    model, heard = make(word_coder()), list[str]()
+    page = model.generate("the man", length=60, seed=1, on_text=heard.append)
+    ids = model._encode(page.text)[2:]
+    assert len(ids) + page.finished == 60 and "\n" in page.text
+    assert "".join(heard) == page.text
+    for lines in (1, 2, 5):
+        found = model.generate("the man", lines=lines, seed=1)
+        assert found.finished and found.text.count("\n") == lines - 1
+        assert page.text.startswith(found.text) or len(model._encode(found.text)) > 60
+    assert model.generate("the man", lines=5, length=3, seed=1).text.count("\n") <= 3
+    assert model.generate("the man", length=9, beam=3).text.count("\n") == 0
+    with pytest.raises(ConfigError, match="draw them, or take the likeliest"):
+        model.generate("the man", lines=2, beam=3)
+    with pytest.raises(ConfigError, match="at least 1 unit and 1 line"):
+        model.generate("the man", lines=0)
 
 
 def test_sampling_from_the_likeliest_unit_alone_is_greedy() -> None:

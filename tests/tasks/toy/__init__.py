@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, cast
 import torch
 
 from anaphora.config import SET, Conflict
+from anaphora.data.columns import Integers
 from anaphora.data.corpora import Parts, TextCorpus
-from anaphora.data.ragged import Integers, unit_counts
+from anaphora.data.ragged import unit_counts
 from anaphora.data.sentences import TextSentences
 from anaphora.data.sources import text_parts
 from anaphora.data.store import text_store

@@ -4,6 +4,7 @@ import math
 import random
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_translations_stand_in_the_order_of_their_texts_over_many_batches(
     assert len({translation.source_pieces for translation in together}) > 140
     for text, translation in list(zip(texts, together, strict=True))[::3]:
         [alone] = untrained_translator.translate([text], beam=beam, attention=True)
-        assert same(translation, alone) if text.strip() else translation == alone == EMPTY
+        assert same(translation, alone) if text.strip() else translation == alone == replace(EMPTY, text=text)
 
 
 def test_scored_pairs_and_their_links_stand_in_their_order_over_many_batches(
@@ -90,10 +91,17 @@ def test_scored_pairs_and_their_links_stand_in_their_order_over_many_batches(
     assert untrained_translator.align(sources, targets) == [translation.links() for translation in together]
 
 
-def test_an_empty_text_has_an_empty_translation_without_links(untrained_translator: TranslationPredictor) -> None:
-    for text in ("", "  "):
-        assert untrained_translator.translate([text]) == [EMPTY]
-    assert EMPTY.links() == frozenset()
+@pytest.mark.parametrize(
+    "text", ["", "  ", "\t", "\u00a0", "\u3000 \u2009", "\u200b\ufeff", "\u00ad\u2060", "\u3164\u2800"]
+)
+def test_a_text_of_which_nothing_can_be_seen_is_its_own_translation_without_links(
+    untrained_translator: TranslationPredictor, text: str
+) -> None:
+    for split in (False, True):
+        [found] = untrained_translator.stream([text], split=split)
+        assert found == replace(EMPTY, text=text)
+        assert found.links() == frozenset()
+    assert untrained_translator.translate([text]) == untrained_translator.translate_text([text]) == [found]
 
 
 def test_nothing_to_translate_is_no_error(untrained_translator: TranslationPredictor) -> None:
@@ -157,7 +165,7 @@ def test_a_line_that_is_too_long_for_a_sentence_is_refused_by_its_number(
         lambda: untrained_translator.score_pairs(["a man", endless], ["a", "a"]),
         lambda: untrained_translator.align(["a", "a"], ["a man", endless]),
     ):
-        with pytest.raises(DataError, match=r"Line 2 should have at most 10,000 units, but has \d\d,\d{3}: split it"):
+        with pytest.raises(DataError, match=r"Line 2 should have at most 10,000 tokens, but has \d\d,\d{3}: split it"):
             call()
 
 

@@ -143,7 +143,7 @@ class Parent:
 
     def _told(self, step: str, kept: list[str], fresh: list[str], coders: Coders) -> str:
         sides = "; ".join(
-            f"{side} vocabulary: {old.symbols.size:,} of {coders[side].symbols.size:,} units kept, "
+            f"{side} vocabulary: {old.symbols.size:,} of {coders[side].symbols.size:,} tokens kept, "
             f"{coders[side].symbols.size - old.symbols.size:,} new"
             for side, old in self._old.items()
         )

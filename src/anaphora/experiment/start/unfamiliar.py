@@ -31,9 +31,9 @@ def say_what_is_unknown(
     for found in unknown_tokens(train.name, train, coders, names, rule):
         report(
             Note(
-                f"{found.count:,} of {found.total:,} {'words' if words else 'units'} ({found.count / found.total:.1%}) "
-                f"of the training part{f' ({found.side})' if pairs else ''} are outside the vocabulary of {path} and "
-                f"trained on as <unk>{remedy}.",
+                f"{found.count:,} of {found.total:,} {'words' if words else 'tokens'} "
+                f"({found.count / found.total:.1%}) of the training split{f' ({found.side})' if pairs else ''} "
+                f"are outside the vocabulary of {path} and trained on as <unk>{remedy}.",
                 warning=found.severity == "warning",
             )
         )

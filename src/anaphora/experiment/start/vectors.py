@@ -40,11 +40,11 @@ class WordVectors:
                 table.take(rows.pop(unit), vector)
             if asked and len(rows) == asked:
                 raise DataError(
-                    f"{file} should have vectors for units of the {side} vocabulary, which are looked up as they are "
+                    f"{file} should have vectors for tokens of the {side} vocabulary, which are looked up as they are "
                     f"written ('{next(iter(units))}'), but has none for any of {asked:,}: give others, or set "
                     f"text.tokenizer and text.lowercase as the words of the file are."
                 )
-            report(Note(f"Of {asked:,} {side} units, {asked - len(rows):,} start from their vectors in {file}."))
+            report(Note(f"Of {asked:,} {side} tokens, {asked - len(rows):,} start from their vectors in {file}."))
 
 
 def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVectors | None:

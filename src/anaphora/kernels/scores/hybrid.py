@@ -17,6 +17,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
+from anaphora.config import MAX_LENGTH, MAX_UNITS
 from anaphora.kernels.linear import linear
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.parts import previous
@@ -29,9 +30,9 @@ class Hybrid(Additive):
     kind: Literal["hybrid"] = "hybrid"
     content: bool = True
     """Whether it sees the annotation too; without, it knows the query and the weights before alone."""
-    filters: int = Field(10, ge=1)
+    filters: int = Field(10, ge=1, le=MAX_UNITS)
     """How many filters the weights before go through."""
-    radius: int = Field(5, ge=0)
+    radius: int = Field(5, ge=0, le=MAX_LENGTH)
     """How many positions a filter sees on either side."""
     bias: bool = True
     """Whether b is there."""

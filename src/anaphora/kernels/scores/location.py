@@ -11,6 +11,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
+from anaphora.config import MAX_LENGTH
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.scores.score import Score
 
@@ -19,7 +20,7 @@ class Location(Score):
     """The score that knows the query and the place alone."""
 
     kind: Literal["location"] = "location"
-    max_length: int = Field(128, ge=1)
+    max_length: int = Field(128, ge=1, le=MAX_LENGTH)
     """How many positions have a score, counted from the start of a sentence; none after them is ever looked at."""
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:

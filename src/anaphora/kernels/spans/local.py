@@ -18,6 +18,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from anaphora.config import MAX_LENGTH
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_
 from anaphora.kernels.spans.span import Focus, Span, positions
@@ -27,7 +28,7 @@ class LocalMonotonic(Span):
     """The window that moves on by one position a step."""
 
     kind: Literal["local-m"] = "local-m"
-    radius: int = Field(10, ge=1)
+    radius: int = Field(10, ge=1, le=MAX_LENGTH)
     """D: how many positions are looked at on either side of the centre."""
 
     @property
@@ -56,7 +57,7 @@ class LocalPredictive(Span):
     """The window around a predicted position, looked at through a Gaussian."""
 
     kind: Literal["local-p"] = "local-p"
-    radius: int = Field(10, ge=1)
+    radius: int = Field(10, ge=1, le=MAX_LENGTH)
     """D: how many positions are looked at on either side of the centre; half of it is the Gaussian's deviation."""
 
     def weights(self, query: int, hidden: int) -> dict[str, tuple[int, ...]]:

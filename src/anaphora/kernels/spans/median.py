@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 from torch import Tensor
 
+from anaphora.config import MAX_LENGTH
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.parts import previous
 from anaphora.kernels.spans.span import Focus, Span, positions
@@ -20,7 +21,7 @@ class Median(Span):
     """The window that stays where the step before looked."""
 
     kind: Literal["median"] = "median"
-    radius: int = Field(10, ge=2)
+    radius: int = Field(10, ge=2, le=MAX_LENGTH)
     """w: how many positions are looked at before the middle of what the step before looked at; from there on, as many.
     With less than 2 the window could never move on."""
 

@@ -16,7 +16,8 @@ from pydantic import Field
 from torch import nn
 
 from anaphora.config import Config
-from anaphora.data.ragged import Integers, Ragged
+from anaphora.data.columns import Integers
+from anaphora.data.ragged import Ragged
 from anaphora.events import Note, Progress, Report, Skipped, silent
 from anaphora.models.alignment.groups import LONGEST, Group, groups, located, seen
 from anaphora.models.alignment.hidden_markov import REACH, Posteriors, hidden_markov
@@ -37,9 +38,9 @@ class AlignerConfig(Config):
     hmm_iterations: int = Field(5, ge=0)
     """Rounds of the HMM after them; 0 leaves it at IBM model 1."""
     null_probability: float = Field(0.2, gt=0, lt=1)
-    """The chance that a word of the HMM's target translates nothing."""
+    """Probability that a target word of the HMM has no source word."""
     jump_smoothing: float = Field(0.2, gt=0, lt=1)
-    """The share of the HMM's jumps that goes to all places alike, however far."""
+    """Probability mass of the HMM's jumps that is spread evenly over all distances."""
     symmetrization: Symmetrise = "grow-diag-final-and"
     """How the links of both directions become one set, where a call does not say."""
     max_word_pairs: int = Field(100_000_000, ge=1)
@@ -103,7 +104,7 @@ class Direction(nn.Module):
         """The likeliest source word of every target word, one at a time, and how likely the targets are."""
         lexicon, jumps = self.lexicon, self.jumps.numpy() if self.config.hmm_iterations else None
         places, log_prob, words = np.full(len(targets.ids), -1), 0.0, 0
-        starts = np.asarray(targets.offsets)
+        starts = targets.offsets[:]
         for group in groups(sources, targets):
             links = self._links(group, lexicon.of(located(group, lexicon)), jumps)
             likeliest_RT = links.posteriors_RTS.argmax(2)
@@ -156,13 +157,13 @@ class Aligner(nn.Module):
         longer = int((np.maximum(sources.lengths, targets.lengths) > LONGEST).sum())
         if longer:
             report(
-                Skipped(f"pairs with more than {LONGEST:,} units on a side are too long to learn links from", longer)
+                Skipped(f"pairs with more than {LONGEST:,} tokens on a side are too long to learn links from", longer)
             )
         rows = even_sample(sources, targets, self.config.max_word_pairs)
         if len(rows) < len(sources):
             report(
                 Note(
-                    f"Word links are learnt from an even sample of {len(rows):,} of {len(sources):,} pairs, since "
+                    f"Word alignments are learnt from an even sample of {len(rows):,} of {len(sources):,} pairs, since "
                     f"memory is to hold {self.config.max_word_pairs:,} possible links (links in the aligner's table)."
                 )
             )
@@ -198,5 +199,5 @@ class Aligner(nn.Module):
 
 def by_row(places: Integers, words: Ragged) -> Iterator[list[int]]:
     """What stands for the words of every row."""
-    offsets = np.asarray(words.offsets).tolist()
+    offsets = words.offsets[:].tolist()
     return (places[start:end].tolist() for start, end in pairwise(offsets))

@@ -85,8 +85,8 @@ def located(group: Group, lexicon: Lexicon) -> Integers:
 def _group(sources: Ragged, targets: Ragged, rows: Integers) -> Group:
     width, heights = int(sources.lengths[rows[0]]), targets.lengths[rows]
     sources_RS = np.full((len(rows), width + 1), EMPTY, dtype=np.int64)
-    sources_RS[:, :-1] = sources.ids[np.asarray(sources.offsets)[rows][:, None] + np.arange(width)]
+    sources_RS[:, :-1] = sources.ids[sources.offsets[rows][:, None] + np.arange(width)]
     steps = np.arange(int(heights[0]))
-    places = np.minimum(np.asarray(targets.offsets)[rows][:, None] + steps, len(targets.ids) - 1)
+    places = np.minimum(targets.offsets[rows][:, None] + steps, len(targets.ids) - 1)
     targets_RT = np.where(steps < heights[:, None], targets.ids[places].astype(np.int64), 0)
     return Group(rows, sources_RS, targets_RT, heights)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from anaphora.data.buckets import shuffled
-from anaphora.data.ragged import Integers, Ragged
+from anaphora.data.columns import Integers
+from anaphora.data.ragged import Ragged
 from anaphora.models.alignment.groups import linked
 
 

@@ -18,7 +18,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import Config, by_kind
+from anaphora.config import MAX_COUNT, MAX_LENGTH, Config, by_kind
 
 _CELLS = 1 << 21
 """Counts that are looked up at once, one for every order and remembered token of a position, which bounds memory."""
@@ -38,9 +38,9 @@ class CountCache(Config):
 
     kind: Literal["counts"] = "counts"
     """The kind's name."""
-    order: int = Field(3, ge=1)
+    order: int = Field(3, ge=1, le=MAX_LENGTH)
     """Length of the longest n-grams; each order has a weight of its own."""
-    tokens: int = Field(500, ge=1)
+    tokens: int = Field(500, ge=1, le=MAX_COUNT)
     """Number of tokens remembered."""
     half_life: float = Field(100.0, ge=0)
     """Tokens after which a count is halved; 0 for no decay."""

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import Config
+from anaphora.config import MAX_LENGTH, Config
 from anaphora.kernels.convolution import convolution
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
 from anaphora.nn.weights import Matrix, Weights
@@ -15,7 +15,7 @@ class ConvolutionConfig(Config):
     """An encoder that folds a sentence by wider and wider kernels; its vector is as wide as a word's."""
 
     kind: Literal["convolution"]
-    max_kernel: int = Field(7, ge=2)
+    max_kernel: int = Field(7, ge=2, le=MAX_LENGTH)
     """Columns of the widest kernel; those of 2 to n columns reach n (n + 1) / 2 units, and the widest is applied again
     where a sentence is longer."""
 

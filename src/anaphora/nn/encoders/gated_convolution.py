@@ -6,7 +6,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import Config
+from anaphora.config import MAX_UNITS, Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
 from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
@@ -17,7 +17,7 @@ class GatedConvolutionConfig(Config):
     """An encoder that folds neighbours together, level by level."""
 
     kind: Literal["gated-convolution"]
-    size: int = Field(256, ge=1)
+    size: int = Field(256, ge=1, le=MAX_UNITS)
     """Numbers of a position, and of the vector that is left."""
     bias: bool = True
     """Whether projections have a bias."""

@@ -17,7 +17,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from anaphora.config import Config
+from anaphora.config import MAX_LAYERS, MAX_LENGTH, Config
 from anaphora.kernels.convolution import ngrams, unfolded
 from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
@@ -29,13 +29,13 @@ class NgramConvolutionConfig(Config):
     """An encoder that folds a sentence to its n-grams, and unfolds these to as many columns as its translation has."""
 
     kind: Literal["ngram-convolution"]
-    folds: int = Field(2, ge=1)
+    folds: int = Field(2, ge=1, le=MAX_LAYERS)
     """Kernels, of 2 columns, 3, .., that are applied before n-grams are taken: after 1 they are of 2 units, after 2 of
     4, after 3 of 7."""
-    max_kernel: int = Field(7, ge=2)
+    max_kernel: int = Field(7, ge=2, le=MAX_LENGTH)
     """Columns of the widest kernel; it is applied again to a sentence that is still longer."""
-    max_length: int = Field(100, ge=1)
-    """Sources of up to this many units have an expected length of their translation each; longer ones share a ratio."""
+    max_length: int = Field(100, ge=1, le=MAX_LENGTH)
+    """Sources of up to this many tokens have an expected target length each; longer ones share a ratio."""
 
     def build(self, width: int) -> Encoder:
         """The encoder over word vectors of ``width``."""

@@ -8,6 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from anaphora.config import MAX_COUNT
 from anaphora.errors import ConfigError
 from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_probs, class_factored_loss
 from anaphora.nn.counts import Counts, by_frequency
@@ -20,11 +21,11 @@ class ClassFactored(WordsConfig):
     """A softmax over classes of words, then one over the words of the class."""
 
     kind: Literal["class-factored"] = "class-factored"
-    classes: int = Field(0, ge=0)
+    classes: int = Field(0, ge=0, le=MAX_COUNT)
     """How many classes; 0 takes the square root of the size of the vocabulary, rounded up."""
     bins: Literal["unigram", "square-root"] = "square-root"
-    """What every class has the same share of: how often its words are seen, or the square root of that, which lets
-    fewer words crowd the class of the rarest."""
+    """What classes balance: word frequency, or its square root, which gives fewer words to the class of the
+    rarest."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "ClassFactoredOutput":
         """The layer; ConfigError where the number of classes leaves nothing to choose, or nothing among a class."""

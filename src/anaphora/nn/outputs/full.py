@@ -15,7 +15,7 @@ class Full(WordsConfig):
 
     kind: Literal["full"] = "full"
     label_smoothing: float = Field(0.0, ge=0, lt=1)
-    """Share of the target distribution spread evenly over all words while training (Szegedy et al. 2016)."""
+    """Label smoothing: probability mass spread evenly over all words in training (Szegedy et al. 2016)."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "FullOutput":
         """The layer."""

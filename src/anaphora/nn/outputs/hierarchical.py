@@ -1,4 +1,7 @@
-"""The output as a path through a binary tree (Morin and Bengio 2005), the tree that of Huffman over the counts."""
+"""The output as a path through a binary tree (Morin and Bengio 2005).
+
+The tree is that of Huffman over the counts; theirs is made of WordNet.
+"""
 
 from typing import Literal
 
@@ -14,7 +17,7 @@ from anaphora.protocols import VocabularyInfo
 
 
 class Hierarchical(OutputConfig):
-    """A decision at every node of a binary tree, whose leaves are the words."""
+    """A decision at every node of a binary tree, whose leaves are the words: Huffman's tree, not WordNet's."""
 
     kind: Literal["hierarchical"] = "hierarchical"
     bias: bool = True

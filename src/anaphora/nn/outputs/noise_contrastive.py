@@ -7,6 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from anaphora.config import MAX_COUNT
 from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs.estimated import EstimatedOutput
@@ -22,8 +23,8 @@ class NoiseContrastive(OutputConfig):
     kind: Literal["nce"] = "nce"
     tied: bool = False
     """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
-    noise_samples: int = Field(1000, ge=1)
-    """k: words drawn by their frequency for every update, from which each of its predictions is told apart."""
+    noise_samples: int = Field(1000, ge=1, le=MAX_COUNT)
+    """k: noise words per update, drawn by their frequency."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "NoiseContrastiveOutput":
         """The layer."""

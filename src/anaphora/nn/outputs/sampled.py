@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.config import Config, by_kind
+from anaphora.config import MAX_COUNT, Config, by_kind
 from anaphora.kernels.outputs.sampled import sampled_softmax_loss
 from anaphora.nn.counts import Counts, ranks
 from anaphora.nn.outputs.estimated import EstimatedOutput
@@ -20,7 +20,7 @@ from anaphora.protocols import VocabularyInfo
 class Drawn(Config):
     """Words drawn again for every update, for all of its predictions."""
 
-    words: int = Field(1000, ge=1)
+    words: int = Field(1000, ge=1, le=MAX_COUNT)
     """How many are drawn; one that is drawn twice counts once."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class Partition(Config):
     """The target words of a stretch of the corpus for all batches in it (Jean et al. 2015, section 3.2)."""
 
     kind: Literal["partition"] = "partition"
-    words: int = Field(5000, ge=1)
+    words: int = Field(5000, ge=1, le=MAX_COUNT)
     """tau: a stretch ends before the batch with which it would have more different target words than this."""
 
 
@@ -62,7 +62,7 @@ class Sampled(WordsConfig):
 
     kind: Literal["sampled"] = "sampled"
     proposal: Annotated[LogUniform | Unigram | Partition, Field(discriminator="kind"), by_kind] = LogUniform()
-    """Where the words come from that targets are told apart from."""
+    """Distribution that negative samples are drawn from."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "SampledOutput":
         """The layer."""

@@ -24,5 +24,5 @@ class AlignerExperiment(AlignerModelConfig, FittedExperiment):
     """What is learnt."""
     data: PairData = PairData()
     """Where pairs of sentences come from."""
-    text: TextConfig = Word(size=1_000_000, lowercase=True)
+    text: TextConfig = Word(size=1_000_000, lowercase=True, segmentation="moses")
     """What a text is cut into."""

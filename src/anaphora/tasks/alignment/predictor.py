@@ -90,7 +90,7 @@ class AlignmentPredictor:
 
         yield from answers(pairs, read, answer, task="align", unit="pairs", limits=limits, report=report)
         if longer:
-            report(Skipped(f"pairs with more than {LONGEST:,} units on a side have no links", longer))
+            report(Skipped(f"pairs with more than {LONGEST:,} tokens on a side have no links", longer))
 
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
         """Every source word with its translations of at least the probability ``least``, the likeliest first.

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import torch
 
-from anaphora.data.ragged import Integers, unit_counts
+from anaphora.data.columns import Integers
+from anaphora.data.ragged import unit_counts
 from anaphora.data.sentences import TextSentences
 from anaphora.data.store import text_store
 from anaphora.data.windows import TextWindows

@@ -96,4 +96,5 @@ def _texts(
     if request.text:
         return {request.text.name: request.text.lines}
     check_found(path, experiment, "--text")
-    return splits_to_score(language_model_parts(experiment, report), "--text", report)
+    parts = language_model_parts(experiment, report)
+    return splits_to_score(parts.tests, parts.valid, "--text", report)

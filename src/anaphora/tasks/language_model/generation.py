@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from anaphora.batch import Batch
+from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.beam import check_size
@@ -27,19 +28,32 @@ class Choice(NamedTuple):
     top_p: float = 1.0
     seed: int = 0
 
-    def check(self) -> None:
-        """Raise ConfigError for what ``search.beam`` or ``search.sampling`` refuse."""
+    def check(self, lines: int | None = 1) -> None:
+        """Raise ConfigError for what ``search.beam`` or ``search.sampling`` refuse, and for ``lines`` of a beam."""
+        if self.beam > 1 and lines is not None and lines > 1:
+            raise ConfigError(
+                f"A beam searches for the likeliest line, but {lines:,} lines were asked for: draw them, or take the "
+                f"likeliest token at every step."
+            )
         if self.beam:
             check_size(self.beam)
         else:
             check_sampling(self.temperature, self.top_k, self.top_p, self.seed)
 
     def search(
-        self, stepper: Stepper, batch: Batch, max_lengths: Sequence[int], on_token: OnToken = ignore_token
+        self,
+        stepper: Stepper,
+        batch: Batch,
+        max_lengths: Sequence[int],
+        on_token: OnToken = ignore_token,
+        lines: int | None = 1,
     ) -> list[Hypothesis]:
-        """One output a row; a beam wider than 1 calls ``on_token`` for none of its tokens."""
+        """One output a row, of ``lines`` as for ``search.sampling``.
+
+        A beam wider than 1 writes one line, and calls ``on_token`` for none of its tokens.
+        """
         if self.beam == 1:
-            return greedy(stepper, batch, max_length=max_lengths, on_token=on_token)
+            return greedy(stepper, batch, max_length=max_lengths, on_token=on_token, lines=lines)
         if self.beam:
             return [best for best, *_ in beam_search(stepper, batch, size=self.beam, max_length=max_lengths)]
         return sample(
@@ -51,6 +65,7 @@ class Choice(NamedTuple):
             top_p=self.top_p,
             seed=self.seed,
             on_token=on_token,
+            lines=lines,
         )
 
 
@@ -59,30 +74,58 @@ class Generation:
     """A text that a language model wrote."""
 
     text: str
-    """The prompt as the model read it, and what it went on with."""
+    """The prompt as it was given, and what the model went on with."""
     score: float
     """ln p of all of it, the prompt included, and of the line end when it is finished."""
     finished: bool
-    """Whether the model ended the line, and was not cut at the given length."""
+    """Whether it ends with a line, and was not cut at the given length."""
     unknown: int
     """Units of the prompt that are ``<unk>`` to the model."""
+
+
+Decode = Callable[[Sequence[int]], str]
+"""Tokens of one or more lines to their text."""
+
+
+def continued(prompt: str, begin: Sequence[int], decode: Decode) -> Decode:
+    """``decode`` for texts that go on from a prompt, whose tokens they ``begin`` with: the prompt stays as it is given.
+
+    A tokenizer does not know all characters, nor where it may set spaces before it has seen what follows.
+    """
+    read = decode(begin)
+    spaced = prompt[-1:].isspace() and not read[-1:].isspace()
+
+    def decoded(ids: Sequence[int]) -> str:
+        text = decode(ids)
+        written = text[len(read) :] if text.startswith(read) else _after_letters(text, read)
+        return prompt + (written.removeprefix(" ") if spaced else written)
+
+    return decoded
+
+
+def _after_letters(text: str, begin: str) -> str:
+    """What follows the letters of ``begin`` in a text that has them with other spaces between."""
+    letters = sum(not letter.isspace() for letter in begin)
+    places = [place for place, letter in enumerate(text, 1) if not letter.isspace()]
+    return text[[0, *places][min(letters, len(places))] :]
 
 
 class StreamedText:
     """Passes a text on as it grows, and never anything that may still change."""
 
-    def __init__(
-        self, decode: Callable[[Sequence[int]], str], begin: Sequence[int], on_text: Callable[[str], None]
-    ) -> None:
-        self._decode, self._ids, self._on_text = decode, list(begin), on_text
+    def __init__(self, decode: Decode, begin: Sequence[int], on_text: Callable[[str], None], eos: int) -> None:
+        """``eos`` is the line end, which is shown when something follows."""
+        self._decode, self._ids, self._on_text, self._eos = decode, list(begin), on_text, eos
         self._shown, self._written, self._due = "", 0, 1
         self._show(decode(begin))
 
-    def add(self, unit: int) -> None:
-        """One more unit; bytes that are no character yet wait for the others."""
-        self._ids.append(unit)
+    def add(self, number: int, token: int) -> None:
+        """One more token, whatever its text's number; bytes that are no character yet wait for the others."""
+        self._ids.append(token)
         self._written += 1
-        if self._written < self._due:  # all of it is decoded every time, which would take the square of its length
+        if (
+            token == self._eos or self._written < self._due
+        ):  # all of it is decoded every time, which would take the square of its length
             return
         self._due += 1 + self._written // _ONE_BY_ONE
         text = self._decode(self._ids)

@@ -2,7 +2,7 @@
 
 from collections import abc
 from collections.abc import Callable, Iterable
-from itertools import chain
+from itertools import chain, count
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, adapted_log_probs, fitted_adaptation
@@ -17,10 +17,13 @@ from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper, TextStepper
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
-from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText
+from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText, continued
 from anaphora.tasks.language_model.line_scores import STATIC, LineScores
 from anaphora.tasks.language_model.lines import Reading, prompt_batch
 from anaphora.text.coder import TextCoder
+
+_LINE = 200
+"""Tokens of a line at most, where nothing else is asked for."""
 
 _BESIDE = 64
 """Hypotheses that are written side by side."""
@@ -43,7 +46,8 @@ class LanguageModelPredictor(LineScores):
         self,
         prompt: str = "",
         *,
-        length: int = 200,
+        length: int | None = None,
+        lines: int | None = None,
         beam: int = 0,
         temperature: float = 1.0,
         top_k: int = 0,
@@ -52,38 +56,47 @@ class LanguageModelPredictor(LineScores):
         on_text: Callable[[str], None] = lambda text: None,
         limits: Limits = UNLIMITED,
     ) -> Generation:
-        """Go on from ``prompt`` to the end of the line, or for ``length`` units.
+        """Go on from ``prompt`` to the end of its line; or for ``length`` tokens, line ends among them, or ``lines``.
 
-        A ``beam`` of 0 draws at the given temperature and seed, from the ``top_k`` likeliest units (0: from all) and
-        from the likeliest that make up the share ``top_p``; 1 takes the likeliest unit every time, more search for the
-        likeliest line. ``on_text`` is called with each piece of the text as it is written, or once with what a beam
-        found.
+        Where both are given, whichever is reached first; a line that has no end is cut after 200 tokens. A model of
+        sentences begins every further line from nothing. A ``beam`` of 0 draws at the given temperature and seed, from
+        the ``top_k`` likeliest tokens (0: from all) and from the likeliest that make up the probability ``top_p``; 1
+        takes the likeliest token every time, more search for the likeliest line. ``on_text`` is called with each piece
+        of the text as it is written, or once with what a beam found.
 
-        Raises ConfigError for a length below 1, lines that a model of sentences cannot go on from, and what
-        ``search.beam`` or ``search.sampling`` refuse; StoppedError as ``limits`` say; TypeError for what is no text.
+        Raises ConfigError for a length or lines below 1, prompts of several lines that a model of sentences cannot go
+        on from, several lines of a beam, and what ``search.beam`` or ``search.sampling`` refuse; StoppedError as
+        ``limits`` say; TypeError for what is no text.
         """
-        choice = Choice(beam, temperature, top_k, top_p, seed)
-        choice.check()  # before the prompt is shown
-        begin = self._begin(prompt, length)
-        streamed = StreamedText(self._decode, begin, on_text)
+        choice, prompt = Choice(beam, temperature, top_k, top_p, seed), one_text(prompt)
+        choice.check(lines)  # before the prompt is shown
+        if lines is None and (length is None or beam > 1):
+            lines = 1
+        left = _LINE * (lines or 1) if length is None else length
+        begin = self._begin(prompt, left, lines)
+        decode = continued(prompt, begin, self._decode)
+        streamed = StreamedText(decode, begin, on_text, self._coder.symbols.eos)
         stepper = self._writer(limits.start())
-
-        def on_token(number: int, token: int) -> None:
-            if token != stepper.eos:
-                streamed.add(token)
-
-        batch = prompt_batch(stepper.bos, [begin], [0])
-        with running(self._runtime):
-            [found] = choice.search(stepper, batch, [len(begin) + length], on_token)
-        text = self._decode(found.ids)
+        ids, score, prefix = list[int](), 0.0, begin
+        at_once = 1 if self._of_sentences else lines
+        for number in count():
+            batch = prompt_batch(stepper.bos, [prefix], [number])
+            with running(self._runtime):
+                [found] = choice.search(stepper, batch, [len(prefix) + left], streamed.add, at_once)
+            ids, score = [*ids, *found.ids], score + found.score
+            left -= len(found.ids) - len(prefix) + found.finished
+            if not found.finished or left < 1 or at_once == lines or number + 1 == lines:
+                break
+            ids, prefix = [*ids, stepper.eos], []
+        text = decode(ids)
         streamed.close(text)
-        return Generation(text, found.score, found.finished, begin.count(stepper.unk))
+        return Generation(text, score, found.finished, begin.count(stepper.unk))
 
     def generate_stream(
         self,
         prompts: Iterable[str],
         *,
-        length: int = 200,
+        length: int = _LINE,
         beam: int = 0,
         temperature: float = 1.0,
         top_k: int = 0,
@@ -92,8 +105,9 @@ class LanguageModelPredictor(LineScores):
         limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> abc.Iterator[Generation]:
-        """``generate`` for prompts as they come, in order; no more than a window is held (``prediction.stream``).
+        """Prompts continued as they come, in order, each to the end of its line, for ``length`` tokens at most.
 
+        No more than a window of them is held (``prediction.stream``), and a line end in a prompt does not end it.
         Draws depend on the seed and on the number of the prompt in the stream: the first is continued as ``generate``
         continues it. Raises as ``generate``, for one of the prompts after those before it.
         """
@@ -101,24 +115,24 @@ class LanguageModelPredictor(LineScores):
         choice.check()
         beside = max(1, _BESIDE // max(1, beam))
 
-        def read(prompt: str, number: int) -> tuple[int, list[int]]:
+        def read(prompt: str, number: int) -> tuple[int, list[int], str]:
             demand_text(prompt, number)
-            return number, self._begin(prompt, length)
+            return number, self._begin(prompt, length), prompt
 
         def answer(
-            rows: abc.Sequence[tuple[int, list[int]]], watch: Watch, answered: Callable[[int], None]
+            rows: abc.Sequence[tuple[int, list[int], str]], watch: Watch, answered: Callable[[int], None]
         ) -> abc.Iterable[Generation]:
             stepper, found = self._writer(watch), dict[int, Generation]()
             by_length = sorted(rows, key=lambda row: len(row[1]))
             for start in range(0, len(rows), beside):
-                numbers, begins = zip(*by_length[start : start + beside], strict=True)
+                numbers, begins, texts = zip(*by_length[start : start + beside], strict=True)
                 batch = prompt_batch(stepper.bos, begins, [number - 1 for number in numbers])
                 written = choice.search(stepper, batch, [len(begin) + length for begin in begins])
-                for number, begin, one in zip(numbers, begins, written, strict=True):
-                    unknown = begin.count(stepper.unk)
-                    found[number] = Generation(self._decode(one.ids), one.score, one.finished, unknown)
+                for number, begin, prompt, one in zip(numbers, begins, texts, written, strict=True):
+                    text = continued(prompt, begin, self._decode)(one.ids)
+                    found[number] = Generation(text, one.score, one.finished, begin.count(stepper.unk))
                 answered(len(found))
-            return (found[number] for number, _ in rows)
+            return (found[number] for number, _, _ in rows)
 
         return answers(
             prompts,
@@ -135,16 +149,17 @@ class LanguageModelPredictor(LineScores):
         """The model, which writes no special tokens, under the limits of a stream."""
         return Watched(Without.special_tokens(self._model.stepper(), self._coder.symbols), watch.check)
 
-    def _begin(self, prompt: str, length: int) -> list[int]:
-        """The tokens of a text that can be gone on with for ``length`` units; errors as for ``generate``."""
-        text = one_text(prompt)
-        if length < 1:
-            raise ConfigError(f"A text should go on for a length of at least 1 unit, but {length} was given: raise it.")
-        if "\n" in text and self._of_sentences:
+    def _begin(self, prompt: str, length: int, lines: int | None = None) -> list[int]:
+        """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``."""
+        if length < 1 or (lines is not None and lines < 1):
+            raise ConfigError(
+                f"A text should go on for at least 1 unit and 1 line, but {length} and {lines} were given: raise them."
+            )
+        if "\n" in prompt and self._of_sentences:
             raise ConfigError(
                 "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
             )
-        return self._encode(text)
+        return self._encode(prompt)
 
     def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
         """``adaptation`` with the numbers under which ``lines`` are likeliest, where they are not given.

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from anaphora.config import Config, Conflict
+from anaphora.config import MAX_LENGTH, Config, Conflict
 from anaphora.models.guide import GivenGuide, NoGuide
 from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
@@ -19,11 +19,11 @@ class TranslationEvaluation(Config):
 
     conditions: Literal["raw", "moses-lowercase"] = "raw"
     """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
-    beam: int = Field(5, ge=1)
+    beam: int = Field(5, ge=1, le=MAX_LENGTH)
     """Hypotheses kept at each step when text is translated."""
     length_penalty: float = Field(0.0, ge=0)
     """How strongly length is rewarded (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
-    validation_beam: int = Field(1, ge=1)
+    validation_beam: int = Field(1, ge=1, le=MAX_LENGTH)
     """Hypotheses kept at each step for BLEU during training."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = tuple(

@@ -6,9 +6,10 @@ from typing import cast
 
 import torch
 
+from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus
 from anaphora.data.pairs import PairBatches, search_batches
-from anaphora.data.ragged import Integers, Ragged, unit_counts
+from anaphora.data.ragged import Ragged, unit_counts
 from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
@@ -126,7 +127,7 @@ class TranslationWork(PairWork, UpdatingWork):
             loss = mean_loss(model, batches)
             figures = {"loss": loss, "perplexity": perplexity(loss, 1)}
             if self._experiment.training.metric == "bleu":
-                figures["bleu"] = self._bleu(model, coders, valid.numbers)
+                figures["bleu"] = self._bleu(model, coders, valid.numbers[:])
             return figures
 
         return validate

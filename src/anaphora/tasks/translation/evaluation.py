@@ -22,6 +22,7 @@ from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.scores import TranslationScores
+from anaphora.text.normalise import Lowercase, lowercase_of
 
 _USUAL = SearchOptions()
 _TAKEN = ("pairs", "search", "ensemble", "mean", "fusion", "details", "sentences")
@@ -146,7 +147,8 @@ def _texts(path: Path, experiment: TranslationExperiment, request: Request, repo
     if request.pairs:
         return {request.pairs[0].name: AlignedFiles(*request.pairs)}
     check_found(path, experiment, "--source and --reference")
-    return splits_to_score(pair_parts(experiment, report), "--source and --reference", report)
+    parts = pair_parts(experiment, report)
+    return splits_to_score(parts.tests, parts.valid, "--source and --reference", report)
 
 
 def _together(paths: Sequence[Path], mean: str, fusion: tuple[Path, float] | None) -> str:
@@ -179,13 +181,17 @@ def _in_groups(
         report(Note(f"Sentences with unknown words are not told apart: {error}", warning=True))
     else:
         for part, result in results.items():
-            groups[part] |= by_unknown_words(result.sources, known, experiment.text.lowercase)
+            groups[part] |= by_unknown_words(result.sources, known, _lowercase(experiment))
     return {part: replace(result, groups=groups[part]) for part, result in results.items()}
+
+
+def _lowercase(experiment: TranslationExperiment) -> Lowercase:
+    return lowercase_of(experiment.text.lowercase, experiment.data.source)
 
 
 def _training_words(path: Path, experiment: TranslationExperiment, report: Report) -> Set[str]:
     train = pair_parts(experiment, report).train
     if Run.open(path).load("best").fingerprints.get("data/train") != train.fingerprint:
         raise DataError(f"the training part of {path} is no longer the text that it was trained on.")
-    lowercase = experiment.text.lowercase
+    lowercase = _lowercase(experiment)
     return frozenset(word for line in train.sources() for word in words_of_text(line, lowercase))

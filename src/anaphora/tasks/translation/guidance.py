@@ -1,17 +1,18 @@
 """The word links that attention is guided by, as units of a translator's training pairs: given in a file, or learnt."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
+from anaphora.data.columns import UNBOUNDED, Table, Writer
 from anaphora.data.corpora import PairCorpus, fingerprint
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Report
-from anaphora.formats.lines import write_lines
-from anaphora.formats.pharaoh import Links, check_links, each_links, read_links, to_pharaoh, words_between_spaces
+from anaphora.formats.pharaoh import Links, check_links, read_links, words_between_spaces
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
+from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.prediction.arguments import pieces_of
 from anaphora.text.coder import TextCoder
@@ -41,7 +42,7 @@ class GivenLinks:
         return flat(self._between_units(store, source, target))
 
     def _between_units(self, store: PairStore, source: TextCoder, target: TextCoder) -> Iterator[Links]:
-        rows = {number: row for row, number in enumerate(store.numbers.tolist())}
+        rows = {number: row for row, number in enumerate(store.numbers[:].tolist())}
         for number, texts in enumerate(self._corpus):
             if (row := rows.get(number)) is None:
                 continue
@@ -62,18 +63,31 @@ class GivenLinks:
 def learnt_links(
     guide: LearntGuide, store: PairStore, source: TextCoder, target: TextCoder, path: Path, report: Report
 ) -> Ragged:
-    """The links that an aligner finds between the units of every stored pair; from ``path`` if it has done so before.
+    """The links that an aligner finds between the units of every stored pair, in the layout of ``flat``.
 
-    They are found and written a block at a time, and held as numbers alone. Errors as for ``write_lines``.
+    They are found and written a block at a time into the folder ``path``, and read from there if that was done before.
+    Errors as for ``Table``.
     """
-    if not path.exists():
+
+    def fill(into: Writer) -> Mapping[str, int]:
         aligner = Aligner(AlignerModelConfig(aligner=guide.aligner), source.symbols, target.symbols)
         aligner.fit(store.sources, store.targets, report)
         links = aligner.each(store.sources, store.targets, guide.aligner.symmetrization)
-        write_lines(path, map(to_pharaoh, links))
-    return flat(each_links(path, len(store)))
+        for number, row in enumerate(links, 1):
+            into.add("links", _in_order(row))
+            into.tell(number)
+        return {}
+
+    identity = [store.digest, guide.aligner.model_dump(mode="json")]
+    columns = {"links.ids": LONGEST, "links.ends": UNBOUNDED}
+    table = Table(path, identity, columns, fill, task="aligning the training pairs", total=len(store), report=report)
+    return Ragged(table["links.ids"], table["links.ends"])
 
 
 def flat(links: Iterable[Links]) -> Ragged:
     """Links in order, row by row: i_0 j_0 i_1 j_1 .."""
-    return Ragged.of(list(chain.from_iterable(sorted(row))) for row in links)
+    return Ragged.of(map(_in_order, links))
+
+
+def _in_order(links: Links) -> list[int]:
+    return list(chain.from_iterable(sorted(links)))

@@ -97,7 +97,9 @@ class TranslationPredictor(ForcedDecoding):
         report: Report = silent,
         **asked: Any,
     ) -> list[Translation]:
-        """The translation of every text as one sentence, in their order; an empty text has an empty one.
+        """The translation of every text as one sentence, in their order.
+
+        A text of which nothing can be seen (white space, zero-width characters) is its own translation.
 
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
         """
@@ -212,6 +214,8 @@ class TranslationPredictor(ForcedDecoding):
         self, passage: Passage, parts: list[Translation], most: int, splitter: Splitter | None
     ) -> Translation:
         """One translation of the sentences of a passage, its alternatives with another translation of one of them."""
+        if not parts:
+            return Translation(passage.gaps[0], 0.0, True)
         if splitter is None:
             return parts[0]
         gaps = splitter.gaps(passage)
@@ -222,8 +226,6 @@ class TranslationPredictor(ForcedDecoding):
                 return replace(chosen[0], text=text, alternatives=())
             return Translation.joined(text, chosen, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
-        if not parts:
-            return Translation(gaps[0], 0.0, True)
         others = [
             put([*parts[:place], other, *parts[place + 1 :]])
             for place, part in enumerate(parts)

@@ -62,7 +62,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     source, target = languages
     # with the sides' usual names where none are given, as an experiment has them
     parts = translation_parts(
-        data, source or "en", target or "de", train=names.train, valid=names.valid, test=names.test
+        data, source or "en", target or "de", train=names.train, valid=names.valid, test=names.test, layout=names.layout
     )
     pairs = parts.train.count
     tier = next(tier for tier in TIERS if pairs <= tier.pairs)

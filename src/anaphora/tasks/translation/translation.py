@@ -10,6 +10,7 @@ import numpy.typing as npt
 from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import hard_links, merge, spaced, words_of
 from anaphora.formats.pharaoh import Links
+from anaphora.text.sentences import is_blank
 
 NO_LINKS = (
     "Word links are where a translator looked most, but this one has no attention: take one that has, or go without "
@@ -46,7 +47,7 @@ class Translation:
         Words are what stands between spaces or line ends. Raises ConfigError for a translation by a model without
         attention, and where attention was not asked for.
         """
-        if not self.source_pieces and self.text.strip():
+        if not self.source_pieces and not is_blank(self.text):
             raise ConfigError(
                 "Word links come from attention, which was not asked for: translate or score with attention=True."
             )

@@ -1,0 +1,90 @@
+"""Which languages a corpus is in, and in which direction it is translated, by the names of its files."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from anaphora.errors import DataError
+from anaphora.text.language import bare
+from anaphora.text.scripts import CODES
+
+_CODE = r"[a-z]{2,3}(?:[-_][A-Z][A-Za-z]{1,3})?"
+_ENDING = re.compile(rf"\.({_CODE})")
+_DIRECTION = re.compile(rf"(?<![A-Za-z])(?=({_CODE})(?:-|-to-|2)({_CODE})(?![A-Za-z]))")
+
+
+class Direction(NamedTuple):
+    """The languages of source and target."""
+
+    source: str
+    target: str
+
+
+def direction_of(
+    data: Sequence[Path], given: tuple[str, str], usual: tuple[str, str], train: str = "train"
+) -> Direction | None:
+    """The languages of pairs, as the names of files and folders have them; None where they have none.
+
+    ``given`` are those that are known, empty where not. Two files are source and target in their order; a folder with
+    ``train.cs`` and ``train.en`` goes in the direction of its name (``cs-en``), or else in that of ``usual``, where the
+    source or the target is as there. ``train`` is what the files of the training split are called. Raises DataError
+    where the direction stays open.
+    """
+    found: dict[Direction, None] = {}
+    for path in data:
+        sides = _by_ending(path, data, train)
+        named = _by_name(path)
+        if named and (not sides or set(named) == set(sides)):
+            found[named] = None
+        elif sides:
+            found[_directed(path, sides, given, usual) if path.is_dir() else Direction(*sides[:2])] = None
+    fitting = [two for two in found if all(code in ("", own) for code, own in zip(given, two, strict=True))]
+    return fitting[0] if len(fitting) == len(found) == 1 else None
+
+
+def _by_ending(path: Path, data: Sequence[Path], train: str) -> tuple[str, ...]:
+    """The languages that the names of line-aligned files end in."""
+    if path.is_dir():
+        entries = sorted(entry for entry in path.iterdir() if entry.is_file())
+        chosen = [entry for entry in entries if _stem(entry) == train] or entries
+    else:
+        chosen = [one for one in data if _stem(one) == _stem(path)]
+    codes = dict.fromkeys(_code(entry) for entry in chosen if _code(entry) and _stem(entry) == _stem(chosen[0]))
+    return tuple(codes) if len(codes) > 1 else ()
+
+
+def _directed(path: Path, sides: tuple[str, ...], given: tuple[str, str], usual: tuple[str, str]) -> Direction:
+    """The languages of a folder in order, by what is known of one of them."""
+    for source, target in (given, usual, (usual[0], ""), ("", usual[1])):
+        if source in sides and target in sides and source != target:
+            return Direction(source, target)
+        others = [side for side in sides if side not in (source, target)]
+        if len(others) == 1 and (source in sides or target in sides) and not (source and target):
+            return Direction(source or others[0], target or others[0])
+    raise DataError(
+        f"{path} holds text in {', '.join(sides)}, and nothing says which is translated into which: "
+        f"name two of them with --source and --target."
+    )
+
+
+def _by_name(path: Path) -> Direction | None:
+    """The languages of a name such as ``Tatoeba.en-fr.tsv``."""
+    for first, second in _DIRECTION.findall(path.absolute().name):
+        if _is_code(first) and _is_code(second) and first != second:
+            return Direction(first, second)
+    return None
+
+
+def _stem(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).stem
+
+
+def _code(path: Path) -> str:
+    """The language that a name ends in; nothing where it ends otherwise."""
+    found = _ENDING.fullmatch(Path(path.name.removesuffix(".gz")).suffix)
+    return found[1] if found and _is_code(found[1]) else ""
+
+
+def _is_code(word: str) -> bool:
+    return bare(word) in CODES

@@ -1,0 +1,75 @@
+"""Encoded labelled texts as batches: rows of ids that end in ``</s>``, and one class a row."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from anaphora.batch import Batch, Labels, Supervision, pad
+from anaphora.data.buckets import buckets, cut
+from anaphora.data.columns import Integers
+from anaphora.data.pairs import WIDTH, LazyBatches
+from anaphora.data.store import TextStore
+from anaphora.protocols import VocabularyInfo
+
+
+class LabelledBatches:
+    """Training batches; implements ``protocols.Batches``."""
+
+    def __init__(
+        self,
+        store: TextStore,
+        classes: Integers,
+        text: VocabularyInfo,
+        *,
+        batch_tokens: int,
+        seed: int,
+        longest: int,
+        class_weights: np.ndarray[Any, np.dtype[np.float64]] | None = None,
+    ) -> None:
+        """``classes`` are those of the lines of ``store``; texts are truncated to ``longest`` tokens.
+
+        With ``class_weights``, each counts the loss of its class so many times.
+        """
+        ends = np.flatnonzero(store.ids == text.eos)
+        self._ids, self._starts = np.asarray(store.ids), ends[:-1] + 1
+        self._lengths = np.minimum(np.diff(ends), longest + 1)
+        self._classes, self._weights = classes, class_weights
+        self._text, self._budget, self._seed = text, batch_tokens, seed
+
+    def epoch(self, number: int) -> LazyBatches:
+        """The batches of epoch ``number``: every text once, in an order that (seed, number) alone decides."""
+        return LazyBatches(buckets(self._lengths, self._budget, self._seed, number), self._batch)
+
+    def _batch(self, rows: Integers) -> Batch:
+        rows = rows[np.lexsort((rows, -self._lengths[rows]))]
+        texts = [
+            self._ids[start : start + n - 1] for start, n in zip(self._starts[rows], self._lengths[rows], strict=True)
+        ]
+        classes_B = torch.from_numpy(self._classes[rows].astype(np.int64))
+        weights_B = None if self._weights is None else torch.from_numpy(self._weights[self._classes[rows]]).float()
+        return Batch(
+            inputs=pad(texts, value=self._text.pad, end=self._text.eos),
+            targets=Labels(classes_B),
+            example_ids_B=torch.from_numpy(rows.astype(np.int64)),
+            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
+            supervision=Supervision(weights_B),
+        )
+
+
+def prediction_batches(texts: Sequence[Sequence[int]], text: VocabularyInfo, budget: int) -> list[Batch]:
+    """Batches of texts whose widths depend on each text alone, so that its prediction does too."""
+    lengths = np.array([-(-(len(ids) + 1) // WIDTH) * WIDTH for ids in texts])
+    order = np.argsort(-lengths, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
+    return [
+        Batch(
+            inputs=pad([texts[row] for row in rows], value=text.pad, end=text.eos, multiple=WIDTH),
+            targets=None,
+            example_ids_B=torch.from_numpy(rows.astype(np.int64)),
+            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
+        )
+        for group in groups
+        for rows in cut(group, lengths, budget)
+    ]

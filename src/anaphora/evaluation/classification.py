@@ -1,0 +1,92 @@
+"""Accuracy, macro-F1, confusion and calibration of a classifier."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_BINS = 10
+
+
+@dataclass(frozen=True)
+class ClassificationScores:
+    """The metrics of one text collection."""
+
+    labels: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    """Rows are the true classes, columns the predicted ones."""
+    loss: float
+    """Mean negative log-likelihood of the true class in nats."""
+    calibration_error: float
+    """Expected calibration error over ten bins of confidence (Guo et al. 2017)."""
+
+    @property
+    def count(self) -> int:
+        """Number of texts."""
+        return sum(map(sum, self.confusion))
+
+    @property
+    def accuracy(self) -> float:
+        """Fraction of texts whose most probable class is the true one."""
+        return sum(self.confusion[c][c] for c in range(len(self.labels))) / self.count
+
+    @property
+    def f1(self) -> tuple[float, ...]:
+        """F1 of each class; 0 for a class that is neither true nor predicted anywhere."""
+        table = np.array(self.confusion)
+        both = table.sum(0) + table.sum(1)
+        return tuple(float(2 * table[c, c] / both[c]) if both[c] else 0.0 for c in range(len(self.labels)))
+
+    @property
+    def macro_f1(self) -> float:
+        """Mean F1 of the classes that are true or predicted somewhere."""
+        seen = [f1 for c, f1 in enumerate(self.f1) if sum(self.confusion[c]) or any(row[c] for row in self.confusion)]
+        return sum(seen) / len(seen)
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return {
+            "accuracy": self.accuracy,
+            "macro_f1": self.macro_f1,
+            "loss": self.loss,
+            "calibration_error": self.calibration_error,
+            "count": self.count,
+            "labels": list(self.labels),
+            "f1": dict(zip(self.labels, self.f1, strict=True)),
+            "confusion": [list(row) for row in self.confusion],
+        }
+
+    def __str__(self) -> str:
+        """For people: the metrics, and the confusion table where it is small."""
+        head = (
+            f"accuracy {100 * self.accuracy:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, loss {self.loss:.4f}, "
+            f"calibration error {100 * self.calibration_error:.2f}% ({self.count:,} texts)"
+        )
+        if len(self.labels) > 12:
+            return head
+        width = max(len(str(cell)) for cell in (*self.labels, *sum(self.confusion, ())))
+        rows = [("", self.labels), *zip(self.labels, self.confusion, strict=True)]
+        table = ["  ".join(str(cell).rjust(width) for cell in (name, *cells)) for name, cells in rows]
+        return "\n".join((head, "true class by row, predicted class by column:", *table))
+
+
+def classification_scores(
+    labels: Sequence[str],
+    classes: Sequence[int] | np.ndarray[Any, np.dtype[Any]],
+    probabilities_NC: np.ndarray[Any, np.dtype[np.float64]],
+) -> ClassificationScores:
+    """The metrics of N >= 1 predictions whose true classes are ``classes``."""
+    true_N = np.asarray(classes)
+    predicted_N, confidence_N = probabilities_NC.argmax(1), probabilities_NC.max(1)
+    confusion = np.zeros((len(labels), len(labels)), dtype=np.int64)
+    np.add.at(confusion, (true_N, predicted_N), 1)
+    nats_N = -np.log(np.maximum(probabilities_NC[np.arange(len(true_N)), true_N], 1e-300))
+    bin_N = np.minimum((confidence_N * _BINS).astype(int), _BINS - 1)
+    gap = sum(
+        abs((predicted_N == true_N)[bin_N == b].mean() - confidence_N[bin_N == b].mean()) * (bin_N == b).mean()
+        for b in range(_BINS)
+        if (bin_N == b).any()
+    )
+    table = tuple(tuple(int(cell) for cell in row) for row in confusion)
+    return ClassificationScores(tuple(labels), table, float(nats_N.mean()), float(gap))

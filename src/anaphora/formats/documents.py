@@ -1,0 +1,98 @@
+"""Files that hold text inside something else (tables, markup, archives), recognized by their first bytes.
+
+None of them is a text of lines, so ``formats.lines`` refuses them by name. A format that
+gets a reader leaves this table.
+"""
+
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from pathlib import PurePath
+from typing import NamedTuple
+
+PEEKED = 1 << 12
+"""Bytes of a file that are looked at."""
+
+_PAIRS = "export its segments as a .tsv, source, tab, target a line"
+_PLAIN = "save its text as plain text in UTF-8, a sentence or paragraph a line"
+_TABLE = "save the columns of source and target as tab-separated text, and name it .tsv"
+_BEFORE = r"\s*+(?:<\?[^>]*+>\s*+|<!--(?:(?!-->).)*+-->\s*+|<!DOCTYPE(?! *html)[^>]*+>\s*+)*+"
+
+
+class Document(NamedTuple):
+    """A format that is no text of lines."""
+
+    name: str
+    """With its article."""
+    remedy: str
+    """What to do to have its text read; ``{file}`` is the file."""
+    begin: re.Pattern[str]
+    """How a file of it begins, a byte a character."""
+    endings: tuple[str, ...] = ()
+    """Where it cannot be known by its beginning alone: how its name ends, and then ``begin`` need only match."""
+
+
+def _document(name: str, remedy: str, begin: str, *endings: str) -> Document:
+    return Document(name, remedy, re.compile(begin, re.DOTALL | re.IGNORECASE), endings)
+
+
+DOCUMENTS = (
+    _document("a PDF", "convert it with  pdftotext {file}", "%PDF-"),
+    _document("a rich text document", _PLAIN, r"\{\\rtf"),
+    _document("an Office document of an older format", _PLAIN, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    _document("an Excel workbook", _TABLE, "PK\x03\x04.*xl/"),
+    _document("an Excel workbook", _TABLE, "PK\x03\x04", ".xlsx", ".xlsm"),
+    _document("a spreadsheet", _TABLE, "PK\x03\x04.*opendocument\\.spreadsheet"),
+    _document("a Word document", _PLAIN, "PK\x03\x04.*word/"),
+    _document("a Word document", _PLAIN, "PK\x03\x04", ".docx", ".docm"),
+    _document("an OpenDocument text", _PLAIN, "PK\x03\x04.*opendocument"),
+    _document("an e-book", _PLAIN, "PK\x03\x04.*epub\\+zip"),
+    _document("a zip archive", "unpack it with  unzip {file}", "PK(?:\x03\x04|\x05\x06)"),
+    _document("a bzip2 archive", "unpack it with  bunzip2 {file}  (gzip is read as it is)", "BZh[1-9]1AY&SY"),
+    _document("an xz archive", "unpack it with  unxz {file}  (gzip is read as it is)", "\xfd7zXZ\x00"),
+    _document("a Zstandard archive", "unpack it with  unzstd {file}  (gzip is read as it is)", "\\(\xb5/\xfd"),
+    _document("a 7-Zip archive", "unpack it with  7z x {file}", "7z\xbc\xaf\x27\x1c"),
+    _document("a tar archive", "unpack it with  tar xf {file}", ".{257}ustar"),
+    _document("a Parquet table", _TABLE, "PAR1"),
+    _document("an SQLite database", _TABLE, "SQLite format 3\x00"),
+    _document("a translation memory (TMX)", _PAIRS, rf"{_BEFORE}<tmx\b"),
+    _document("an XLIFF document", _PAIRS, rf"{_BEFORE}<(?:\w+:)?xliff\b"),
+    _document("a term base (TBX)", _PAIRS, rf"{_BEFORE}<(?:tbx|martif)\b"),
+    _document("a Qt translation file", _PAIRS, rf"{_BEFORE}<TS\b"),
+    _document("an HTML page", _PLAIN, rf"{_BEFORE}<(?:!doctype +html|html|head|body)\b"),
+    _document("an HTML page", _PLAIN, rf"{_BEFORE}<\w", ".html", ".htm", ".xhtml"),
+    _document("a test set in SGML", _PLAIN, rf"{_BEFORE}<(?:srcset|refset|tstset|mteval)\b"),
+    _document("an XML document", _PLAIN, r"\s*+<\?xml\b"),
+    _document("a gettext catalogue (PO)", _PAIRS, r'(?:\s++|#[^\n]*+(?:\n|\Z)|msgctxt[^\n]*+\n)*+msgid[ \t]++"'),
+    _document("a compiled gettext catalogue (MO)", _PAIRS, "\xde\x12\x04\x95|\x95\x04\x12\xde"),
+    _document("subtitles (SRT)", _PLAIN, r"\s*+\d++[ \t]*+\r?+\n\d++:\d\d:\d\d[,.]\d++[ \t]*+-->"),
+    _document("subtitles (WebVTT)", _PLAIN, r"WEBVTT(?=\s|\Z)"),
+    _document("subtitles (SSA)", _PLAIN, r"\s*+\[Script Info\]"),
+    _document("a JSON document", _PAIRS, r'\s*+\[?\s*+\{\s*+"[^"\n]*+"\s*+:'),
+    _document("a table of comma-separated values (CSV)", _TABLE, r'"[^"\n]*+"(?:[,;]"(?:[^"\n]|"")*+")++\r?+(?:\n|\Z)'),
+    _document(
+        "a table of comma-separated values (CSV)",
+        _TABLE,
+        r"(?:source|src|target|tgt|[a-z]{2})[,;](?:source|src|target|tgt|[a-z]{2})(?:[,;]\w*+)*+\r?+\n",
+    ),
+    _document("a table of comma-separated values (CSV)", _TABLE, r"[^\n]*?[,;\t]", ".csv"),
+    _document("text in UTF-16", "convert it with  iconv -f UTF-16 -t UTF-8 {file}", "\xff\xfe|\xfe\xff"),
+)
+"""In the order in which they are tried, the special before the general."""
+
+
+def recognized(start: bytes, name: str) -> Document | None:
+    """The format of a file called ``name`` whose first bytes are ``start``; None for what may be text."""
+    start = start[:PEEKED]
+    ending = PurePath(name.lower().removesuffix(".gz")).suffix
+    for text in _readings(start):
+        for document in DOCUMENTS:
+            if (not document.endings or ending in document.endings) and document.begin.match(text):
+                return document
+    return None
+
+
+def _readings(start: bytes) -> tuple[str, ...]:
+    """The bytes as characters, in UTF-16 too where they say that they are."""
+    if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return start.decode("utf-16", "ignore"), start.decode("latin-1")
+    return (start.removeprefix(BOM_UTF8).decode("latin-1"),)

@@ -1,0 +1,128 @@
+"""What lies in a run folder: made as a whole, checked, and discarded."""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from anaphora import files
+from anaphora.errors import RunError
+from anaphora.files import DamagedError
+from anaphora.text import units
+from anaphora.text.coder import TextCoder
+
+EXPERIMENT = "experiment.toml"
+
+FILES = (EXPERIMENT, "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl")
+"""The files of a run folder."""
+
+FOLDERS = ("checkpoints", "encoded", "vocabulary")
+"""The folders in it."""
+
+_MOVED_FIRST = ("checkpoints", "vocabulary")
+
+
+def check_free(path: Path) -> None:
+    """Raise RunError when a new run cannot be made at ``path``, since something is there.
+
+    What killed processes left of a run that they were making there is removed.
+    """
+    _clear(path)
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise RunError(
+            f"A new run needs a folder of its own, but {path} exists and is not empty; "
+            f"choose another with --run, remove it, or go on with it by --resume."
+        )
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise RunError(f"The name of a run folder should be UTF-8, but {str(path)!a} is not: choose another.") from None
+    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if not os.access(there, os.W_OK):
+        raise RunError(f"The run folder {path} cannot be made: there is no permission to write in {there}.")
+
+
+def check_is_run(path: Path) -> None:
+    """Raise RunError when ``path`` is no run folder."""
+    if not path.exists():
+        raise RunError(f"A run folder should be at {path}, but nothing is there: check the path, or train it first.")
+    if not path.is_dir():
+        raise RunError(
+            f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .arpa.gz) are for "
+            f"evaluate, score, rescore and generate."
+        )
+    if not any(path.iterdir()):
+        raise RunError(f"{path} should be a run folder, but is empty: check the path, or train it first.")
+    if not (path / EXPERIMENT).exists():
+        raise RunError(f"{path} should be a run folder, but has no {EXPERIMENT}.")
+
+
+def vocabulary(path: Path) -> dict[str, str]:
+    """The SHA-256 of every ``vocabulary/...`` of a run, by name; RunError when there is no such folder."""
+    folder = path / "vocabulary"
+    if not folder.is_dir():
+        raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
+    for inside in (folder, path / "checkpoints"):
+        if inside.is_symlink():
+            raise DamagedError(f"{inside} is a symbolic link, which a run folder never holds.")
+    # what was put there by this package, and not by a desktop or an editor
+    own = [file for file in sorted(folder.iterdir()) if not file.is_dir() and not file.name.startswith(".")]
+    return {f"vocabulary/{file.name}": files.sha256(files.read(file, units.LARGEST)) for file in own}
+
+
+def check_whole(path: Path, names: Iterable[str]) -> None:
+    """Raise RunError when a run has lost one of the files ``names`` since it was opened."""
+    for name in names:
+        if not (path / name).is_file():
+            raise RunError(
+                f"{path / name} was removed while training went on, and nothing that is saved can be used without it: "
+                f"nothing more is written; restore it, then resume."
+            )
+
+
+def make(path: Path, experiment: bytes, coders: Mapping[str, TextCoder]) -> None:
+    """Fill a hidden folder, then give it its name; what makes an empty folder a run moves into it last."""
+    exists, path = path.exists(), path.absolute()
+    unfinished = (path if exists else path.parent) / files.part_of(path).name
+    try:
+        files.remove(unfinished)
+        unfinished.mkdir(parents=True)
+        (unfinished / "checkpoints").mkdir()
+        units.save(coders, unfinished / "vocabulary")
+        for file in (unfinished / "vocabulary").iterdir():
+            files.sync(file)
+        files.sync(unfinished / "vocabulary")
+        files.write_durably(unfinished / EXPERIMENT, experiment)
+        files.sync(unfinished)
+        if exists:
+            for name in (*_MOVED_FIRST, EXPERIMENT):
+                os.rename(unfinished / name, path / name)
+            files.sync(path)
+        else:
+            os.rename(unfinished, path)
+            files.sync(path.parent)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _clear(path: Path) -> None:
+    path = path.absolute()
+    try:
+        for unfinished in files.abandoned(path, path):
+            if (unfinished / EXPERIMENT).exists():  # so what is moved before it belongs to no run
+                for name in _MOVED_FIRST:
+                    files.remove(path / name)
+            files.remove(unfinished)
+    except OSError as error:
+        raise RunError(f"The run folder {path} cannot be made: {error.strerror} ({error.filename}).") from None
+    files.sweep(path.parent, path)
+
+
+def discard(path: Path, *, folder_too: bool) -> None:
+    """Remove a run from ``path``, and with ``folder_too`` the folder itself; what else lies in it stays."""
+    for name in FILES:
+        (path / name).unlink(missing_ok=True)
+    for name in FOLDERS:
+        shutil.rmtree(path / name, ignore_errors=True)
+    if folder_too and not any(path.iterdir()):
+        path.rmdir()

@@ -1,0 +1,138 @@
+"""The data and the validation of a classifier."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from anaphora.data.columns import Integers
+from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.finding import Names
+from anaphora.data.labelled import LabelledCorpus, LabelledParts, check_labels, labelled_parts
+from anaphora.data.labelled_batches import LabelledBatches
+from anaphora.data.ragged import unit_counts
+from anaphora.data.store import text_store
+from anaphora.errors import DataError
+from anaphora.evaluation.classification import classification_scores
+from anaphora.events import Report, silent
+from anaphora.models.classifier import Classifier
+from anaphora.run import Run
+from anaphora.tasks.classify.config import ClassifierExperiment
+from anaphora.tasks.work import UpdatingWork
+from anaphora.text import units
+from anaphora.text.coder import TextCoder
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Validate
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def parts_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledParts:
+    """The splits of an experiment; errors as for ``data.labelled.labelled_parts``."""
+    data = experiment.data
+    names = Names(data.train, data.valid, data.test)
+    return labelled_parts(data.paths(), names, encoding=data.encoding, report=report)
+
+
+def with_classes(experiment: ClassifierExperiment, parent: Any) -> ClassifierExperiment:
+    """The experiment with the classes of its training split, unless it names them."""
+    if experiment.classes.names:
+        return experiment
+    labels = parts_of(experiment).labels
+    return experiment.model_copy(update={"classes": experiment.classes.model_copy(update={"names": labels})})
+
+
+class ClassifierWork(UpdatingWork):
+    """Labelled texts, and how well they are classified."""
+
+    def __init__(self, experiment: ClassifierExperiment, report: Report) -> None:
+        """Find and check the data; DataError where it has no classes or others than the experiment names."""
+        self._experiment = with_classes(experiment, None)
+        found = parts_of(experiment, report)
+        names = self._experiment.classes.names
+        if sorted(names) != list(found.labels):
+            raise DataError(
+                f"classes.names are {', '.join(names)}, but the training split has {', '.join(found.labels)}: name the "
+                f"same classes, or leave classes.names out."
+            )
+        self.labelled = found
+        # a labelled corpus gives its texts as running text does
+        self.parts = cast(
+            Parts[TextCorpus], Parts(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests))
+        )
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest text after truncation."""
+        return self._experiment.data.max_length
+
+    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+        """Of the training texts."""
+        texts = {"text": self.labelled.train.lines}
+        return units.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
+
+    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+        """How often each token is in the training texts."""
+        train = text_store(cast(TextCorpus, self.parts.train), coders["text"], folder, report=report)
+        return unit_counts(train.ids, coders["text"].symbols.size)
+
+    def batches(
+        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
+    ) -> LabelledBatches:
+        """Training batches."""
+        weights = None
+        classes = self._classes(self.labelled.train)
+        if self._experiment.classes.balanced:
+            counts = np.bincount(classes, minlength=len(self._experiment.classes.names))
+            weights = len(classes) / (len(counts) * np.maximum(counts, 1))
+        return self._batches(
+            self.labelled.train, classes, coders, folder, batch_tokens, self._experiment.training.seed, weights, report
+        )
+
+    def validation(
+        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """Loss, accuracy and macro-F1 of the validation split."""
+        valid, names = self.labelled.valid, self._experiment.classes.names
+        classes = self._classes(valid)
+        batches = self._batches(
+            valid, classes, coders, run.path / "encoded" / "valid", training.batch_tokens, 0, None, report
+        )
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            found = np.zeros((len(classes), len(names)))
+            for batch in batches.epoch(1):
+                found[batch.example_ids_B.numpy()] = cast(Classifier, model).predict(batch).classes.cpu().numpy()
+            scores = classification_scores(names, classes, found)
+            return {"loss": scores.loss, "accuracy": scores.accuracy, "macro_f1": scores.macro_f1}
+
+        return validate
+
+    def _batches(
+        self,
+        corpus: LabelledCorpus,
+        classes: Integers,
+        coders: Mapping[str, TextCoder],
+        folder: Path,
+        batch_tokens: int,
+        seed: int,
+        weights: Floats | None,
+        report: Report,
+    ) -> LabelledBatches:
+        store, symbols = text_store(cast(Any, corpus), coders["text"], folder, report=report), coders["text"].symbols
+        return LabelledBatches(
+            store,
+            classes,
+            symbols,
+            batch_tokens=batch_tokens,
+            seed=seed,
+            longest=self.longest,
+            class_weights=weights,
+        )
+
+    def _classes(self, corpus: LabelledCorpus) -> Integers:
+        numbers = {name: number for number, name in enumerate(self._experiment.classes.names)}
+        examples = check_labels(corpus.examples(), list(numbers))
+        return np.fromiter((numbers[example.label] for example in examples), np.int64)

@@ -1,0 +1,73 @@
+"""The classifier for those who name no recipe, sized by the number of labelled texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anaphora.data.finding import Names
+from anaphora.data.labelled import labelled_parts
+from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
+from anaphora.tasks.task import Sized, Table
+from anaphora.text.units import AnyUnits
+
+
+class Tier(NamedTuple):
+    """The classifier for at most this many texts."""
+
+    texts: int
+    embedding: int
+    size: int
+    dropout: float
+    epochs: int
+
+
+TIERS = (
+    Tier(2_000, embedding=100, size=50, dropout=0.5, epochs=40),
+    Tier(20_000, embedding=200, size=100, dropout=0.5, epochs=20),
+    Tier(200_000, embedding=200, size=200, dropout=0.3, epochs=8),
+    Tier(1 << 62, embedding=256, size=256, dropout=0.2, epochs=3),
+)
+"""From the smallest to the largest."""
+
+
+def tiers() -> list[str]:
+    """What is chosen for how many texts, as lines."""
+    return tier_lines("labelled texts", TIERS)
+
+
+def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
+    """Never by itself: a table of labels looks like pairs or running text, so ``--task classify`` asks for it."""
+    return False
+
+
+def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyUnits | None) -> Sized:
+    """The classifier for as many texts; DataError for data that cannot be read."""
+    found = labelled_parts(data, names)
+    count = found.train.count
+    tier = next(tier for tier in TIERS if count <= tier.texts)
+    return Sized(_classifier(tier), f"{count:,} texts of {len(found.labels)} classes")
+
+
+def describe(table: Table, given: AnyUnits | None) -> str:
+    """A table in words."""
+    unit = UNITS.get(str(value_at(table, "text.tokenizer")), "token")
+    return f"a {unit} classifier{figure(table, 'encoder.size', ' of two directions of {:,} units')}"
+
+
+def _classifier(tier: Tier) -> dict[str, Any]:
+    return {
+        "task": "classify",
+        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier is TIERS[0] else 2},
+        "embedding": {"size": tier.embedding, "dropout": tier.dropout},
+        "encoder": {"cell": "lstm", "size": tier.size},
+        "classes": {"pooling": "max", "dropout": tier.dropout},
+        "initializer": {"kind": "uniform", "range": 0.1},
+        "training": {
+            "optimizer": {"kind": "adam", "learning_rate": 0.002},
+            "batch_tokens": 1000 if tier in TIERS[:2] else 4000,
+            "epochs": tier.epochs,
+            "patience": 5,
+            "metric": "accuracy",
+            "precision": "fp32",
+        },
+    }

@@ -1,0 +1,46 @@
+"""How a line is cut into words and signs, and put together again."""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+Segmentation = Literal["joiner", "moses", "whitespace"]
+"""``joiner`` and ``moses`` for text as people write it, ``whitespace`` for text that is tokenised already."""
+
+
+class Tokens(Protocol):
+    """A line to tokens and back."""
+
+    def split(self, text: str) -> list[str]:
+        """The tokens of one line."""
+
+    def join(self, tokens: Sequence[str]) -> str:
+        """The line of tokens."""
+
+    def surface(self, token: str) -> str:
+        """A token as it is written in a line."""
+
+
+class _Spaced:
+    """Tokens between spaces."""
+
+    def split(self, text: str) -> list[str]:
+        return text.split()
+
+    def join(self, tokens: Sequence[str]) -> str:
+        return " ".join(tokens)
+
+    def surface(self, token: str) -> str:
+        return token
+
+
+def tokens_of(segmentation: Segmentation, language: str) -> Tokens:
+    """The tokens of that name in a language, a two-letter code."""
+    if segmentation == "whitespace":
+        return _Spaced()
+    if segmentation == "joiner":
+        from anaphora.text.joiner import JoinerTokens
+
+        return JoinerTokens(language)
+    from anaphora.text.moses import MosesTokens  # sacremoses takes its time, and many tokenizers never need it
+
+    return MosesTokens(language)

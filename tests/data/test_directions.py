@@ -1,0 +1,80 @@
+"""Languages are taken from the names of files, or asked for."""
+
+from pathlib import Path
+
+import pytest
+
+from anaphora.data.directions import direction_of
+from anaphora.data.finding import Names, find_pairs
+from anaphora.errors import DataError
+from anaphora.events import silent
+
+USUAL = ("en", "de")
+
+
+def files(folder: Path, *names: str) -> list[Path]:
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).write_text("a\n", encoding="utf-8")
+    return [folder / name for name in names]
+
+
+@pytest.mark.parametrize(
+    ("folder", "names", "given", "expected"),
+    [
+        ("mine", ("train.en", "train.cs"), ("", ""), ("en", "cs")),
+        ("mine", ("train.cs", "train.de"), ("", ""), ("cs", "de")),
+        ("cs-en", ("train.en", "train.cs"), ("", ""), ("cs", "en")),
+        ("mine", ("train.en", "train.cs"), ("cs", ""), ("cs", "en")),
+        ("mine", ("train.uk", "train.cs"), ("", "uk"), ("cs", "uk")),
+        ("mine", ("train.en", "train.de", "train.fr"), ("", ""), ("en", "de")),
+        ("en-fr", ("train.tsv", "valid.tsv"), ("", ""), ("en", "fr")),
+        ("mine", ("Tatoeba.en-fr.en", "Tatoeba.en-fr.fr"), ("", ""), ("en", "fr")),
+        ("mine", ("train.txt", "valid.txt"), ("", ""), None),
+        ("my-own", ("train.tsv",), ("", ""), None),
+    ],
+)
+def test_of_a_folder(
+    tmp_path: Path, folder: str, names: tuple[str, ...], given: tuple[str, str], expected: tuple[str, str] | None
+) -> None:
+    files(tmp_path / folder, *names)
+    assert direction_of([tmp_path / folder], given, USUAL) == expected
+
+
+def test_the_direction_of_two_other_languages_is_asked_for(tmp_path: Path) -> None:
+    files(tmp_path / "mine", "train.cs", "train.uk")
+    with pytest.raises(DataError, match=r"text in cs, uk, .*--source and --target"):
+        direction_of([tmp_path / "mine"], ("", ""), USUAL)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("train.cs.gz", "train.en.gz"), ("cs", "en")),
+        (("Tatoeba.en-fr.fr", "Tatoeba.en-fr.en"), ("en", "fr")),
+        (("pairs.en-cs.tsv",), ("en", "cs")),
+        (("ted_pt-BR-en.tsv.gz",), ("pt-BR", "en")),
+        (("it_is.tsv",), None),
+        (("pairs.tsv",), None),
+        (("book.txt", "other.txt"), None),
+        (("book.en",), None),
+    ],
+)
+def test_of_files(tmp_path: Path, names: tuple[str, ...], expected: tuple[str, str] | None) -> None:
+    assert direction_of(files(tmp_path, *names), ("", ""), USUAL) == expected
+
+
+def test_two_files_are_a_pair_in_either_order(tmp_path: Path) -> None:
+    first, second = files(tmp_path, "mine.cs", "mine.en")
+    for data in ([first, second], [second, first]):
+        (pair,) = find_pairs(data, ("cs", "en"), Names("train", "val", "test"), silent).train
+        assert pair.paths == (first, second)
+    with pytest.raises(DataError, match=r"mine\.cs is one side of pairs: give .*mine\.en"):
+        find_pairs([first], ("cs", "en"), Names("train", "val", "test"), silent)
+
+
+def test_the_only_pair_of_a_folder_is_what_is_trained_on(tmp_path: Path) -> None:
+    first, second, *_ = files(tmp_path, "Tatoeba.en-fr.en", "Tatoeba.en-fr.fr", "val.en", "val.fr", "README")
+    found = find_pairs([tmp_path], ("en", "fr"), Names("train", "val", "test"), silent)
+    assert [pair.paths for pair in found.train] == [(first, second)]
+    assert len(found.valid) == 1

@@ -1,0 +1,110 @@
+"""Documents are recognized by their first bytes, and text is not taken for one."""
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import DataError
+from anaphora.formats.documents import recognized
+from anaphora.formats.lines import decode_lines, read_lines
+
+XML = '<?xml version="1.0" encoding="utf-8"?>\n<!-- made -->\n'
+
+
+def zipped(*names: str) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in names:
+            archive.writestr(name, "text")
+    return stream.getvalue()
+
+
+def tarred() -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("train.en"))
+    return stream.getvalue()
+
+
+CASES: dict[str, tuple[str | bytes, str]] = {
+    "memory.tmx": (f'{XML}<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4">', "TMX"),
+    "app.po": ('# by\n#, fuzzy\n\nmsgid ""\nmsgstr ""\n', "PO"),
+    "context.po": ('#: a.c:3\nmsgctxt "menu"\nmsgid "Open"\nmsgstr ""\n', "PO"),
+    "app.xlf": (f"{XML}<xliff version='1.2'>", "XLIFF"),
+    "app.ts": (f'{XML}<!DOCTYPE TS>\n<TS version="2.1">', "Qt"),
+    "terms.tbx": (f"{XML}<martif type='TBX'>", "TBX"),
+    "page.html": ("\n<!doctype html>\n<p>Hello", "HTML"),
+    "part.htm": ("<p>Hello</p>", "HTML"),
+    "other.xml": (f"{XML}<resources>", "XML"),
+    "film.srt": ("1\r\n00:00:01,000 --> 00:00:02,000\r\nHello\r\n", "SRT"),
+    "film.vtt": ("WEBVTT\n\n00:01.000 --> 00:02.000\n", "WebVTT"),
+    "table.csv": ("Hold this.,Halt das.\n", "CSV"),
+    "table.txt": ('"Hold this.","He said ""no""."\n', "CSV"),
+    "heading.txt": ("source,target\nHold this.,Halt das.\n", "CSV"),
+    "strings.json": ('{\n  "hello": "Hallo"\n}\n', "JSON"),
+    "rows.jsonl": ('{"en": "Hello", "de": "Hallo"}\n', "JSON"),
+    "letter.rtf": (r"{\rtf1\ansi Hello}", "rich text"),
+    "paper.pdf": ("%PDF-1.7\n", "PDF"),
+    "letter.docx": (zipped("[Content_Types].xml", "word/document.xml"), "Word"),
+    "table.xlsx": (zipped("[Content_Types].xml", "xl/workbook.xml"), "Excel"),
+    "texts.zip": (zipped("train.en"), "zip"),
+    "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "Office"),
+    "train.bz2": (bz2.compress(b"Hello\n"), "bunzip2"),
+    "train.xz": (lzma.compress(b"Hello\n"), "unxz"),
+    "train.tar": (tarred(), "tar xf"),
+    "utf16.txt": ("Hello\n".encode("utf-16"), "iconv"),
+    "memory16.tmx": (f"{XML}<tmx version='1.4'>".encode("utf-16"), "TMX"),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_a_document_is_refused_by_the_name_of_its_format(tmp_path: Path, name: str, packed: bool) -> None:
+    content, said = CASES[name]
+    data = content if isinstance(content, bytes) else content.encode()
+    path = tmp_path / (f"{name}.gz" if packed else name)
+    path.write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(
+        DataError, match=rf"lines of text are expected.*{said}|{said}.*lines of text are expected"
+    ) as refused:
+        list(read_lines(path))
+    assert name in str(refused.value)
+
+
+def test_what_comes_in_through_a_pipe_is_recognized_too() -> None:
+    with pytest.raises(DataError, match="standard input is a translation memory"):
+        list(decode_lines(io.BytesIO(b"<tmx version='1.4'>"), "standard input"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("book.txt", "He said, she said, they said.\nYes, no.\n"),
+        ("wiki.txt", '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.3/">\n'),
+        ("marks.txt", "<s> the man </s>\n"),
+        ("quotes.txt", '"Hello," he said, "how are you?"\n"Fine," she said.\n'),
+        ("numbers.txt", "1\n2\n3\n"),
+        ("tags.en", "<b>Hello</b> and <i>welcome</i>\n"),
+        ("play.txt", "[Enter Hamlet]\n{aside} To be\n"),
+        ("csv.csv", "no delimiter here\n"),
+        ("train.csv.en", "a, b\n"),
+        ("hash.txt", "# a heading\n\nprose about msgid\n"),
+    ],
+)
+def test_text_is_read(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert list(read_lines(path)) == text.splitlines()
+
+
+@given(st.binary(max_size=300), st.sampled_from(["a.txt", "a.csv", "a.html", "a.docx"]))
+def test_no_bytes_are_too_odd(start: bytes, name: str) -> None:
+    recognized(start, name)

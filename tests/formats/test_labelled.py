@@ -1,0 +1,60 @@
+"""Labelled texts are read from every format alike, and a faulty line is named."""
+
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import DataError
+from anaphora.formats.labelled import read_labelled
+
+FORMATS = {
+    "a.tsv": "text\tlabel\nfine film\tgood\nawful, dull\tbad\n",
+    "b.tsv": "fine film\tgood\nawful, dull\tbad\nsome more\tgood\n",
+    "c.csv": 'Label,id,Text\ngood,1,fine film\nbad,2,"awful, dull"\n',
+    "d.txt": "good fine film\nbad awful, dull\n",
+    "e.txt": "__label__good fine film\n__label__bad awful, dull\n",
+    "f.jsonl": '{"label": "good", "text": "fine film"}\n{"text": "awful, dull", "label": "bad"}\n',
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_examples(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(FORMATS[name])
+    found = [(example.label, example.text) for example in read_labelled(path)][:2]
+    assert found == [("good", "fine film"), ("bad", "awful, dull")]
+
+
+def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
+    for label, text in (("bad", "awful,\ndull"), ("good", "fine film")):
+        (tmp_path / label).mkdir()
+        (tmp_path / label / "1.txt").write_text(text)
+    assert [(one.label, one.text) for one in read_labelled(tmp_path)] == [("bad", "awful, dull"), ("good", "fine film")]
+    (tmp_path / "mixed").mkdir()
+    with pytest.raises(DataError, match=r"The class .*mixed is empty"):
+        list(read_labelled(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.tsv", "label\ttext\ngood\tfine\nbad\n", r"a\.tsv:3 has 1 columns, but line 1 has 2"),
+        ("a.tsv", "one\ttwo\tthree\n", r"a\.tsv:1 should be a header"),
+        ("a.txt", "good fine\nbad\n", r"a\.txt:2 has an empty text"),
+        ("a.txt", "__label__a __label__b fine\n", r"a\.txt:1 has several labels"),
+        ("a.tsv", "label\ttext\n\tfine\n", r"a\.tsv:2 has an empty label"),
+        ("a.jsonl", '{"label": "x"}\n', r"a\.jsonl:1 should be a JSON object"),
+        ("a.csv", 'label,text\nx,"open\n', "a.csv is no CSV file"),
+    ],
+)
+def test_a_faulty_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        list(read_labelled(path))
+
+
+def test_another_encoding_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("1 café\n".encode("iso-8859-1"))
+    assert [one.text for one in read_labelled(path, encoding="iso-8859-1")] == ["café"]

@@ -1,0 +1,96 @@
+"""A classifier trains, resumes, evaluates and predicts; its answers never depend on the batch."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import anaphora
+from anaphora.cli.app import main
+
+SMALL = ["--set", "embedding.size=8", "--set", "encoder.size=6", "--set", "training.batch_tokens=60"]
+
+
+def _table(path: Path, count: int, start: int = 0) -> None:
+    words = ("lovely", "fine"), ("awful", "dull")
+    rows = [
+        f"{('good', 'bad')[n % 2]}\tthe film {n // 4} was {words[n % 2][n // 2 % 2]} {'indeed ' * (n % 5)}"
+        for n in range(start, start + count)
+    ]
+    path.write_text("label\ttext\n" + "\n".join(rows) + "\n")
+
+
+@pytest.fixture
+def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "films"
+    folder.mkdir()
+    _table(folder / "train.tsv", 80)
+    _table(folder / "valid.tsv", 20, 200)
+    _table(folder / "test.tsv", 20, 400)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def test_a_classifier_is_trained_without_a_recipe_evaluated_and_asked(
+    films: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    epochs = ["--set", "training.epochs=30", "--set", "training.optimizer.learning_rate=0.01"]
+    assert main(["train", "--data", str(films), "--task", "classify", "--run", "run", *SMALL, *epochs]) == 0
+    shown = capsys.readouterr().err
+    assert "80 texts of 2 classes" in shown and "Next: anaphora predict run FILE" in shown
+    assert main(["evaluate", "run", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    assert scores["accuracy"] == 1.0 and scores["confusion"] == [[10, 0], [0, 10]]
+    texts = films / "new.txt"
+    texts.write_text("the film was lovely\nso dull\n\n")
+    assert main(["predict", "run", str(texts)]) == 0
+    assert capsys.readouterr().out.split()[:2] == ["good", "bad"]
+    assert main(["predict", "run", str(texts), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert first["label"] == "good" and sum(first["probabilities"].values()) == pytest.approx(1)
+    assert main(["evaluate", "run", "--beam", "3"]) == 2
+    assert main(["info", "run"]) == 0
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean", "attention", "last"])
+def test_a_prediction_never_depends_on_the_texts_beside_it(films: Path, pooling: str) -> None:
+    settings = ["--set", "training.epochs=1", "--set", f"classes.pooling={pooling}"]
+    assert main(["train", "--data", str(films), "--task", "classify", "--run", "run", *SMALL, *settings]) == 0
+    model = anaphora.load("run")
+    texts = ["fine " * n for n in range(40)] + ["dull and lovely"]
+    together = [one.probabilities for one in model.predict(texts)]
+    assert together == [model.predict([text])[0].probabilities for text in texts]
+
+
+def test_resumed_training_takes_the_same_steps(films: Path) -> None:
+    begin = ["train", "--data", str(films), "--task", "classify", *SMALL, "--set", "classes.balanced=true"]
+    assert main([*begin, "--run", "whole", "--set", "training.epochs=4"]) == 0
+    assert main([*begin, "--run", "parts", "--set", "training.epochs=2"]) == 0
+    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=4"]) == 0
+    whole, parts = (anaphora.load(name, "latest").model.state_dict() for name in ("whole", "parts"))
+    assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
+
+
+def test_faults_of_the_data_end_with_one_sentence(films: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begin = ["train", "--data", str(films), "--task", "classify", "--run", "run"]
+    with (films / "test.tsv").open("a") as stream:
+        stream.write("ugly\ta film\n")
+    assert main(begin) == 2
+    assert "test.tsv:22 has the label 'ugly', which training does not have (bad, good)" in capsys.readouterr().err
+    (films / "train.tsv").write_text("label\ttext\ngood\ta\ngood\tb\n")
+    assert main(begin) == 2
+    assert "has the one class 'good'" in capsys.readouterr().err
+    assert main(["train", "--data", str(films), "--task", "clasify", "--run", "run"]) == 2
+    assert "classify" in capsys.readouterr().err
+    assert main(["train", "trec", "--data", str(films), "--task", "classify", "--run", "run"]) == 2
+    assert "keep one of them" in capsys.readouterr().err
+
+
+def test_without_a_validation_split_a_tenth_is_held_out(films: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alone = films / "train.tsv"
+    settings = [*SMALL, "--set", "training.epochs=1"]
+    assert main(["train", "--data", str(alone), "--task", "classify", "--run", "run", *settings]) == 0
+    assert "of 80 texts are held out" in capsys.readouterr().err
+    assert main(["evaluate", "run"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("validation\n") and "has no test split" in shown.err

@@ -1,0 +1,81 @@
+"""Every regular expression of the package takes time in proportion to its input, whatever that is."""
+
+import ast
+import re
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import regex
+
+import anaphora
+
+ROOT = Path(anaphora.__file__).parent
+METHODS = ("match", "fullmatch", "search", "findall", "finditer", "split", "sub", "subn")
+SHORT, LONG = 2_000, 8_000
+
+
+def patterns_in(value: object) -> Iterator[Any]:
+    """The compiled patterns in a value of a module, and in its tuples and mappings."""
+    if isinstance(value, re.Pattern | regex.Pattern):
+        yield value
+    elif isinstance(value, dict | tuple | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from patterns_in(one)
+
+
+def used_patterns() -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+    """Every pattern of the package, with the methods of it that its module calls."""
+    for file in sorted(ROOT.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        if "re.compile(" not in text and "regex.compile(" not in text:
+            continue
+        place = ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
+        calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
+        for name, value in vars(import_module(place)).items():
+            own = {node.attr for node in calls if isinstance(node.value, ast.Name) and node.value.id == name}
+            anybody = {node.attr for node in calls if node.attr in METHODS}
+            for number, pattern in enumerate(patterns_in(value)):
+                methods = tuple(sorted(own.intersection(METHODS) or anybody.intersection(METHODS)))
+                yield f"{place}.{name}[{number}]", pattern, methods
+
+
+def letters_of(pattern: str) -> list[str]:
+    """A few characters that a pattern may stop at, go over, or fail on."""
+    plain = re.sub(r"\\[a-zA-Z]", "", pattern)
+    own = [one for one in dict.fromkeys(plain) if one not in "?*+|^$"]
+    return list(dict.fromkeys([*own[:: max(1, len(own) // 6)], " ", "a", "1"]))
+
+
+def seconds(pattern: Any, methods: tuple[str, ...], text: str) -> float:
+    began = time.process_time()
+    for method in methods:
+        if method in ("sub", "subn"):
+            pattern.sub("", text)
+        elif method == "finditer":
+            for _ in pattern.finditer(text):
+                pass
+        else:
+            getattr(pattern, method)(text)
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize(("name", "pattern", "methods"), [pytest.param(*row, id=row[0]) for row in used_patterns()])
+def test_a_text_four_times_as_long_takes_about_four_times_as_long(
+    name: str, pattern: Any, methods: tuple[str, ...]
+) -> None:
+    letters = letters_of(pattern.pattern)
+    repeated = [*letters, *map("".join, product(letters[:4], repeat=2))]
+    for before, middle, after in product(["", *letters[:2]], repeated, ["", "\x00"]):
+        # anything but a pattern that goes over its text again and again is through in a millisecond
+        if seconds(pattern, methods, before + middle * (LONG // len(middle)) + after) < 0.02:
+            continue
+        times = [
+            min(seconds(pattern, methods, before + middle * (length // len(middle)) + after) for _ in range(3))
+            for length in (SHORT, LONG)
+        ]
+        assert times[1] < max(0.02, 9 * times[0]), (name, before, middle, after)

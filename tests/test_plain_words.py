@@ -1,0 +1,132 @@
+"""Documents, help, settings, recipes and messages use the field's standard terms."""
+
+import ast
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from anaphora.cli.app import app, main
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "anaphora"
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
+
+DRIFTED = {
+    r"\b(?:training|validation|test) parts?\b": "split",
+    r"\bparts? (?:for|of) (?:training|validation|a corpus|the data)\b": "split",
+    r"\bunits? of (?:text|a vocabulary)\b|\b(?:unknown|text|source|target) units?\b": "token",
+    r"(?<!LSTM )(?<!Elman )(?<!hidden )(?<!recurrent )(?<!\d )(?<!\d\d )\bunits\b(?! of (?:a|the|each) )": "token",
+    r"\bcoders?\b": "tokenizer",
+    r"\bis cut (?:into|in)\b|\bcut into (?:subwords|units|words|tokens)\b": "segment, tokenize",
+    r"\bthe marks\b|\bmarks (?:such as|and bytes|included)\b|\bits marks\b": "special tokens",
+    r"\bfigures? (?:of|are|is|by)\b|\b(?:its|the|with) figures\b": "metric, score",
+    r"\b(?:share|chance) (?:of|that|to)\b": "fraction, probability",
+    r"\blearns? at a rate\b|\bwith (?:half )?the rate\b|\b(?:another|higher) rate\b": "learning rate",
+    r"\bcount(?:s)? models?\b": "n-gram language model",
+    r"\bwindow models?\b": "feed-forward language model",
+    r"\bmixtures? of (?:models|language models|runs)\b|\b(?:a|the) mixture\b(?! densit)": "interpolation",
+    r"\bword links\b": "word alignments",
+    r"\bthe guide\b|\ba guide\b": "alignment supervision",
+    r"\bway back\b": "backward pass",
+    r"\bwhat (?:reads|writes|is read out|is read|people)\b": "encoder, decoder, readout",
+    r"\bspelling\b(?!\.py| to )": "character CNN embedding",
+    r"\breckoned\b|\blearnt by heart\b|\bgo(?:es|ne)? on with\b|\bgoing on with\b": "computed, memorized, continue",
+    r"\b(?:is|are) told\b|\bhas its say\b|\bheard\b|\bhears\b": "reports, receives",
+    r"\bknows nothing\b|\blooks? nowhere\b": "no person",
+    r"\b(?:can|may) put right\b": "user error",
+    r"\bstands? on each other\b": "layers",
+    r"\bnothing would come of\b": "has no effect",
+    r"\blikeliest\b": "most probable",
+}
+"""What is not said any more, and what is."""
+
+TO_DO = {"cli", "data", "run", "tasks"}
+"""Places of the package whose messages and options are not checked yet."""
+
+
+def drifted(text: str) -> list[str]:
+    """The drifted terms of a text, each with what to say instead."""
+    return [
+        f"{match.group()!r}: say {term}"
+        for pattern, term in DRIFTED.items()
+        for match in re.finditer(pattern, " ".join(text.split()), re.IGNORECASE)
+    ]
+
+
+def said(tree: ast.Module) -> Iterator[str]:
+    """The texts of a file: strings of two words or more that are no docstrings, and the sentences under options."""
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in docstrings and isinstance(node.value, str):
+            yield from [node.value] if " " in node.value.strip() else []
+        elif isinstance(node, ast.ClassDef):
+            for before, after in pairwise(node.body):
+                if isinstance(before, ast.AnnAssign) and isinstance(after, ast.Expr):
+                    yield ast.unparse(after.value)
+
+
+def messages(place: str) -> list[str]:
+    """Every message of a folder or file of the package."""
+    path = PACKAGE / place
+    files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+    return list(dict.fromkeys(text for file in files for text in said(ast.parse(file.read_text(encoding="utf-8")))))
+
+
+def places() -> list[str]:
+    return sorted({path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_uses_standard_terms(page: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`\n]*`|^ {4}.*$|^\| `.*$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    assert drifted(text) == []
+
+
+@pytest.mark.parametrize("place", [place for place in places() if place not in TO_DO])
+def test_messages_use_standard_terms(place: str) -> None:
+    assert {text: found for text in messages(place) if (found := drifted(text))} == {}
+
+
+def test_what_is_to_do_is_not_done_yet() -> None:
+    assert [place for place in TO_DO if not any(map(drifted, messages(place)))] == []
+
+
+def helped() -> dict[str, str]:
+    """The help of every command, its options' included."""
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    return {
+        verb: " ".join([command.help or "", *(getattr(option, "help", None) or "" for option in command.params)])
+        for verb, command in commands.items()
+    }
+
+
+def printed(*command: str) -> str:
+    """What a command prints."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main(list(command)) == 0
+    return out.getvalue()
+
+
+TEXTS_TO_DO = {"check", "train", "mix", "translate", "evaluate", "export", "score", "generate", "settings"}
+"""Commands whose help is not checked yet, and the list of settings."""
+
+
+@pytest.mark.parametrize("command", sorted(helped().keys() - TEXTS_TO_DO))
+def test_the_help_of_a_command_uses_standard_terms(command: str) -> None:
+    assert drifted(helped()[command]) == []
+
+
+@pytest.mark.parametrize("command", sorted({"settings", "recipes"} - TEXTS_TO_DO))
+def test_what_a_command_lists_uses_standard_terms(command: str) -> None:
+    assert drifted(printed(command)) == []
+
+
+def test_texts_that_are_to_do_are_not_done_yet() -> None:
+    texts = helped() | {"settings": printed("settings")}
+    assert [name for name in TEXTS_TO_DO if not drifted(texts[name])] == []

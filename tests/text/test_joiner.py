@@ -1,0 +1,108 @@
+"""Tokens with joiner marks: a text comes back from them as it was written."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.formats.lines import read_lines
+from anaphora.text.__main__ import main, roundtrip
+from anaphora.text.joiner import JOINER, JoinerTokens
+from anaphora.text.normalise import normalise
+from anaphora.text.segmentation import tokens_of
+from anaphora.text.words import WordCoder
+
+LANGUAGES = ("en", "fr", "de", "gn", "he", "ja")
+WRITTEN = [
+    "I don’t know what you’re saying.",
+    "“See what you did!” she cried. “In a minute I go.”",
+    "Tea and/or coffee, she said.",
+    "It's 'fine' at 3:30 (or 15h45) for $42.50!",
+    "Read http://example.org/a?b=1&c=2 and <b>%s</b>, {name}…",
+    "« Où ? », dit-il\u202f; l’« Ami » d'eux\u00a0!",
+    'ארה״ב וצה"ל, צ׳יפס.',
+    "元気ですか？ はい。",
+    "من می\u200cخواهم، خوب؟",
+    "a👩\u200d👧b ☝🏽! 1,000.50 10-15 x<unk>y",
+]
+
+
+def in_words(line: str, language: str) -> list[str]:
+    return JoinerTokens(language).split(line)
+
+
+@given(st.text(st.characters(exclude_characters=JOINER, exclude_categories=["Cs"])), st.sampled_from(LANGUAGES))
+def test_any_text_comes_back_from_its_tokens(text: str, language: str) -> None:
+    tokens = JoinerTokens(language)
+    assert tokens.join(tokens.split(text)) == text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("line", WRITTEN)
+def test_a_line_of_known_words_is_decoded_as_it_was_written(line: str, language: str) -> None:
+    coder = WordCoder.learn([line], size=99, least=1, lowercase=False, segmentation="joiner", language=language)
+    assert coder.decode(coder.encode(line)) == line
+    assert "".join(coder.pieces(coder.encode(line))) == "".join(coder.pieces_of(line))
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "tokens"),
+    [
+        ("en", "Hello, (you) and.", "Hello ￭, (￭ you ￭) and ￭."),
+        ("en", 'He said: "No!"', 'He said ￭: "￭ No ￭! ￭"'),
+        ("en", "I don't, the dogs' 'own'", "I don ￭'t ￭, the dogs ￭' '￭ own ￭'"),
+        ("fr", "l’homme d'ici, est-ce", "l’￭ homme d'￭ ici ￭, est-ce"),
+        ("gn", "ñe'ẽ porã.", "ñe'ẽ porã ￭."),
+        ("en", "3.5% of 1,000 at 3:30", "3.5 ￭% of 1,000 at 3 ￭:￭ 30"),
+        ("en", "<unk>, <s>", "<unk> ￭, <￭ s ￭>"),
+        ("en", "a  b\u00a0c ", "a ￭￭ ￭￭ b ￭\u00a0￭ c ￭￭"),
+    ],
+)
+def test_signs_are_marked_where_no_space_stands(language: str, line: str, tokens: str) -> None:
+    assert in_words(line, language) == tokens.split(" ")
+
+
+def test_the_mark_itself_reads_as_its_full_width_form() -> None:
+    tokens = JoinerTokens("en")
+    assert tokens.join(tokens.split(f"a{JOINER} b")) == "a\N{BLACK SQUARE} b"
+
+
+def test_white_space_at_the_ends_of_a_line_is_no_word() -> None:
+    coder = WordCoder.learn(["a b"], size=9, least=1, lowercase=False, segmentation="joiner", language="en")
+    assert coder.encode(" \ta b\u00a0 ") == coder.encode("a b")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "multi30k/val.fr.gz",
+        "multi30k/val.de.gz",
+        "tatoeba_en-fr/valid.tsv.gz",
+        "americasnlp2021/es-gn/dev.gn.gz",
+        "americasnlp2021/es-hch/dev.hch.gz",
+        "americasnlp2021/es-shp/dev.shp.gz",
+        "po/bleachbit.fr.po.gz",
+        "po/djangorestframework.de.po",
+        pytest.param("multi30k/train.en.gz", marks=pytest.mark.slow),
+        pytest.param("americasnlp2021/es-gn/train.gn.gz", marks=pytest.mark.slow),
+        pytest.param("tatoeba_en-fr/train.tsv.gz", marks=pytest.mark.slow),
+        pytest.param("tmx/omegat-l10n.en-de.tmx.gz", marks=pytest.mark.slow),
+    ],
+)
+def test_real_lines_come_back_as_they_were_written(shared_data: Path, name: str) -> None:
+    language = name.removesuffix(".gz").rpartition(".")[2]
+    found = roundtrip(read_lines(shared_data / name, any_format=True), tokens_of("joiner", language))
+    assert found.same >= 0.995 * found.lines
+
+
+def test_roundtrip_prints_the_rate_of_every_file_and_the_first_line_that_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.en"
+    file.write_text("Tea and/or coffee.\ncafe\u0301\n", encoding="utf-8")
+    assert main(["roundtrip", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"50.00% of 2 lines  {file}\n")
+    assert "2: 'cafe\\u0301'" in printed and ascii(normalise("cafe\u0301")) in printed
+    assert main(["roundtrip", str(tmp_path / "b.en")]) == 2

@@ -1,0 +1,41 @@
+"""Special tokens at the ends of lines are no text; anywhere else they are."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.text.special_tokens import without_special_tokens
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<s> A man . </s>",
+        "A man . </s>",
+        "<bos> A man . <eos>",
+        "<BOS> A man . <EOS> <pad> <pad>",
+        "<pad> <pad> <s>\tA man .",
+        "[CLS] A man . [SEP] [PAD]",
+        "A man . <pad>",
+        "A man . <|endoftext|> ",
+    ],
+)
+def test_special_tokens_at_the_ends_are_left_out(line: str) -> None:
+    assert without_special_tokens(line) == "A man ."
+
+
+@pytest.mark.parametrize("line", ["<s>", "</s>", "<s> </s>", "<eos>", "<pad> <pad>"])
+def test_a_line_of_special_tokens_is_empty(line: str) -> None:
+    assert without_special_tokens(line) == ""
+
+
+@pytest.mark.parametrize(
+    "line", ["<s>old</s> price", "<s>old price</s>", "a <s> b </s> c", "</s> a <s>", " a > ", "<unk> a <unk>", "x<eos>"]
+)
+def test_other_text_stays_as_it_is(line: str) -> None:
+    assert without_special_tokens(line) == line
+
+
+@given(st.text("ab <>/[]s \t"))
+def test_only_the_ends_of_a_line_are_changed(line: str) -> None:
+    assert without_special_tokens(line) in line
