@@ -50,12 +50,16 @@ def test_every_suggested_command_works(
     (tmp_path / "aligner.toml").write_text(ALIGNER)
     for file in toy_pairs.glob("test.*"):  # as in a folder of one's own
         file.unlink()
+    labelled = tmp_path / "films.tsv"
+    labelled.write_text("label\ttext\n" + "good\tfine\nbad\tdull\n" * 40)
+    classify = ["--data", labelled, "--task", "classify", "--set", "training.epochs=1", "--set", "encoder.size=6"]
     pairs, book, runs = ["--data", toy_pairs, "--target", "fr"], ["--data", toy_book], tmp_path / "my runs"
     commands = [
         ["train", tiny_translator, *pairs, "--run", runs / "translator"],
         ["train", tiny_language_model, *book, "--run", runs / "text"],
         ["train", tmp_path / "counts.toml", *book, "--run", runs / "counts"],
         ["train", tmp_path / "aligner.toml", *pairs, "--run", runs / "links"],
+        ["train", *classify, "--run", runs / "classes"],
         ["mix", runs / "counts", "--cache", "--run", runs / "mixed"],
     ]
     kinds = set()
@@ -67,7 +71,7 @@ def test_every_suggested_command_works(
             done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
             assert done.returncode == 0 and done.stdout.strip(), (line, done.stderr)
             kinds.add(line.partition("anaphora ")[2].split()[0])
-    assert kinds == {"translate", "generate", "align", "evaluate"}
+    assert kinds == {"translate", "generate", "align", "predict", "evaluate"}
 
 
 def test_every_kind_of_model_suggests_a_command_with_its_run() -> None:
@@ -78,10 +82,10 @@ def test_every_kind_of_model_suggests_a_command_with_its_run() -> None:
 def test_training_that_starts_from_a_run_says_so_before_anything_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    missing = tmp_path / "missing"
-    assert main(["train", "--from", str(missing), "--data", "x", "--run", str(tmp_path / "run")]) == 2
+    (tmp_path / "experiment.toml").write_text("[")
+    assert main(["train", "--from", str(tmp_path), "--data", "x", "--run", str(tmp_path / "run")]) == 2
     first = capsys.readouterr().err.splitlines()[0]
-    assert first == f"Starting from the weights and vocabulary of {missing} ..."
+    assert first == f"Starting from the weights and vocabulary of {tmp_path} ..."
 
 
 def test_data_in_the_place_of_a_recipe_is_told_from_one(

@@ -72,10 +72,6 @@ def run(
     changes, start = _changes(settings or [], time, threads), _start(parent, vocabulary)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
-    if parent:  # said first: what reads it takes a few seconds to load
-        taken = "vocabulary" if vocabulary == "only" else "weights and vocabulary"
-        say(f"Starting from the {taken} of {parent} ...")
-
     from anaphora.experiment.conduct import train
     from anaphora.experiment.reading import read_experiment
 
@@ -157,6 +153,9 @@ def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":
         if vocabulary != "keep":
             raise ConfigError("--vocabulary belongs to --from RUN, which is missing.")
         return None
+    if (parent / "experiment.toml").exists():  # said before what reads it, which takes seconds to load
+        say(f"Starting from the {'' if vocabulary == 'only' else 'weights and '}vocabulary of {parent} ...")
+
     from anaphora.tasks.base import StartConfig
 
     return StartConfig.parse({"run": str(parent.absolute()), "vocabulary": vocabulary}, "--from")

@@ -1,4 +1,4 @@
-"""A classifier measured on its own test splits."""
+"""A classifier measured on its own test splits, or else its validation split."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,6 @@ from typing import cast
 
 import numpy as np
 
-from anaphora.errors import DataError
 from anaphora.evaluation.classification import ClassificationScores, classification_scores
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
@@ -21,7 +20,7 @@ NOUN = "a classifier"
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    """Accuracy, macro-F1, loss, calibration and confusion of one run on every test split, else the validation split; kept in the run.
+    """Accuracy, macro-F1, loss, calibration and confusion of one run on its test splits; kept in the run.
 
     Raises ConfigError for what a classifier has no use for.
     """
