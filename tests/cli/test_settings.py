@@ -81,9 +81,7 @@ def test_settings_are_shown_from_the_tables_down_to_one_option(capsys: pytest.Ca
     assert (found["table"], found["setting"]["name"], found["setting"]["default"]) == ("training", "epochs", "10")
 
 
-@pytest.mark.parametrize(
-    "key", ["text.tokenizer", "guided_alignment.kind", "attention.kind", "decoder.cell.kind", "output.kind"]
-)
+@pytest.mark.parametrize("key", ["guided_alignment.kind", "attention.kind", "decoder.cell.kind", "output.kind"])
 def test_what_names_a_kind_shows_the_kinds(key: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = []
     for one in key, key.rpartition(".")[0]:

@@ -86,7 +86,7 @@ def test_scored_pairs_and_their_links_stand_in_their_order_over_many_batches(
     together = untrained_translator.score_pairs(sources, targets, report=events.append, attention=True)
     assert sum(isinstance(event, Progress) for event in events) > 2
     assert len({translation.score for translation in together}) > 140
-    for source, target, translation in zip(sources, targets, together, strict=True):
+    for source, target, translation in list(zip(sources, targets, together, strict=True))[::3]:
         assert same(untrained_translator.score_pairs([source], [target], attention=True)[0], translation)
     assert untrained_translator.align(sources, targets) == [translation.links() for translation in together]
 
