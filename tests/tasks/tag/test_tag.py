@@ -105,7 +105,7 @@ def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(
 def test_a_file_comes_back_with_nothing_but_its_tags_changed(
     treebank: Path, capsysbinary: pytest.CaptureFixture[bytes], end: str
 ) -> None:
-    tagger = trained(treebank)
+    tagger = trained(treebank, "--set", "training.epochs=1")
     given = "\ufeff" + conllu(rows(30, 9)).replace("\n", end)
     Path("new.conllu").write_bytes(given.encode())
     capsysbinary.readouterr()
