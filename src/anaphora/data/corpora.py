@@ -170,8 +170,11 @@ class TextCorpus:
 
 
 @runtime_checkable
-class Sampled(Protocol):
-    """A corpus in a format of its own, which knows how to write its first examples."""
+class LocatedCorpus(Protocol):
+    """A corpus in a format of its own, of which the data check needs the texts and a sample."""
+
+    def located(self) -> Iterator[tuple[Path, int, str]]:
+        """The text of each example with its file and its line, from 1."""
 
     def write_sample(self, folder: Path, name: str, limit: int) -> int:
         """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""

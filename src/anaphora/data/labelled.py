@@ -47,8 +47,23 @@ class LabelledCorpus:
 
     lines = __iter__
 
+    def located(self) -> Iterator[tuple[Path, int, str]]:
+        """The texts with their files and lines: see ``corpora.LocatedCorpus``."""
+        for example in self.examples():
+            path, colon, line = example.place.rpartition(":")
+            # a text of a class folder is a file of its own
+            yield (
+                (Path(path), int(line), example.text)
+                if colon and line.isdecimal()
+                else (
+                    Path(example.place),
+                    1,
+                    example.text,
+                )
+            )
+
     def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """The first examples as a table: see ``corpora.Sampled``."""
+        """The first examples as a table: see ``corpora.LocatedCorpus``."""
         sample = list(islice(self.examples(), limit))
         rows = (f"{one.label}\t{' '.join(one.text.split())}" for one in sample)
         write_lines(folder / f"{name}.tsv", chain(["label\ttext"], rows))

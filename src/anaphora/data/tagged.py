@@ -55,8 +55,13 @@ class TaggedCorpus:
 
     lines = __iter__
 
+    def located(self) -> Iterator[tuple[Path, int, str]]:
+        """The words of each sentence with its file and first line: see ``corpora.LocatedCorpus``."""
+        for path, sentence in self.sentences():
+            yield path, sentence.line_of(0), " ".join(sentence.words)
+
     def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """The first sentences as a file: see ``corpora.Sampled``."""
+        """The first sentences as a file: see ``corpora.LocatedCorpus``."""
         sample = list(islice(self.sentences(), limit))
         with writing_text(folder / f"{name}{_ending(self.paths[0]) or '.conll'}") as write:
             for _, sentence in sample:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from anaphora.data.corpora import AlignedFiles, PairCorpus, PairFiles, TextCorpus
+from anaphora.data.corpora import AlignedFiles, LocatedCorpus, PairCorpus, PairFiles, TextCorpus
 from anaphora.datacheck.findings import Place
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import HEADING, read_pairs
@@ -25,6 +25,10 @@ def _ignore(place: Place) -> None:
 
 def rows(corpus: PairCorpus | TextCorpus, rejected: Callable[[Place], None] = _ignore) -> Iterator[Row]:
     """Every line of a running text, or every pair in a corpus's files; ``rejected`` receives lines that are no pair."""
+    if isinstance(corpus, LocatedCorpus):
+        for file, number, text in corpus.located():
+            yield Row((text,), (Place(file, number),))
+        return
     if isinstance(corpus, TextCorpus):
         lines = ((file, *line) for file in corpus.files for line in enumerate(read_lines(file), 1))
         for file, number, text in islice(lines, corpus.start, corpus.start + corpus.count):

@@ -20,7 +20,7 @@ def unknown_tokens(
     rule: Rule = RULES["unknown-units"],
 ) -> Iterator[Finding]:
     """Findings for the sides of a split by a ``rule``; ``names`` has the displayed name of each tokenizer's side."""
-    sides = ("text",) if isinstance(corpus, TextCorpus) else ("source", "target")
+    sides = ("source", "target") if isinstance(corpus, PairCorpus) else ("text",)
     totals = dict.fromkeys(sides, 0)
     tallies = {side: Tally() for side in sides}
     for row in islice((row for row in rows(corpus) if row.kept), MAX_LINES):

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from anaphora.data.corpora import PairCorpus, Parts, Sampled, TextCorpus
+from anaphora.data.corpora import LocatedCorpus, PairCorpus, Parts, TextCorpus
 from anaphora.events import Event, Note, Progress, Report, Saved, Update, Validated, silent
 from anaphora.experiment.conduct import train
 from anaphora.formats.lines import write_lines
@@ -143,7 +143,7 @@ def _write_sample(
     """The training and validation parts of the trial as files, and how many lines they hold."""
     sizes = []
     for name, corpus, limit in (("train", parts.train, SAMPLED), ("valid", parts.valid, SAMPLED_VALID)):
-        if isinstance(corpus, Sampled):
+        if isinstance(corpus, LocatedCorpus):
             sizes.append(corpus.write_sample(folder, name, limit))
         elif isinstance(corpus, PairCorpus):
             drawn, _ = sample(corpus, limit)

@@ -4,10 +4,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import SET, Conflict
+from anaphora.config import SET, Conflict, other_than
 from anaphora.models.tagger import TaggerConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
+from anaphora.text.segmentation import Segmentation
 from anaphora.text.units import Word
 from anaphora.training.stopping import Better
 
@@ -33,12 +34,27 @@ class TaggedData(DataConfig):
         return {"text": self.language}
 
 
+class TokenVocabulary(Word):
+    """Words as the files have them."""
+
+    size: int = Field(50_000, gt=4)
+    """Words of the vocabulary, special tokens included: the most frequent ones."""
+    segmentation: Segmentation = "whitespace"
+    """Tokens are those of the files; "whitespace" has no other effect here."""
+    min_count: int = Field(2, gt=0)
+    """Words seen less often than this in the training text are unknown."""
+
+
 class TaggerExperiment(TaggerConfig, ExperimentBase):
     """A tagger of tokens."""
 
     metrics: ClassVar[dict[str, Better]] = {"loss": "lower", "accuracy": "higher", "f1": "higher"}
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"start.run": SET}, "a tagger starts from no other run; leave start.run out"),
+        Conflict(
+            {"text.segmentation": other_than("whitespace")},
+            "a tagger takes the tokens of its files; leave text.segmentation out",
+        ),
         Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
         Conflict(
             {"output.kind": "sigmoid", "spans": ("iob1", "iob2", "bioes")},
@@ -50,8 +66,8 @@ class TaggerExperiment(TaggerConfig, ExperimentBase):
     """What is learnt."""
     data: TaggedData = TaggedData()
     """Tagged sentences."""
-    text: Word = Word(size=50_000, min_count=2)
-    """Vocabulary of words; the tokens of the files are taken as they are."""
+    text: TokenVocabulary = TokenVocabulary()
+    """Vocabulary of words."""
 
     @property
     def is_settled(self) -> bool:
