@@ -93,3 +93,10 @@ def test_without_a_validation_split_a_tenth_is_held_out(films: Path, capsys: pyt
     assert "of 80 texts are held out" in capsys.readouterr().err
     assert main(["evaluate", "run"]) == 2
     assert "has no test split" in capsys.readouterr().err
+
+
+def test_the_data_of_classifiers_is_checked(films: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begin = ["check", "--data", str(films), "--task", "classify", "--json", *SMALL]
+    assert main([*begin, "--trial", "0.1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["trainable"] and found["estimate"]["updates"] > 0

@@ -252,3 +252,19 @@ def test_a_crf_refuses_tags_that_it_bars(tmp_path: Path, capsys: pytest.CaptureF
     begin = ["train", "--data", str(tmp_path), "--task", "tag", "--run", str(tmp_path / "run"), *SMALL]
     assert main([*begin, "--set", "spans=iob2", "--set", "output.kind=crf"]) == 2
     assert "train.conll:5 has the tag 'I-X', which IOB2 does not allow there" in capsys.readouterr().err
+
+
+def test_the_data_of_taggers_is_checked_with_its_lines(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train = treebank / "xx_yy-ud-train.conllu"
+    train.write_text(train.read_text().replace("\tcats\t", "\tca\u0007ts\t", 1))
+    assert main(["check", "--data", str(treebank), "--task", "tag", "--trial", "0.1", "--json", *SMALL]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["trainable"] and found["estimate"]["updates"] > 0
+    [control] = [finding for finding in found["findings"] if finding["kind"] == "control"]
+    assert control["places"][0]["file"] == str(train) and control["places"][0]["line"] == 2  # that of its first word
+
+
+def test_a_tagger_takes_the_tokens_of_its_files(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begin = ["train", "--data", str(treebank), "--task", "tag", "--run", "run"]
+    assert main([*begin, "--set", "text.segmentation=moses"]) == 2
+    assert "a tagger takes the tokens of its files" in capsys.readouterr().err
