@@ -34,7 +34,7 @@ def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_classifier_is_trained_without_a_recipe_evaluated_and_asked(
     films: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    epochs = ["--set", "training.epochs=30", "--set", "training.optimizer.learning_rate=0.01"]
+    epochs = ["--set", "training.epochs=12", "--set", "training.optimizer.learning_rate=0.01"]
     assert main(["train", "--data", str(films), "--task", "classify", "--run", "run", *SMALL, *epochs]) == 0
     shown = capsys.readouterr().err
     assert "80 texts of 2 classes" in shown and "Next: anaphora predict run FILE" in shown
