@@ -15,6 +15,7 @@ def quickstart(folder: Path, *options: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_trained_leaves_nothing_behind(tmp_path: Path) -> None:
     with quickstart(tmp_path / "demo", "--set", "text.size=50") as process:
         _, said = process.communicate(timeout=100)

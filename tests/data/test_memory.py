@@ -31,7 +31,7 @@ if part == "text":
     (folder / "train.en").rename(folder / "train.txt")
     train = text_parts([folder]).train
     coder = fit(config, {"text": train.lines})["text"]
-    rows = int((text_store(train, coder, folder / "store").ids == coder.symbols.eos).sum()) - 1
+    rows = int((text_store(train, coder, folder / "store").ids[:] == coder.symbols.eos).sum()) - 1
 else:
     train = translation_parts([folder], "en", "fr").train
     coders = fit(config, {"source": train.sources, "target": train.targets})

@@ -106,8 +106,8 @@ TASKS = {
     "local-m": (LUONG | {"window": {"kind": "local-m", "radius": 2}}, False),
     "local-p": (LUONG | {"window": {"kind": "local-p", "radius": 2}}, True),
     "median": (BAHDANAU | {"score": "hybrid", "window": {"kind": "median", "radius": 3}}, False),
-    "sigmoid": (LUONG | {"weights": "sigmoid"}, True),
-    "sharp": (LUONG | {"weights": {"kind": "softmax", "sharpness": 2.0}}, True),
+    "sigmoid": (LUONG | {"normalizer": "sigmoid"}, True),
+    "sharp": (LUONG | {"normalizer": {"kind": "softmax", "sharpness": 2.0}}, True),
     "window": (LUONG | {"kind": "gaussian-window", "components": 3}, False),
 }
 """An attention, and whether words are to be spelt backwards with it or copied."""
