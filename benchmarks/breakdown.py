@@ -18,14 +18,14 @@ from anaphora.models.translator import Translator
 from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, global_norm
 from benchmarks import ours
-from benchmarks.material import SentenceBatches, coder_of
+from benchmarks.material import SentenceBatches, tokenizer_of
 from benchmarks.work import Setting
 from benchmarks.works.translators import LSTM_512
 
 
 def breakdown(setting: Setting) -> dict[str, float]:
     """Seconds of an update by part, ``rest`` last, on the model and the batches of ``translator-lstm-512``."""
-    symbols, batches = coder_of(LSTM_512.units).symbols, SentenceBatches(LSTM_512.units).epoch(1)
+    symbols, batches = tokenizer_of(LSTM_512.units).symbols, SentenceBatches(LSTM_512.units).epoch(1)
     model, experiment = ours.build(LSTM_512.experiment, {"source": symbols, "target": symbols}, setting)
     assert isinstance(model, Translator)
     model.train()

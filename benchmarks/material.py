@@ -23,7 +23,7 @@ from anaphora.data.windows import TextWindows
 from anaphora.formats.lines import read_lines
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import normalise
-from anaphora.text.subwords import SubwordCoder
+from anaphora.text.subwords import SubwordTokenizer
 
 SENTENCES = 64
 """Pairs of a training batch."""
@@ -48,13 +48,13 @@ def prepare_pairs(units: int) -> None:
     corpus = corpus_folder("multi30k")
     text = {(part, side): _lines(corpus / f"{file}.{side}") for part, file in _PARTS.items() for side in ("en", "de")}
     both = text["train", "en"] + text["train", "de"]
-    coder = SubwordCoder.learn(both, size=units, lowercase=True, byte_fallback=False)
+    tokenizer = SubwordTokenizer.learn(both, size=units, lowercase=True, byte_fallback=False)
     order = shuffled(len(text["train", "en"]), _SEED)[: _BATCHES * SENTENCES]
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    (part / "sp.model").write_bytes(coder.serialise())
-    _write(part / "sp.vocab", coder.pieces(range(coder.symbols.size)))
+    (part / "sp.model").write_bytes(tokenizer.serialise())
+    _write(part / "sp.vocab", tokenizer.pieces(range(tokenizer.symbols.size)))
     for side in ("en", "de"):
         _write(part / f"train.{side}", [text["train", side][row] for row in order])
         _write(part / f"val.{side}", text["val", side][:_VALID])
@@ -62,9 +62,9 @@ def prepare_pairs(units: int) -> None:
     part.rename(folder)
 
 
-def coder_of(units: int) -> SubwordCoder:
+def tokenizer_of(units: int) -> SubwordTokenizer:
     """The vocabulary of a prepared folder."""
-    return SubwordCoder((pairs_folder(units) / "sp.model").read_bytes(), lowercase=True)
+    return SubwordTokenizer((pairs_folder(units) / "sp.model").read_bytes(), lowercase=True)
 
 
 class SentenceBatches:
@@ -72,10 +72,10 @@ class SentenceBatches:
 
     def __init__(self, units: int) -> None:
         """Everything is encoded here, once."""
-        coder, folder = coder_of(units), pairs_folder(units)
-        self._symbols = coder.symbols
+        tokenizer, folder = tokenizer_of(units), pairs_folder(units)
+        self._symbols = tokenizer.symbols
         self._sides = [
-            Ragged.of(coder.encode(line) for line in _lines(folder / f"train.{side}")) for side in ("en", "de")
+            Ragged.of(tokenizer.encode(line) for line in _lines(folder / f"train.{side}")) for side in ("en", "de")
         ]
 
     def epoch(self, number: int) -> LazyBatches:

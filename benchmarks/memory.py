@@ -20,7 +20,7 @@ from anaphora.models import registry
 from anaphora.models.alignment.aligner import Aligner
 from anaphora.run import Run
 from anaphora.tasks.registry import kind_of
-from anaphora.text.words import WordCoder
+from anaphora.text.words import WordTokenizer
 from benchmarks.machine import this_machine
 
 WORDS = tuple(a + b + c for a in "bdfgl" for b in "aeiou" for c in "mnrst")
@@ -105,21 +105,21 @@ def _lines(count: int) -> Iterator[str]:
 
 
 def _write_run(path: Path, toml: str) -> None:
-    coder = WordCoder.learn(
+    tokenizer = WordTokenizer.learn(
         [" ".join(WORDS)], size=len(WORDS) + 4, least=1, lowercase=False, segmentation="whitespace", language="en"
     )
     experiment = read_experiment(toml, "the benchmark")
     network = kind_of(experiment).network
-    coders = {side: coder for side in network.sides}
-    model = registry.build(network, experiment, {side: coder.symbols for side in coders})
+    tokenizers = {side: tokenizer for side in network.sides}
+    model = registry.build(network, experiment, {side: tokenizer.symbols for side in tokenizers})
     if isinstance(model, Aligner):
-        rows = Ragged.of(coder.encode(line) for line in _lines(200))
+        rows = Ragged.of(tokenizer.encode(line) for line in _lines(200))
         model.fit(rows, rows)
     else:
         model.initialise(1)  # type: ignore[operator]  # every network has it
         with torch.no_grad():
-            model.get_parameter("output.bias")[coder.symbols.eos] = 3.0  # outputs stay short
-    run = Run.create(path, experiment.tables(), coders)
+            model.get_parameter("output.bias")[tokenizer.symbols.eos] = 3.0  # outputs stay short
+    run = Run.create(path, experiment.tables(), tokenizers)
     run.save(1, model.state_dict(), {}, {})
     run.mark_best(1)
 

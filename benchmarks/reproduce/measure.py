@@ -31,7 +31,7 @@ from anaphora.tasks.runs import load, task_at, weights_of_runs
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.scores import TranslationScores
-from anaphora.text.units import Word
+from anaphora.text.tokenization import Word
 from benchmarks.reproduce.table import Job
 
 Figures = dict[str, float]

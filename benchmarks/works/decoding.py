@@ -17,7 +17,7 @@ from anaphora.models.translator import Translator, TranslatorStepper
 from anaphora.protocols import SearchStart, Step
 from anaphora.search.beam import beam as beam_search
 from benchmarks import joeynmt, ours
-from benchmarks.material import coder_of, prepare_pairs, test_sources
+from benchmarks.material import prepare_pairs, test_sources, tokenizer_of
 from benchmarks.work import Sample, Setting, Work, peak_mib
 from benchmarks.works.translators import LSTM_512
 
@@ -57,23 +57,23 @@ class Endless:
 
 def decode(beam: int, setting: Setting) -> Sample:
     """Our side: from text to text."""
-    coder = coder_of(LSTM_512.units)
+    tokenizer = tokenizer_of(LSTM_512.units)
     model, _ = ours.build(LSTM_512.experiment, LSTM_512.sides(), setting)
     assert isinstance(model, Translator)
     texts = test_sources(LSTM_512.units)[: _sentences(setting)]
     stepper = Endless(model.stepper())
     begin = time.perf_counter()
-    sources = Ragged.of(coder.encode(text) for text in texts)
+    sources = Ragged.of(tokenizer.encode(text) for text in texts)
     outputs: dict[int, str] = {}
     units = 0
-    for batch in search_batches(sources, coder.symbols, batch_tokens=BATCH_TOKENS):
+    for batch in search_batches(sources, tokenizer.symbols, batch_tokens=BATCH_TOKENS):
         for number, found in zip(
             batch.example_ids_B.tolist(), beam_search(stepper, batch, size=beam, max_length=LENGTH), strict=True
         ):
-            outputs[number] = coder.decode(found[0].ids)
+            outputs[number] = tokenizer.decode(found[0].ids)
             units += len(found[0].ids)
     seconds = time.perf_counter() - begin
-    size = {"output units": units, "parameters": ours.parameters(model), "vocabulary": coder.symbols.size}
+    size = {"output units": units, "parameters": ours.parameters(model), "vocabulary": tokenizer.symbols.size}
     return Sample(len(outputs), seconds, size, peak_mib())
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from anaphora.data.partitions import Partitions
 from benchmarks import ours
-from benchmarks.material import SentenceBatches, coder_of, prepare_pairs
+from benchmarks.material import SentenceBatches, prepare_pairs, tokenizer_of
 from benchmarks.work import Sample, Setting, Work
 from benchmarks.works.translators import GRU_256
 
@@ -19,7 +19,7 @@ UPDATES = 10
 
 def train(output: str, setting: Setting) -> Sample:
     """The same translator with an output of one ``kind``, as TOML."""
-    symbols = coder_of(GRU_256.units).symbols
+    symbols = tokenizer_of(GRU_256.units).symbols
     return ours.train_for(
         setting.repetitions(UPDATES),
         GRU_256.experiment.replace("[output]", f"[output]\n{output}"),

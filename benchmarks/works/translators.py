@@ -9,7 +9,7 @@ from functools import partial
 
 from anaphora.protocols import VocabularyInfo
 from benchmarks import joeynmt, ours
-from benchmarks.material import SentenceBatches, coder_of, prepare_pairs
+from benchmarks.material import SentenceBatches, prepare_pairs, tokenizer_of
 from benchmarks.work import Sample, Setting, Work
 
 
@@ -30,7 +30,7 @@ class Translator:
 
     def sides(self) -> dict[str, VocabularyInfo]:
         """The vocabulary of source and target."""
-        return dict.fromkeys(("source", "target"), coder_of(self.units).symbols)
+        return dict.fromkeys(("source", "target"), tokenizer_of(self.units).symbols)
 
     def train(self, setting: Setting) -> Sample:
         """Our side."""

@@ -107,7 +107,7 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
     counts = str(runs[0])
     assert main(["mix", counts, "--cache", "--run", str(tmp_path / "cached")]) == 0
     for others, said in (
-        ([str(characters)], "A mixture needs runs of one vocabulary"),
+        ([str(characters)], "Interpolation needs one vocabulary"),
         ([str(tmp_path / "sentences")], "is a model of sentences: leave it out"),
         ([str(translator)], "made of language models, but"),
         ([str(tmp_path / "cached")], f"is a mixture itself: name the runs that it was made of, {counts}"),

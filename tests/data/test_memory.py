@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from anaphora.data.sources import text_parts, translation_parts
 from anaphora.data.store import pair_store, text_store
-from anaphora.text.units import TextConfig, fit
+from anaphora.text.tokenization import TextConfig, fit
 
 folder, lines, kind, part = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
 draw = random.Random(0)
@@ -30,12 +30,12 @@ config = TypeAdapter(TextConfig).validate_python(options)
 if part == "text":
     (folder / "train.en").rename(folder / "train.txt")
     train = text_parts([folder]).train
-    coder = fit(config, {"text": train.lines})["text"]
-    rows = int((text_store(train, coder, folder / "store").ids[:] == coder.symbols.eos).sum()) - 1
+    tokenizer = fit(config, {"text": train.lines})["text"]
+    rows = int((text_store(train, tokenizer, folder / "store").ids[:] == tokenizer.symbols.eos).sum()) - 1
 else:
     train = translation_parts([folder], "en", "fr").train
-    coders = fit(config, {"source": train.sources, "target": train.targets})
-    rows = len(pair_store(train, coders["source"], coders["target"], folder / "store"))
+    tokenizers = fit(config, {"source": train.sources, "target": train.targets})
+    rows = len(pair_store(train, tokenizers["source"], tokenizers["target"], folder / "store"))
 assert 0.9 * lines < rows <= lines
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

@@ -12,10 +12,10 @@ from anaphora.data.corpora import AlignedFiles, PairCorpus, TextCorpus, fingerpr
 from anaphora.data.store import pair_store, text_store
 from anaphora.errors import DataError
 from anaphora.events import Event, Progress, Skipped
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import TextCoder
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.tokenizer import Tokenizer
 
-CODER = CharacterCoder("abcdefgh ", lowercase=False)
+CODER = CharacterTokenizer("abcdefgh ", lowercase=False)
 
 
 def pair_corpus(folder: Path, pairs: Sequence[tuple[str, str]]) -> PairCorpus:
@@ -32,7 +32,7 @@ def text_corpus(folder: Path, *lines: str) -> TextCorpus:
 
 
 class Unused:
-    """A coder that must not be asked to encode again."""
+    """A tokenizer that must not be asked to encode again."""
 
     symbols = CODER.symbols
     fingerprint = CODER.fingerprint
@@ -44,7 +44,7 @@ class Unused:
         raise AssertionError("encoded again")
 
 
-def test_pairs_come_back_as_their_coders_made_them(tmp_path: Path) -> None:
+def test_pairs_come_back_as_their_tokenizers_made_them(tmp_path: Path) -> None:
     pairs = [("abc", "hg"), ("", "a"), ("a a", ""), ("z", "abc")]
     store = pair_store(pair_corpus(tmp_path, pairs), CODER, CODER, tmp_path / "store")
     assert len(store) == 4
@@ -87,26 +87,26 @@ def test_text_is_one_stream_between_ends(tmp_path: Path) -> None:
 
 def test_what_was_encoded_is_not_encoded_again(tmp_path: Path) -> None:
     pairs, text = pair_corpus(tmp_path, [("a", "b")]), text_corpus(tmp_path, "abc")
-    unused: TextCoder = Unused()
-    for coder in (CODER, unused):
-        assert len(pair_store(pairs, coder, coder, tmp_path / "pairs")) == 1
-        assert len(text_store(text, coder, tmp_path / "text").ids) == 5
+    unused: Tokenizer = Unused()
+    for tokenizer in (CODER, unused):
+        assert len(pair_store(pairs, tokenizer, tokenizer, tmp_path / "pairs")) == 1
+        assert len(text_store(text, tokenizer, tmp_path / "text").ids) == 5
 
 
 @pytest.mark.parametrize(
-    "change", ["corpus", "coder", "length", "truncated", "missing", "header", "format", "empty", "older"]
+    "change", ["corpus", "tokenizer", "length", "truncated", "missing", "header", "format", "empty", "older"]
 )
 def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) -> None:
-    folder, coder, longest = tmp_path / "store", CODER, 0
+    folder, tokenizer, longest = tmp_path / "store", CODER, 0
     corpus = pair_corpus(tmp_path, [("abc", "h"), ("a", "b")])
-    pair_store(corpus, coder, coder, folder)
+    pair_store(corpus, tokenizer, tokenizer, folder)
     for side in ("source", "target"):  # so that only what is encoded again can be right
         (folder / f"{side}.ids").write_bytes(b"\0" * (folder / f"{side}.ids").stat().st_size)
     header = json.loads((folder / "header.json").read_bytes())
     if change == "corpus":
         corpus = pair_corpus(tmp_path, [("abc", "g"), ("a", "b")])
-    elif change == "coder":
-        coder = CharacterCoder("hgfedcba ", lowercase=False)
+    elif change == "tokenizer":
+        tokenizer = CharacterTokenizer("hgfedcba ", lowercase=False)
     elif change == "length":
         longest = 2
     elif change == "truncated":
@@ -123,11 +123,11 @@ def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) 
         (folder / "header.json").write_text(json.dumps(first))
     else:
         (folder / "header.json").unlink()
-    store = pair_store(corpus, coder, coder, folder, longest=longest)
+    store = pair_store(corpus, tokenizer, tokenizer, folder, longest=longest)
     kept = [1] if change == "length" else [0, 1]
     assert store.numbers[:].tolist() == kept
     for rows, texts in ((store.sources, list(corpus.sources())), (store.targets, list(corpus.targets()))):
-        assert [rows[row].tolist() for row in range(len(store))] == [coder.encode(texts[number]) for number in kept]
+        assert [rows[row].tolist() for row in range(len(store))] == [tokenizer.encode(texts[number]) for number in kept]
 
 
 def test_a_failing_corpus_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -151,9 +151,9 @@ def test_progress_is_told_now_and_then(tmp_path: Path) -> None:
 
 
 def test_large_vocabularies_keep_their_ids(tmp_path: Path) -> None:
-    coder = CharacterCoder([chr(number) for number in range(0x10000, 0x10000 + 70_000)], lowercase=False)
+    tokenizer = CharacterTokenizer([chr(number) for number in range(0x10000, 0x10000 + 70_000)], lowercase=False)
     last = chr(0x10000 + 69_999)
-    store = text_store(text_corpus(tmp_path, last), coder, tmp_path / "store")
+    store = text_store(text_corpus(tmp_path, last), tokenizer, tmp_path / "store")
     assert store.ids[:].tolist() == [3, 70_003, 3]
 
 

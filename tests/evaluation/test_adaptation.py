@@ -15,7 +15,7 @@ from anaphora.evaluation.adaptation import Adaptation, Scaled, Static, adapted_l
 from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.neural_cache import NeuralCache
 from anaphora.evaluation.windows import rows_of_text
-from anaphora.text.coder import symbols_of
+from anaphora.text.tokenizer import symbols_of
 from tests.networks import build
 
 SIZE = 12

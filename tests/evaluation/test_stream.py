@@ -13,7 +13,7 @@ from anaphora.batch import Batch, Ids
 from anaphora.evaluation import stream
 from anaphora.evaluation.stream import stream_components, stream_log_probs, stream_loss
 from anaphora.protocols import Carry, Loss
-from anaphora.text.coder import symbols_of
+from anaphora.text.tokenizer import symbols_of
 from tests.networks import build
 
 SIZE = 12

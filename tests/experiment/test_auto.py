@@ -13,7 +13,7 @@ from anaphora.tasks.language_model.config import LanguageModelExperiment, Recurr
 from anaphora.tasks.language_model.sizing import TIERS as TEXT_TIERS
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.sizing import TIERS
-from anaphora.text.units import AnyUnits, Bpe, Byte, Character, Word
+from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte, Character, Word
 from tests.networks import build
 
 
@@ -80,7 +80,7 @@ def test_what_is_said_is_what_settings_make_of_it(toy_pairs: Path, toy_book: Pat
 
 
 @pytest.mark.parametrize("text", [Word(), Bpe(joint=False), Character(), Bpe(), Byte()])
-def test_vectors_are_shared_where_the_vocabulary_that_is_given_is(text: AnyUnits, toy_pairs: Path) -> None:
+def test_vectors_are_shared_where_the_vocabulary_that_is_given_is(text: AnyTokenizer, toy_pairs: Path) -> None:
     said: list[Event] = []
     chosen = read_experiment(automatic([toy_pairs], "en", "fr", said.append, text=text), "auto.toml")
     assert isinstance(chosen, TranslationExperiment) and chosen.text == text

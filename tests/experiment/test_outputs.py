@@ -12,7 +12,7 @@ from anaphora.experiment.conduct import train
 from anaphora.models.language_model import LanguageModel
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.registry import parse
 
@@ -68,9 +68,14 @@ def test_a_language_model_counts_every_unit_that_it_predicts_whatever_it_starts_
     train(parse(tables, "parent.toml"), tmp_path / "parent")
     start = StartConfig(run=str(tmp_path / "parent")).model_dump()
     train(parse(tables | {"output": "class-factored", "start": start}, "child.toml"), tmp_path / "child")
-    coder = load_coders(Run.open(tmp_path / "child"))["text"]
+    tokenizer = load_tokenizers(Run.open(tmp_path / "child"))["text"]
     counted = weights(tmp_path / "child")["output.counts.observed"]
-    expected = {coder.encode("a")[0]: 23, coder.encode("b")[0]: 23, coder.encode("c")[0]: 5, coder.symbols.eos: 14}
+    expected = {
+        tokenizer.encode("a")[0]: 23,
+        tokenizer.encode("b")[0]: 23,
+        tokenizer.encode("c")[0]: 5,
+        tokenizer.symbols.eos: 14,
+    }
     assert {unit: count for unit, count in enumerate(counted.tolist()) if count} == expected
 
 
@@ -78,11 +83,11 @@ def test_a_translator_counts_the_units_of_its_targets(
     translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
 ) -> None:
     train(with_output(translator, "nce", epochs=1), tmp_path / "run")
-    coder = load_coders(Run.open(tmp_path / "run"))["target"]
+    tokenizer = load_tokenizers(Run.open(tmp_path / "run"))["target"]
     lines = (toy_pairs / "train.fr").read_text().splitlines()
-    ids = [unit for line in lines for unit in (*coder.encode(line), coder.symbols.eos)]
+    ids = [unit for line in lines for unit in (*tokenizer.encode(line), tokenizer.symbols.eos)]
     counted = weights(tmp_path / "run")["output.counts.observed"]
-    assert counted.tolist() == torch.bincount(torch.tensor(ids), minlength=coder.symbols.size).tolist()
+    assert counted.tolist() == torch.bincount(torch.tensor(ids), minlength=tokenizer.symbols.size).tolist()
 
 
 def extending(experiment: ExperimentBase, parent: Path, text: Path) -> ExperimentBase:

@@ -2,13 +2,13 @@ import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.prediction.candidates import Candidates
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import EOS, UNK
-from anaphora.text.rare import AnnotatedCoder, Rare, annotations
-from anaphora.text.words import WordCoder
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.rare import AnnotatedTokenizer, Rare, annotations
+from anaphora.text.tokenizer import EOS, UNK
+from anaphora.text.words import WordTokenizer
 
-SOURCE = WordCoder(["the", "sees"], lowercase=False, segmentation="whitespace", language="en")
-TARGET = WordCoder(["le", "la", "voit", "chat", "Ann"], lowercase=False, segmentation="whitespace", language="fr")
+SOURCE = WordTokenizer(["the", "sees"], lowercase=False, segmentation="whitespace", language="en")
+TARGET = WordTokenizer(["le", "la", "voit", "chat", "Ann"], lowercase=False, segmentation="whitespace", language="fr")
 LE, LA, VOIT, CHAT, ANN = TARGET.encode("le la voit chat Ann")
 TRANSLATIONS = {"the": ["la", "le", "les"], "cat": ["chat"], "sees": ["regarde"]}
 
@@ -26,7 +26,7 @@ def test_a_sentence_has_the_frequent_words_and_the_likeliest_translations_of_its
 
 
 def test_dictionary_and_vocabularies_may_write_words_in_cases_of_their_own() -> None:
-    target = WordCoder(["Hund", "der", "Der"], lowercase=False, segmentation="whitespace", language="de")
+    target = WordTokenizer(["Hund", "der", "Der"], lowercase=False, segmentation="whitespace", language="de")
     hund, der, _ = target.encode("Hund der Der")
     found = Candidates({"DOG": ["hund"], "the": ["der"]}, 0, 1).of(["The dog"], SOURCE, target)
     assert found.ids_BT.tolist() == [[UNK, EOS, hund, der]]
@@ -40,7 +40,7 @@ def test_the_candidates_of_a_sentence_do_not_depend_on_its_neighbours() -> None:
 @pytest.mark.parametrize("rare", ["copyable", "posall", "posunk"])
 def test_annotations_may_always_be_written_and_are_no_frequent_words(rare: Rare) -> None:
     marks = annotations(rare)
-    target = AnnotatedCoder(
+    target = AnnotatedTokenizer(
         [*marks, "le", "la", "voit"],
         lowercase=False,
         segmentation="whitespace",
@@ -54,4 +54,4 @@ def test_annotations_may_always_be_written_and_are_no_frequent_words(rare: Rare)
 
 def test_units_that_are_not_words_are_refused() -> None:
     with pytest.raises(ConfigError, match="Candidates are the translations of whole words"):
-        Candidates({}).of(["a"], CharacterCoder("a", lowercase=False), TARGET)
+        Candidates({}).of(["a"], CharacterTokenizer("a", lowercase=False), TARGET)

@@ -14,8 +14,8 @@ from anaphora.events import Event
 from anaphora.files import write_durably
 from anaphora.run import Run
 from anaphora.run.layout import check_free
-from anaphora.text import units
-from anaphora.text.characters import CharacterCoder
+from anaphora.text import tokenization
+from anaphora.text.characters import CharacterTokenizer
 
 Save = Callable[[Run, int], Path]
 
@@ -36,9 +36,11 @@ def test_an_experiment_comes_back_as_it_was_given(tmp_path: Path) -> None:
 
 
 def test_the_vocabulary_comes_back_as_it_was_given(tmp_path: Path) -> None:
-    coder = CharacterCoder.learn(["abc", "cde"], lowercase=False, least=1)
-    run = Run.create(tmp_path / "run", {}, {"text": coder})
-    assert units.load(units.Character(), run.path / "vocabulary")["text"].encode("bed") == coder.encode("bed")
+    tokenizer = CharacterTokenizer.learn(["abc", "cde"], lowercase=False, least=1)
+    run = Run.create(tmp_path / "run", {}, {"text": tokenizer})
+    assert tokenization.load(tokenization.Character(), run.path / "vocabulary")["text"].encode(
+        "bed"
+    ) == tokenizer.encode("bed")
 
 
 def test_an_empty_folder_is_taken_for_a_new_run(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import torch
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.events import Event, Note
 from anaphora.run import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import build, load_trained
-from anaphora.text.characters import CharacterCoder
+from anaphora.text.characters import CharacterTokenizer
 
 EXPERIMENT: dict[str, Any] = {
     "task": "language-model",
@@ -24,9 +24,9 @@ EXPERIMENT: dict[str, Any] = {
 @pytest.fixture
 def saved(tmp_path: Path) -> tuple[Path, dict[str, torch.Tensor]]:
     """A small language model in a run folder, and its weights."""
-    coders = {"text": CharacterCoder.learn(["a man walks", "the dog runs"], lowercase=False, least=1)}
-    run = Run.create(tmp_path / "run", EXPERIMENT, coders)
-    model = build(parse(run.experiment, "here"), load_coders(run), "here")
+    tokenizers = {"text": CharacterTokenizer.learn(["a man walks", "the dog runs"], lowercase=False, least=1)}
+    run = Run.create(tmp_path / "run", EXPERIMENT, tokenizers)
+    model = build(parse(run.experiment, "here"), load_tokenizers(run), "here")
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
@@ -37,16 +37,16 @@ def saved(tmp_path: Path) -> tuple[Path, dict[str, torch.Tensor]]:
     return run.path, weights
 
 
-def test_a_model_comes_back_with_its_best_weights_coders_and_experiment(
+def test_a_model_comes_back_with_its_best_weights_tokenizers_and_experiment(
     saved: tuple[Path, dict[str, torch.Tensor]],
 ) -> None:
     path, weights = saved
-    _, experiment, model, coders, _ = load_trained(path)
+    _, experiment, model, tokenizers, _ = load_trained(path)
     assert not model.training
     assert {name: tensor.tolist() for name, tensor in tensors_of(model).items()} == {
         name: tensor.tolist() for name, tensor in weights.items()
     }
-    assert coders["text"].decode(coders["text"].encode("the man")) == "the man"
+    assert tokenizers["text"].decode(tokenizers["text"].encode("the man")) == "the man"
     assert experiment == parse(EXPERIMENT, "here")
 
 

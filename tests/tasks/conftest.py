@@ -10,9 +10,9 @@ import torch
 from anaphora.run import Run
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import TextCoder
-from anaphora.text.subwords import SubwordCoder
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.tokenizer import Tokenizer
 from tests.networks import build
 
 NOUNS = ("man", "woman", "dog", "cat", "house", "tree")
@@ -39,31 +39,31 @@ def network(translator: TranslationPredictor) -> torch.nn.Module:
 
 @pytest.fixture(scope="module")
 def untrained_translator() -> TranslationPredictor:
-    coder = SubwordCoder.learn(sentences(300), size=330, lowercase=False, byte_fallback=True)
-    symbols = {"source": coder.symbols, "target": coder.symbols}
+    tokenizer = SubwordTokenizer.learn(sentences(300), size=330, lowercase=False, byte_fallback=True)
+    symbols = {"source": tokenizer.symbols, "target": tokenizer.symbols}
     model = build("translate", TRANSLATOR, symbols, "a test")
     model.initialise(3)  # type: ignore[operator]
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(3.0)
         # untrained, it would write marks and bytes that a trained one never does
-        model.output.bias[: coder.encode("a")[0]] = -30.0  # type: ignore[index, union-attr]
-        model.output.bias[coder.symbols.eos] = 0.0  # type: ignore[index, union-attr]
-    return TranslationPredictor(model.stepper, coder, coder)  # type: ignore[arg-type]
+        model.output.bias[: tokenizer.encode("a")[0]] = -30.0  # type: ignore[index, union-attr]
+        model.output.bias[tokenizer.symbols.eos] = 0.0  # type: ignore[index, union-attr]
+    return TranslationPredictor(model.stepper, tokenizer, tokenizer)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def untrained_language_model() -> LanguageModelPredictor:
-    coder = CharacterCoder.learn(sentences(300), lowercase=False, least=1)
-    model = build("language-model", LANGUAGE_MODEL, {"text": coder.symbols}, "a test")
+    tokenizer = CharacterTokenizer.learn(sentences(300), lowercase=False, least=1)
+    model = build("language-model", LANGUAGE_MODEL, {"text": tokenizer.symbols}, "a test")
     model.initialise(5)  # type: ignore[operator]
     with torch.no_grad():
         model.output.bias[:4] = torch.tensor([-30.0, -30.0, -30.0, 0.0])  # type: ignore[index, union-attr]
-    return LanguageModelPredictor(model, coder)  # type: ignore[arg-type]
+    return LanguageModelPredictor(model, tokenizer)  # type: ignore[arg-type]
 
 
-def saved(path: Path, experiment: dict[str, object], model: torch.nn.Module, coders: dict[str, TextCoder]) -> None:
-    run = Run.create(path, experiment, coders)
+def saved(path: Path, experiment: dict[str, object], model: torch.nn.Module, tokenizers: dict[str, Tokenizer]) -> None:
+    run = Run.create(path, experiment, tokenizers)
     run.save(1, model.state_dict(), {}, {})
     run.mark_best(1)
 

@@ -14,7 +14,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.language_model.config import LanguageModelExperiment, NgramExperiment
 from anaphora.tasks.registry import every_kind, parse
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.text.units import Bpe
+from anaphora.text.tokenization import Bpe
 from anaphora.training.rules import Momentum
 
 TRANSLATE = 'task = "translate"\n'

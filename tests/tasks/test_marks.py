@@ -7,12 +7,12 @@ import torch
 
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.text.coder import BOS, PAD
-from anaphora.text.words import WordCoder
+from anaphora.text.tokenizer import BOS, PAD
+from anaphora.text.words import WordTokenizer
 from tests.networks import build
 
 LINES = ["the man walks", "a big dog sees the man", "the dog walks"]
-CODER = WordCoder.learn(LINES, size=50, least=1, lowercase=False, segmentation="whitespace", language="en")
+CODER = WordTokenizer.learn(LINES, size=50, least=1, lowercase=False, segmentation="whitespace", language="en")
 TABLES: dict[str, dict[str, Any]] = {
     "language-model": {"embedding": {"size": 8}, "recurrence": {"size": 8}},
     "feed-forward": {

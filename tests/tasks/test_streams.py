@@ -16,7 +16,7 @@ from anaphora.prediction.stream import WINDOW
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.text.words import WordCoder
+from anaphora.text.words import WordTokenizer
 
 from .conftest import WORDS
 
@@ -28,11 +28,11 @@ def streams(
     untrained_translator: TranslationPredictor, untrained_language_model: LanguageModelPredictor
 ) -> dict[str, Stream]:
     """Every stream over short lines, of which each verb makes what it takes."""
-    coder = WordCoder(list(WORDS), lowercase=False, segmentation="whitespace", language="en")
-    aligner = models.Aligner(models.AlignerModelConfig(), coder.symbols, coder.symbols)
-    rows = Ragged.of([coder.encode("a man walks"), coder.encode("the dog")])
+    tokenizer = WordTokenizer(list(WORDS), lowercase=False, segmentation="whitespace", language="en")
+    aligner = models.Aligner(models.AlignerModelConfig(), tokenizer.symbols, tokenizer.symbols)
+    rows = Ragged.of([tokenizer.encode("a man walks"), tokenizer.encode("the dog")])
     aligner.fit(rows, rows)
-    links = AlignmentPredictor(aligner, coder, coder)
+    links = AlignmentPredictor(aligner, tokenizer, tokenizer)
 
     def pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
         return ((line, line) for line in lines)

@@ -11,7 +11,7 @@ from anaphora.events import silent
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import build
@@ -82,9 +82,9 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
         return [Translation(text, 0.0, True, (), (), None) for text in texts]
 
     monkeypatch.setattr(TranslationPredictor, "translate", copied)
-    coders = load_coders(run)
-    validate = TranslationWork(experiment, silent).validation(coders, run, experiment.training, silent)
+    tokenizers = load_tokenizers(run)
+    validate = TranslationWork(experiment, silent).validation(tokenizers, run, experiment.training, silent)
     with torch.no_grad():
-        figures = validate(build(experiment, coders, "test").eval())
+        figures = validate(build(experiment, tokenizers, "test").eval())
     assert figures["bleu"] == pytest.approx(bleu(sources[1:], references[1:], language="fr").value)
     assert 0 < figures["bleu"] < 100 and asked == [3]

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import RunError
-from anaphora.text.bytes import ByteCoder
-from anaphora.text.coder import MARKS, UNKNOWN
+from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.extending import extended
 from anaphora.text.normalise import normalise
-from anaphora.text.units import Byte
+from anaphora.text.tokenization import Byte
+from anaphora.text.tokenizer import MARKS, UNKNOWN
 
-CODER = ByteCoder(lowercase=False)
+CODER = ByteTokenizer(lowercase=False)
 ANY_LINE = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]))
 
 
@@ -34,8 +34,8 @@ def test_a_letter_that_was_cut_is_shown_as_unknown() -> None:
 
 def test_another_file_is_no_vocabulary_of_bytes() -> None:
     with pytest.raises(RunError, match="should say so and no more"):
-        ByteCoder.deserialise(b'{"characters": []}', lowercase=False)
+        ByteTokenizer.deserialise(b'{"characters": []}', lowercase=False)
 
 
 def test_there_is_nothing_to_extend() -> None:
-    assert extended(Byte(), CODER, ByteCoder(lowercase=False)) is CODER
+    assert extended(Byte(), CODER, ByteTokenizer(lowercase=False)) is CODER

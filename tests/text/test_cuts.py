@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.text.cuts import Cut, LatticeSampling
-from anaphora.text.subwords import Kind, SubwordCoder
+from anaphora.text.subwords import Kind, SubwordTokenizer
 
 TEXT = "the dog dogs cat cats lower lowest newer newest wide wider widest sees seeing seen Жук"
 WORDS = TEXT.split()
@@ -17,13 +17,13 @@ DRAW = Random(1)
 LINES = [" ".join(DRAW.choices(WORDS, k=6)) for _ in range(200)]
 
 
-def coder_of(kind: Kind, byte_fallback: bool = True) -> SubwordCoder:
+def tokenizer_of(kind: Kind, byte_fallback: bool = True) -> SubwordTokenizer:
     size = 340 if byte_fallback else 80
-    return SubwordCoder.learn(LINES, size=size, lowercase=False, byte_fallback=byte_fallback, kind=kind)
+    return SubwordTokenizer.learn(LINES, size=size, lowercase=False, byte_fallback=byte_fallback, kind=kind)
 
 
-BPE, UNIGRAM = coder_of("bpe"), coder_of("unigram")
-CUTS: dict[str, tuple[SubwordCoder, Cut]] = {
+BPE, UNIGRAM = tokenizer_of("bpe"), tokenizer_of("unigram")
+CUTS: dict[str, tuple[SubwordTokenizer, Cut]] = {
     "bpe": (BPE, BPE.merge_dropout(0.3)),
     "unigram": (UNIGRAM, UNIGRAM.lattice_sampling(0.1)),
 }
@@ -33,23 +33,23 @@ texts = st.lists(st.sampled_from([*WORDS, "dogcat", "字", "é", "d", "▁"]), m
 @pytest.mark.parametrize("kind", CUTS)
 @given(text=texts, seed=st.integers(0, 1000))
 def test_every_cut_spells_the_same_text(kind: str, text: str, seed: int) -> None:
-    coder, cut = CUTS[kind]
-    assert coder.decode(cut(coder.encode(text), Random(seed))) == coder.decode(coder.encode(text))
+    tokenizer, cut = CUTS[kind]
+    assert tokenizer.decode(cut(tokenizer.encode(text), Random(seed))) == tokenizer.decode(tokenizer.encode(text))
 
 
 @pytest.mark.parametrize("kind", CUTS)
 @given(text=texts, seed=st.integers(0, 1000))
 def test_a_cut_depends_on_the_generator_and_the_text_alone(kind: str, text: str, seed: int) -> None:
-    coder, cut = CUTS[kind]
-    once = cut(coder.encode(text), Random(seed))
-    assert cut(coder.encode(text), Random(seed)) == once
+    tokenizer, cut = CUTS[kind]
+    once = cut(tokenizer.encode(text), Random(seed))
+    assert cut(tokenizer.encode(text), Random(seed)) == once
     assert cut(once, Random(seed)) == once  # not on how the row was cut before
 
 
 @pytest.mark.parametrize("kind", CUTS)
 def test_there_is_more_than_one_cut(kind: str) -> None:
-    coder, cut = CUTS[kind]
-    assert len({tuple(cut(coder.encode(TEXT), Random(seed))) for seed in range(50)}) > 5
+    tokenizer, cut = CUTS[kind]
+    assert len({tuple(cut(tokenizer.encode(TEXT), Random(seed))) for seed in range(50)}) > 5
 
 
 @given(text=texts)
@@ -64,9 +64,9 @@ def test_at_a_high_alpha_the_cut_is_the_likeliest(text: str) -> None:
 
 
 def test_unknown_characters_stay_unknown() -> None:
-    coder = coder_of("bpe", byte_fallback=False)
-    ids = coder.encode("dog 字 cat")
-    assert coder.merge_dropout(0.0)(ids, Random(0)) == ids
+    tokenizer = tokenizer_of("bpe", byte_fallback=False)
+    ids = tokenizer.encode("dog 字 cat")
+    assert tokenizer.merge_dropout(0.0)(ids, Random(0)) == ids
 
 
 def test_cuts_are_drawn_as_often_as_their_probabilities_say() -> None:

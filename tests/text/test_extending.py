@@ -1,24 +1,24 @@
 import pytest
 
 from anaphora.errors import ConfigError
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import TextCoder
+from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.extending import extended
-from anaphora.text.subwords import SubwordCoder
-from anaphora.text.units import AnyUnits, Bpe, Character, Unigram, Word
-from anaphora.text.words import WordCoder
+from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.tokenization import AnyTokenizer, Bpe, Character, Unigram, Word
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.words import WordTokenizer
 
 OLD = ["the old man walks and walks", "a man talks to the dog"]
-CONFIG: dict[str, AnyUnits] = {"bpe": Bpe(), "character": Character(), "word": Word(segmentation="whitespace")}
+CONFIG: dict[str, AnyTokenizer] = {"bpe": Bpe(), "character": Character(), "word": Word(segmentation="whitespace")}
 NEW = ["Гарри the wizard wands walks", "the wizard dog 中文"]
 
 
-def learnt(kind: str, lines: list[str]) -> TextCoder:
+def learnt(kind: str, lines: list[str]) -> Tokenizer:
     if kind == "character":
-        return CharacterCoder.learn(lines, lowercase=False, least=1)
+        return CharacterTokenizer.learn(lines, lowercase=False, least=1)
     if kind == "word":
-        return WordCoder.learn(lines, size=100, least=1, lowercase=False, segmentation="whitespace", language="en")
-    return SubwordCoder.learn(lines * 20, size=340, lowercase=False, byte_fallback=True)
+        return WordTokenizer.learn(lines, size=100, least=1, lowercase=False, segmentation="whitespace", language="en")
+    return SubwordTokenizer.learn(lines * 20, size=340, lowercase=False, byte_fallback=True)
 
 
 @pytest.mark.parametrize("kind", CONFIG)
@@ -44,10 +44,10 @@ def test_new_text_takes_new_units_and_comes_back_as_it_was(kind: str) -> None:
 def test_an_extended_vocabulary_survives_being_written_and_read(kind: str) -> None:
     both = extended(CONFIG[kind], learnt(kind, OLD), learnt(kind, NEW))
     written = both.serialise()
-    reread: TextCoder = {
-        "character": lambda: CharacterCoder.deserialise(written, lowercase=False),
-        "bpe": lambda: SubwordCoder(written, lowercase=False),
-        "word": lambda: WordCoder.deserialise(written, lowercase=False, segmentation="whitespace"),
+    reread: Tokenizer = {
+        "character": lambda: CharacterTokenizer.deserialise(written, lowercase=False),
+        "bpe": lambda: SubwordTokenizer(written, lowercase=False),
+        "word": lambda: WordTokenizer.deserialise(written, lowercase=False, segmentation="whitespace"),
     }[kind]()
     assert [reread.encode(line) for line in OLD + NEW] == [both.encode(line) for line in OLD + NEW]
 
@@ -59,6 +59,6 @@ def test_a_text_without_new_units_changes_nothing(kind: str) -> None:
 
 
 @pytest.mark.parametrize("config", [Unigram(), Word(rare="posall")], ids=lambda config: config.tokenizer)
-def test_units_that_cannot_be_appended_are_refused(config: AnyUnits) -> None:
+def test_units_that_cannot_be_appended_are_refused(config: AnyTokenizer) -> None:
     with pytest.raises(ConfigError, match=f"'word' without text.rare, but has '{config.tokenizer}'"):
         extended(config, learnt("bpe", OLD), learnt("bpe", NEW))

@@ -11,7 +11,7 @@ from anaphora.text.__main__ import main, roundtrip
 from anaphora.text.joiner import JOINER, JoinerTokens
 from anaphora.text.normalise import normalise
 from anaphora.text.segmentation import tokens_of
-from anaphora.text.words import WordCoder
+from anaphora.text.words import WordTokenizer
 
 LANGUAGES = ("en", "fr", "de", "gn", "he", "ja")
 WRITTEN = [
@@ -41,9 +41,9 @@ def test_any_text_comes_back_from_its_tokens(text: str, language: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("line", WRITTEN)
 def test_a_line_of_known_words_is_decoded_as_it_was_written(line: str, language: str) -> None:
-    coder = WordCoder.learn([line], size=99, least=1, lowercase=False, segmentation="joiner", language=language)
-    assert coder.decode(coder.encode(line)) == line
-    assert "".join(coder.pieces(coder.encode(line))) == "".join(coder.pieces_of(line))
+    tokenizer = WordTokenizer.learn([line], size=99, least=1, lowercase=False, segmentation="joiner", language=language)
+    assert tokenizer.decode(tokenizer.encode(line)) == line
+    assert "".join(tokenizer.pieces(tokenizer.encode(line))) == "".join(tokenizer.pieces_of(line))
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_the_mark_itself_reads_as_its_full_width_form() -> None:
 
 
 def test_white_space_at_the_ends_of_a_line_is_no_word() -> None:
-    coder = WordCoder.learn(["a b"], size=9, least=1, lowercase=False, segmentation="joiner", language="en")
-    assert coder.encode(" \ta b\u00a0 ") == coder.encode("a b")
+    tokenizer = WordTokenizer.learn(["a b"], size=9, least=1, lowercase=False, segmentation="joiner", language="en")
+    assert tokenizer.encode(" \ta b\u00a0 ") == tokenizer.encode("a b")
 
 
 @pytest.mark.parametrize(

@@ -7,32 +7,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import RunError
-from anaphora.text.coder import UNK
-from anaphora.text.rare import NUMBERS, REACH, AnnotatedCoder, NumberingCoder, Rare, annotations
+from anaphora.text.rare import NUMBERS, REACH, AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
 from anaphora.text.segmentation import Segmentation
-from anaphora.text.words import WordCoder
+from anaphora.text.tokenizer import UNK
+from anaphora.text.words import WordTokenizer
 
 NONE: Segmentation = "none"
 KINDS: list[Rare] = ["copyable", "posall", "posunk"]
 
 
-def coders(rare: Rare) -> tuple[WordCoder, AnnotatedCoder]:
+def tokenizers(rare: Rare) -> tuple[WordTokenizer, AnnotatedTokenizer]:
     """A source that knows "the of", and a target that knows "le de"."""
     marks = annotations(rare)
     source = (
-        NumberingCoder([*marks, "the", "of"], lowercase=False, segmentation=NONE, language="en")
+        NumberingTokenizer([*marks, "the", "of"], lowercase=False, segmentation=NONE, language="en")
         if rare == "copyable"
-        else WordCoder(["the", "of"], lowercase=False, segmentation=NONE, language="en")
+        else WordTokenizer(["the", "of"], lowercase=False, segmentation=NONE, language="en")
     )
     words = [*marks, "le", "de"]
-    return source, AnnotatedCoder(
+    return source, AnnotatedTokenizer(
         words, lowercase=False, segmentation=NONE, language="fr", rare=rare, dictionary={"cat": "chat"}
     )
 
 
 def shown(rare: Rare, source: str, target: str, links: list[int]) -> str:
     """The annotated target, as words."""
-    reading, writing = coders(rare)
+    reading, writing = tokenizers(rare)
     ids = writing.annotated(reading.encode(source), writing.encode(target), links)
     return " ".join(writing.pieces(ids)).replace("▁", "")
 
@@ -51,7 +51,7 @@ def test_each_kind_says_which_source_word_an_unknown_one_stands_for(rare: Rare, 
 
 
 def test_a_repeated_unknown_word_of_the_source_has_one_number_and_too_many_have_none() -> None:
-    source, _ = coders("copyable")
+    source, _ = tokenizers("copyable")
     names = [f"name{number}" for number in range(NUMBERS + 2)]
     ids = source.encode(" ".join(["the", names[0], names[1], names[0], *names[2:]]))
     assert source.pieces(ids[:4]) == ["▁the", "▁<unk:1>", "▁<unk:2>", "▁<unk:1>"]
@@ -65,7 +65,7 @@ WORDS = st.lists(st.sampled_from(["the", "of", "le", "de", "Ann", "Bob", "Eve"])
 def test_annotations_lead_back_to_the_words_they_stand_for(
     rare: Rare, source: list[str], target: list[str], data: st.DataObject
 ) -> None:
-    reading, writing = coders(rare)
+    reading, writing = tokenizers(rare)
     links = data.draw(st.lists(st.integers(-1, len(source) - 1), min_size=len(target), max_size=len(target)))
     ids, plain = reading.encode(" ".join(source)), writing.encode(" ".join(target))
     annotated = writing.annotated(ids, plain, links)
@@ -83,7 +83,7 @@ def test_annotations_lead_back_to_the_words_they_stand_for(
 
 @given(st.sampled_from(KINDS), st.lists(st.integers(0, 21), max_size=15), WORDS)
 def test_whatever_a_translator_writes_is_resolved(rare: Rare, ids: list[int], source: list[str]) -> None:
-    reading, writing = coders(rare)
+    reading, writing = tokenizers(rare)
     written = [unit for unit in ids if unit < writing.symbols.size]
     found = writing.resolved(written, reading.encode(" ".join(source)))
     assert len(found.sources) == found.ids.count(UNK)
@@ -92,14 +92,14 @@ def test_whatever_a_translator_writes_is_resolved(rare: Rare, ids: list[int], so
 
 @pytest.mark.parametrize("rare", KINDS)
 def test_what_is_serialised_comes_back_with_its_dictionary(rare: Rare) -> None:
-    _, coder = coders(rare)
-    again = AnnotatedCoder.restored(coder.serialise(), rare, lowercase=False, segmentation=NONE)
-    assert again.fingerprint == coder.fingerprint and again.dictionary == {"cat": "chat"}
-    assert again.encode("le chat") == coder.encode("le chat")
-    plain = WordCoder(coder.vocabulary, lowercase=False, segmentation=NONE, language="fr")
-    assert plain.fingerprint != coder.fingerprint
+    _, tokenizer = tokenizers(rare)
+    again = AnnotatedTokenizer.restored(tokenizer.serialise(), rare, lowercase=False, segmentation=NONE)
+    assert again.fingerprint == tokenizer.fingerprint and again.dictionary == {"cat": "chat"}
+    assert again.encode("le chat") == tokenizer.encode("le chat")
+    plain = WordTokenizer(tokenizer.vocabulary, lowercase=False, segmentation=NONE, language="fr")
+    assert plain.fingerprint != tokenizer.fingerprint
     with pytest.raises(RunError, match="should have a dictionary"):
-        AnnotatedCoder.restored(plain.serialise(), rare, lowercase=False, segmentation=NONE)
+        AnnotatedTokenizer.restored(plain.serialise(), rare, lowercase=False, segmentation=NONE)
 
 
 def test_there_are_three_kinds() -> None:

@@ -3,14 +3,14 @@
 import pytest
 
 from anaphora.errors import ConfigError, DataError, RunError
-from anaphora.text.coder import UNK
-from anaphora.text.subwords import SubwordCoder
+from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.tokenizer import UNK
 
 LINES = [f"the {colour} dog sees the {other} cat" for colour in ("red", "blue") for other in ("green", "grey")]
 
 
-def learn(lines: list[str], size: int = 300, byte_fallback: bool = True) -> SubwordCoder:
-    return SubwordCoder.learn(lines, size=size, lowercase=False, byte_fallback=byte_fallback)
+def learn(lines: list[str], size: int = 300, byte_fallback: bool = True) -> SubwordTokenizer:
+    return SubwordTokenizer.learn(lines, size=size, lowercase=False, byte_fallback=byte_fallback)
 
 
 def test_the_same_text_gives_the_same_bytes() -> None:
@@ -27,8 +27,8 @@ def test_frequent_words_are_one_unit() -> None:
 
 
 def test_a_small_text_gives_as_many_units_as_it_has() -> None:
-    coder = learn(LINES, size=8000)
-    assert 260 < coder.symbols.size < 8000
+    tokenizer = learn(LINES, size=8000)
+    assert 260 < tokenizer.symbols.size < 8000
 
 
 def test_a_size_below_the_characters_names_the_least_that_will_do() -> None:
@@ -45,8 +45,8 @@ def test_a_text_without_characters_is_refused(lines: list[str]) -> None:
 
 
 def test_very_long_lines_are_learnt_from() -> None:
-    coder = learn(["ab" * 100_000], size=270)
-    assert coder.symbols.size > 263
+    tokenizer = learn(["ab" * 100_000], size=270)
+    assert tokenizer.symbols.size > 263
 
 
 def test_without_bytes_what_was_never_seen_is_unknown() -> None:
@@ -56,10 +56,10 @@ def test_without_bytes_what_was_never_seen_is_unknown() -> None:
 @pytest.mark.parametrize("damage", [b"", b"garbage"])
 def test_a_damaged_model_is_refused(damage: bytes) -> None:
     with pytest.raises(RunError, match="subword vocabulary"):
-        SubwordCoder(damage, lowercase=False)
+        SubwordTokenizer(damage, lowercase=False)
 
 
 def test_half_a_model_is_refused() -> None:
     model = learn(LINES).serialise()
     with pytest.raises(RunError, match="subword vocabulary"):
-        SubwordCoder(model[: len(model) // 2], lowercase=False)
+        SubwordTokenizer(model[: len(model) // 2], lowercase=False)

@@ -11,7 +11,7 @@ from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
 
 if TYPE_CHECKING:
-    from anaphora.text.units import AnyUnits
+    from anaphora.text.tokenization import AnyTokenizer
 
 AUTO = "auto"
 """What the experiment is called that the data chooses."""
@@ -24,7 +24,7 @@ def experiment_text(
     target: str,
     settings: Sequence[str],
     report: Report,
-    text: "AnyUnits | None" = None,
+    text: "AnyTokenizer | None" = None,
     task: str = "",
 ) -> tuple[str, str]:
     """The TOML of an experiment, and what messages call it; ConfigError when there is none.

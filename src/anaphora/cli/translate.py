@@ -177,7 +177,7 @@ class _Outputs:
     def write(self, waiting: deque[str], translations: "Iterable[Translation]", report: "Report") -> None:
         """Write translations wherever they should go, as they come, and report what differs from the waiting lines."""
         from anaphora.formats.pharaoh import to_pharaoh
-        from anaphora.text.coder import MARKS, UNK
+        from anaphora.text.tokenizer import MARKS, UNK
 
         count = unknown = 0
         losses = _Losses(report)
@@ -216,8 +216,8 @@ class _Losses:
     def of(self, line: str, translation: str) -> "list[Difference]":
         """What differs between the next line and its translation, which is reported of the first ones."""
         from anaphora.events import Note
-        from anaphora.text.coder import MARKS, UNK
         from anaphora.text.quality import differences
+        from anaphora.text.tokenizer import MARKS, UNK
 
         found = list(differences(line, translation.replace(MARKS[UNK], " ")))
         self._lines += 1
@@ -258,7 +258,7 @@ def _json(translation: "Translation", differing: "list[Difference]") -> str:
 def _unknown_in_pairs(unknown: int, count: int) -> "Note":
     """How many pairs to train on hold ``<unk>``, which training takes for any other text."""
     from anaphora.events import Note
-    from anaphora.text.coder import MARKS, UNK
+    from anaphora.text.tokenizer import MARKS, UNK
 
     return Note(
         f"{unknown:,} of {count:,} translations have {MARKS[UNK]} in them, which training takes for text: "

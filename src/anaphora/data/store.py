@@ -9,7 +9,7 @@ from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 Annotate = Callable[[int, list[int], list[int]], list[int]]
 """The number of a pair and the ids of its sides to other ids of its target."""
@@ -43,19 +43,19 @@ class TextStore:
 
 def pair_store(
     corpus: PairCorpus,
-    source: TextCoder,
-    target: TextCoder,
+    source: Tokenizer,
+    target: Tokenizer,
     folder: Path,
     *,
     longest: int = 0,
     annotate: Annotate | None = None,
     report: Report = silent,
 ) -> PairStore:
-    """The corpus as ids: from ``folder`` if it was encoded there before with the same coders, else encoded now.
+    """The corpus as ids: from ``folder`` if it was encoded there before with the same tokenizers, else encoded now.
 
     With ``longest`` > 0, pairs with more units than that on either side are left out (a Skipped). ``annotate`` changes
     the ids of a target, given the number of the pair and the ids of both sides; what it does should be a function of
-    the coders and the corpus alone. Raises DataError when
+    the tokenizers and the corpus alone. Raises DataError when
     no pair is left, or the folder cannot be written.
     """
 
@@ -90,24 +90,24 @@ def pair_store(
     )
 
 
-def text_store(corpus: TextCorpus, coder: TextCoder, folder: Path, *, report: Report = silent) -> TextStore:
-    """The text as ids: from ``folder`` if it was encoded there before with the same coder, else encoded now.
+def text_store(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path, *, report: Report = silent) -> TextStore:
+    """The text as ids: from ``folder`` if it was encoded there before with the same tokenizer, else encoded now.
 
     Raises DataError when the folder cannot be written.
     """
-    end = coder.symbols.eos
+    end = tokenizer.symbols.eos
 
     def encode(into: Writer) -> dict[str, int]:
         characters = 0
         into.write("text.ids", [end])
         for number, line in enumerate(corpus, 1):
-            into.write("text.ids", [*coder.encode(line), end])
+            into.write("text.ids", [*tokenizer.encode(line), end])
             characters += len(line) + 1
             into.tell(number)
         return {"characters": characters}
 
-    identity = [corpus.fingerprint, coder.fingerprint]
-    columns = {"text.ids": coder.symbols.size}
+    identity = [corpus.fingerprint, tokenizer.fingerprint]
+    columns = {"text.ids": tokenizer.symbols.size}
     table = Table(folder, identity, columns, encode, task=_task(corpus), total=corpus.count, report=report)
     return TextStore(table["text.ids"], table.facts["characters"])
 

@@ -20,22 +20,24 @@ from anaphora.data.tagged import TaggedCorpus
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
 from anaphora.formats.tagged import NO_LABEL, Sentence, labels_of
-from anaphora.text.coder import BOS, EOS, MARKS, UNK
 from anaphora.text.normalise import normalise
-from anaphora.text.words import WordCoder
+from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
+from anaphora.text.words import WordTokenizer
 
 
-class TokenCoder:
+class TokenEncoder:
     """Words, their characters and their tags as ids."""
 
-    def __init__(self, words: WordCoder, characters: WordCoder, tags: WordCoder, several: bool, longest: int) -> None:
+    def __init__(
+        self, words: WordTokenizer, characters: WordTokenizer, tags: WordTokenizer, several: bool, longest: int
+    ) -> None:
         """The vocabularies; ``several`` labels may be in a tag; of a word its first ``longest`` characters are read."""
         self.words, self.characters, self.tags, self.several, self._longest = words, characters, tags, several, longest
 
     @property
     def identity(self) -> list[object]:
         """All that decides which ids there are."""
-        vocabularies = [coder.fingerprint for coder in (self.words, self.characters, self.tags)]
+        vocabularies = [tokenizer.fingerprint for tokenizer in (self.words, self.characters, self.tags)]
         return [*vocabularies, self.several, self._longest]
 
     def word(self, word: str) -> int:
@@ -80,12 +82,12 @@ class TokenTable:
     """The characters of each distinct word."""
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]], coder: TokenCoder) -> "TokenTable":
+    def of(cls, sentences: Iterable[Sequence[str]], tokenizer: TokenEncoder) -> "TokenTable":
         """Sentences held in memory."""
         numbers: dict[str, int] = {}
         rows = [[numbers.setdefault(word, len(numbers)) for word in sentence] for sentence in sentences]
-        words = np.array([coder.word(word) for word in numbers], dtype=np.int64)
-        return cls(Ragged.of(rows), words, Ragged.of(map(coder.letters, numbers)))
+        words = np.array([tokenizer.word(word) for word in numbers], dtype=np.int64)
+        return cls(Ragged.of(rows), words, Ragged.of(map(tokenizer.letters, numbers)))
 
     def inputs(self, rows: Integers) -> SpeltIds:
         """Some of the sentences as a rectangle."""
@@ -110,7 +112,7 @@ class TaggedStore:
 
 
 def tagged_store(
-    corpus: TaggedCorpus, coder: TokenCoder, folder: Path, *, longest: int = 0, report: Report = silent
+    corpus: TaggedCorpus, tokenizer: TokenEncoder, folder: Path, *, longest: int = 0, report: Report = silent
 ) -> TaggedStore:
     """The corpus as ids: from ``folder`` if it was encoded there before with the same vocabularies, else encoded now.
 
@@ -128,20 +130,20 @@ def tagged_store(
             for word in sentence.words:
                 if word not in words:
                     words[word] = len(words)
-                    into.write("words", [coder.word(word)])
-                    into.add("letters", coder.letters(word))
+                    into.write("words", [tokenizer.word(word)])
+                    into.add("letters", tokenizer.letters(word))
             for place, tag in enumerate(sentence.tags):
                 if tag not in tags:
                     tags[tag] = len(tags)
-                    into.add("labels", known_labels(coder, path, sentence, place))
+                    into.add("labels", known_labels(tokenizer, path, sentence, place))
             into.add("sentences", [words[word] for word in sentence.words])
             into.write("tags", [tags[tag] for tag in sentence.tags])
         return {"skipped": skipped}
 
-    sizes = {"words": coder.words, "letters.ids": coder.characters, "labels.ids": coder.tags}
+    sizes = {"words": tokenizer.words, "letters.ids": tokenizer.characters, "labels.ids": tokenizer.tags}
     unbounded = ("sentences.ids", "sentences.ends", "letters.ends", "labels.ends", "tags")
     columns = {name: one.symbols.size for name, one in sizes.items()} | dict.fromkeys(unbounded, UNBOUNDED)
-    identity = [corpus.fingerprint, *coder.identity, longest]
+    identity = [corpus.fingerprint, *tokenizer.identity, longest]
     task = f"encoding {corpus.name}"
     table = Table(folder, identity, columns, encode, task=task, total=corpus.count, report=report)
     if skipped := table.facts["skipped"]:
@@ -154,13 +156,13 @@ def tagged_store(
     return TaggedStore(tokens, Ragged(table["tags"], table["sentences.ends"]), labels)
 
 
-def known_labels(coder: TokenCoder, path: Path, sentence: Sentence, place: int) -> list[int]:
+def known_labels(tokenizer: TokenEncoder, path: Path, sentence: Sentence, place: int) -> list[int]:
     """The labels of a token; DataError with its line for one that training does not have."""
     tag = sentence.tags[place]
     try:
-        return coder.labels(tag)
+        return tokenizer.labels(tag)
     except KeyError as error:
-        known = ", ".join(coder.tags.vocabulary[:12]) + (", ..." if len(coder.tags.vocabulary) > 12 else "")
+        known = ", ".join(tokenizer.tags.vocabulary[:12]) + (", ..." if len(tokenizer.tags.vocabulary) > 12 else "")
         raise DataError(
             f"{path}:{sentence.line_of(place)} has the tag '{error.args[0]}', which the training split has not "
             f"({known}): correct it, or train with sentences that have it."
@@ -170,9 +172,9 @@ def known_labels(coder: TokenCoder, path: Path, sentence: Sentence, place: int) 
 class TaggedBatches:
     """Training batches of a TaggedStore; implements ``protocols.Batches``."""
 
-    def __init__(self, store: TaggedStore, coder: TokenCoder, *, batch_tokens: int, seed: int) -> None:
+    def __init__(self, store: TaggedStore, tokenizer: TokenEncoder, *, batch_tokens: int, seed: int) -> None:
         """In a batch, rows times the longest are at most ``batch_tokens``."""
-        self._store, self._coder, self._budget, self._seed = store, coder, batch_tokens, seed
+        self._store, self._tokenizer, self._budget, self._seed = store, tokenizer, batch_tokens, seed
         self._labels = [row.tolist() for row in store.labels.each(np.arange(len(store.labels)))]
 
     def epoch(self, number: int) -> LazyBatches:
@@ -187,10 +189,10 @@ class TaggedBatches:
 
     def _targets(self, tags: Ids) -> Items:
         """The label of each token, or 1 for each of its labels."""
-        if not self._coder.several:
+        if not self._tokenizer.several:
             labels_W = torch.tensor([labels[0] for labels in self._labels])
             return Ids(labels_W[tags.ids_BT], tags.lengths_B)
-        labels_WC = torch.zeros(len(self._labels), len(self._coder.tags.vocabulary))
+        labels_WC = torch.zeros(len(self._labels), len(self._tokenizer.tags.vocabulary))
         for number, labels in enumerate(self._labels):
             labels_WC[number, labels] = 1
         return Values(labels_WC[tags.ids_BT], tags.lengths_B)

@@ -6,7 +6,7 @@ from itertools import islice
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.datacheck.findings import RULES, Finding, Rule, Tally
 from anaphora.datacheck.rows import rows
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 MAX_LINES = 10_000
 """Lines of a split that are tokenized; the rest of a larger split is assumed to be similar."""
@@ -15,7 +15,7 @@ MAX_LINES = 10_000
 def unknown_tokens(
     split: str,
     corpus: PairCorpus | TextCorpus,
-    tokenizers: Mapping[str, TextCoder],
+    tokenizers: Mapping[str, Tokenizer],
     names: Mapping[str, str],
     rule: Rule = RULES["unknown-units"],
 ) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from anaphora.errors import DataError
 from anaphora.formats.pharaoh import Links
-from anaphora.text.coder import SPACE
+from anaphora.text.tokenizer import SPACE
 
 
 def hard_links(weights_TS: npt.NDArray[Any], source: int, target: int) -> Links:

@@ -13,7 +13,7 @@ from anaphora.experiment.overrides import override
 from anaphora.formats.tsv import Layout
 from anaphora.tasks.registry import every_task
 from anaphora.tasks.sizing import value_at, word_at
-from anaphora.text.units import AnyUnits
+from anaphora.text.tokenization import AnyTokenizer
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
 """What it is, in one line."""
@@ -41,7 +41,7 @@ def automatic(
     report: Report = silent,
     *,
     settings: Sequence[str] = (),
-    text: AnyUnits | None = None,
+    text: AnyTokenizer | None = None,
     task: str = "",
 ) -> str:
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.

@@ -12,7 +12,7 @@ from anaphora.events import Report, silent
 from anaphora.experiment.conduct import work_of
 from anaphora.run.averaging import average
 from anaphora.run.checkpoint import AVERAGE
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import fill
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.runs import build, experiment_of, open_run
@@ -56,9 +56,9 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         before = run.load("best", report)
         # an average was trained with what its checkpoints were trained with
         run.fingerprints |= {name: found for name, found in before.fingerprints.items() if name.startswith("data/")}
-        coders = load_coders(run)
-        validate = cast(UpdatingWork, work).validation(coders, run, experiment.training, report)
-        model = build(experiment, coders, str(path / "experiment.toml")).eval()
+        tokenizers = load_tokenizers(run)
+        validate = cast(UpdatingWork, work).validation(tokenizers, run, experiment.training, report)
+        model = build(experiment, tokenizers, str(path / "experiment.toml")).eval()
         figures = []
         with torch.no_grad():
             for weights, where in ((before.model, before.path), (tensors, path / "checkpoints" / AVERAGE)):

@@ -15,7 +15,7 @@ from anaphora.experiment.conduct import work_of
 from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.work import UpdatingWork, Work, not_skipping
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 _ORDER = ("error", "warning", "note")
 
@@ -88,20 +88,20 @@ def _try_out(checked: Checked, work: Work, names: Mapping[str, str], trial: floa
     if trial <= 0:
         return
     if isinstance(work, UpdatingWork):
-        found, coders = estimate(experiment, work.parts, trial, report)
+        found, tokenizers = estimate(experiment, work.parts, trial, report)
         checked.estimates.append(found)
     elif experiment.start.run == "none":  # fitted in one go, which cannot be tried out, to its own vocabulary
-        coders = work.learn_vocabulary(report)
+        tokenizers = work.learn_vocabulary(report)
     else:
         return
-    checked.units += _units(work.parts, coders, names)
+    checked.units += _units(work.parts, tokenizers, names)
 
 
 def _units(
-    parts: Parts[PairCorpus] | Parts[TextCorpus], coders: Mapping[str, TextCoder], names: Mapping[str, str]
+    parts: Parts[PairCorpus] | Parts[TextCorpus], tokenizers: Mapping[str, Tokenizer], names: Mapping[str, str]
 ) -> Iterator[Finding]:
     for part, corpus in ((parts.valid.name, parts.valid), *parts.tests.items()):
-        yield from unknown_units(part, corpus, coders, names)
+        yield from unknown_units(part, corpus, tokenizers, names)
 
 
 def _estimate_table(found: Estimate, experiment: Experiment) -> Table:

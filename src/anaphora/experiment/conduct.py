@@ -19,12 +19,12 @@ from anaphora.run.about import damaged_logs
 from anaphora.run.bounds import set_bounds
 from anaphora.run.identity import BOUNDS
 from anaphora.run.layout import check_free, discard
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import kind_of
 from anaphora.tasks.runs import build, experiment_of, open_run, outline
 from anaphora.tasks.work import TRAIN, UpdatingWork, Work
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.state import TrainingState
 
@@ -59,33 +59,33 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, stop: Stop
     vectors = word_vectors(experiment, trained.begun if trained else None)
     givers = [giver for giver in (trained, vectors, *kind.givers(experiment, begun)) if giver]
     work = work_of(experiment, report)
-    coders = parent.coders(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
+    tokenizers = parent.tokenizers(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     if parent:
         parent.say_what_it_lacks(experiment, work.parts.train, report)
     if isinstance(work, UpdatingWork):
-        shape = outline(experiment, coders, "The experiment")
-        sizes = {coder.symbols.size for coder in coders.values()}
+        shape = outline(experiment, tokenizers, "The experiment")
+        sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
         check_memory(shape, experiment, sizes, work.longest or _ROW, most_tokens(work.parts.train.paths))
-    model = _model(experiment, coders, "The experiment")
+    model = _model(experiment, tokenizers, "The experiment")
     for giver in givers:
-        giver.give(model, coders, report)
-    experiment = _sized(experiment, model, coders, work, report)
+        giver.give(model, tokenizers, report)
+    experiment = _sized(experiment, model, tokenizers, work, report)
     say_what_autograd_does(model, report)
     say_what_is_frozen(model, report)
     was_there = path.exists()
-    Run.create(path, experiment.tables(), coders, work.fingerprints)
+    Run.create(path, experiment.tables(), tokenizers, work.fingerprints)
     run = open_run(path, experiment, work.fingerprints)
     report.on_failure(run.metrics.note)
     run.write_card({}, report)
     with run.lock():
         saved = not givers
         try:
-            work.tell_counts(model, coders, run, report)
+            work.tell_counts(model, tokenizers, run, report)
             if givers:
                 # so that going on never needs the other runs and files again, which may change or go
                 TrainingState(model, experiment.training, experiment.better).save(run, report)
                 saved = True
-            return work.learn(model, coders, run, experiment, report, stop)
+            return work.learn(model, tokenizers, run, experiment, report, stop)
         except BaseException as error:
             # an interruption keeps the encoded corpus for --resume; a fault in the data leaves nothing half-written
             resumable = saved and (path / TRAIN).exists() and not isinstance(error, AnaphoraError)
@@ -103,16 +103,16 @@ def _resume(experiment: Experiment, path: Path, report: LastingReport, stop: Sto
     report.on_failure(run.metrics.note)
     with run.lock():
         _go_on_as(run, begun, experiment, report)
-        coders = load_coders(run)
-        model = _model(begun, coders, str(path / "experiment.toml"))
+        tokenizers = load_tokenizers(run)
+        model = _model(begun, tokenizers, str(path / "experiment.toml"))
         say_what_autograd_does(model, report)
         say_what_is_frozen(model, report)
-        work.tell_counts(model, coders, run, report)
-        return work.learn(model, coders, run, experiment, report, stop)
+        work.tell_counts(model, tokenizers, run, report)
+        return work.learn(model, tokenizers, run, experiment, report, stop)
 
 
 def _sized(
-    experiment: Experiment, model: torch.nn.Module, coders: Mapping[str, TextCoder], work: Work, report: Report
+    experiment: Experiment, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], work: Work, report: Report
 ) -> Experiment:
     """The experiment with a batch that fits into memory, where it leaves that open."""
     if experiment.training.batch_tokens or not isinstance(work, UpdatingWork):
@@ -120,7 +120,7 @@ def _sized(
     if not work.longest:
         raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.max_length.")
     free = free_bytes(experiment.training.device)
-    tokens = fitting_tokens(model, {coder.symbols.size for coder in coders.values()}, work.longest, free)
+    tokens = fitting_tokens(model, {tokenizer.symbols.size for tokenizer in tokenizers.values()}, work.longest, free)
     why = "the usual number" if tokens == USUAL else "what is estimated to fit"
     report(Note(f"A batch takes {tokens:,} tokens: {why}; {free / 2**30:.1f} GiB of memory are free."))
     return experiment.with_batch(tokens)
@@ -131,9 +131,9 @@ def work_of(experiment: Experiment, report: Report) -> Work:
     return kind_of(experiment).work(experiment, report)
 
 
-def _model(experiment: Experiment, coders: Mapping[str, TextCoder], where: str) -> torch.nn.Module:
+def _model(experiment: Experiment, tokenizers: Mapping[str, Tokenizer], where: str) -> torch.nn.Module:
     """A new network with the weights that training starts from."""
-    model = build(experiment, coders, where)
+    model = build(experiment, tokenizers, where)
     cast(Any, model).initialise(experiment.training.seed)
     return model
 

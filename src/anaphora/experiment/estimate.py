@@ -21,11 +21,11 @@ from anaphora.events import Event, Note, Progress, Report, Saved, Update, Valida
 from anaphora.experiment.conduct import train
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import parameters
 from anaphora.tasks.base import ExperimentBase as Experiment
-from anaphora.text.coder import TextCoder
 from anaphora.text.sampling import sample
+from anaphora.text.tokenizer import Tokenizer
 
 SAMPLED = 50_000
 """Lines of the training part that the trial reads at most; a vocabulary is learnt from no more by default."""
@@ -66,10 +66,10 @@ class Estimate:
 
 def estimate(
     experiment: Experiment, parts: Parts[PairCorpus] | Parts[TextCorpus], seconds: float, report: Report = silent
-) -> tuple[Estimate, dict[str, TextCoder]]:
+) -> tuple[Estimate, dict[str, Tokenizer]]:
     """Train ``experiment`` for about ``seconds`` on a sample of ``parts``, in a folder that is removed again.
 
-    Also returns the coders of the trial, learnt from the sample. Raises what ``conduct.train`` raises.
+    Also returns the tokenizers of the trial, learnt from the sample. Raises what ``conduct.train`` raises.
     """
     with tempfile.TemporaryDirectory(prefix="anaphora-trial-") as name:
         folder = Path(name)
@@ -79,10 +79,10 @@ def estimate(
         watch = _Watch(report if scale == 1 else silent, report)
         train(_trial(experiment, folder / "data", seconds), folder / "run", watch.see)
         run = Run.open(folder / "run")
-        coders = load_coders(run)
+        tokenizers = load_tokenizers(run)
         learnt = sum(parameters(run.load("latest").model).values())
     measured = watch.measured(scale, scale_valid)
-    return _whole(experiment, measured, learnt, coders), coders
+    return _whole(experiment, measured, learnt, tokenizers), tokenizers
 
 
 @dataclass
@@ -173,7 +173,7 @@ def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     )
 
 
-def _whole(experiment: Experiment, measured: _Measured, learnt: int, coders: Mapping[str, TextCoder]) -> Estimate:
+def _whole(experiment: Experiment, measured: _Measured, learnt: int, tokenizers: Mapping[str, Tokenizer]) -> Estimate:
     training = experiment.training
     every = training.validate_every or measured.updates
     updates = training.epochs * measured.updates
@@ -181,7 +181,7 @@ def _whole(experiment: Experiment, measured: _Measured, learnt: int, coders: Map
     whole = updates * measured.seconds_of_update + validations * measured.seconds_of_validation
     return Estimate(
         parameters=learnt,
-        vocabulary={side: coder.symbols.size for side, coder in coders.items()},
+        vocabulary={side: tokenizer.symbols.size for side, tokenizer in tokenizers.items()},
         updates=measured.updates,
         tokens=measured.tokens,
         epochs=training.epochs,

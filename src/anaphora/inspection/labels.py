@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 
-from anaphora.text.coder import SPACE
+from anaphora.text.tokenizer import SPACE
 
 LONGEST = 24
 """Characters of the longest label; a longer one ends in an ellipsis."""

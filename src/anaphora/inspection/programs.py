@@ -7,7 +7,7 @@ from anaphora.models import registry
 from anaphora.protocols import Programmed, VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import kind_of
-from anaphora.text.coder import MARKS
+from anaphora.text.tokenizer import MARKS
 
 _USUAL = 256
 """Tokens of a vocabulary whose size only the data decides; no step depends on it."""

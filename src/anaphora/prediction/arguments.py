@@ -3,8 +3,8 @@
 from collections import abc
 
 from anaphora.errors import DataError
-from anaphora.text.coder import TextCoder
-from anaphora.text.words import WordCoder
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.words import WordTokenizer
 
 LONGEST = 10_000
 """Units of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
@@ -64,17 +64,17 @@ def demand_short(row: abc.Sequence[int], most: int, number: int, otherwise: str)
         raise DataError(f"Line {number} should have at most {most:,} tokens, but has {len(row):,}: {otherwise}.")
 
 
-def sentence_of(coder: TextCoder, text: str, number: int) -> list[int]:
+def sentence_of(tokenizer: Tokenizer, text: str, number: int) -> list[int]:
     """The tokens of a text that is one sentence, on line ``number``.
 
     TypeError for what is no text, DataError where it is too long to be read as a sentence.
     """
     demand_text(text, number)
-    row = coder.encode(text)
+    row = tokenizer.encode(text)
     demand_short(row, LONGEST, number, "split it into sentences, or into shorter lines")
     return row
 
 
-def pieces_of(coder: TextCoder, text: str, ids: abc.Sequence[int]) -> list[str]:
+def pieces_of(tokenizer: Tokenizer, text: str, ids: abc.Sequence[int]) -> list[str]:
     """The pieces that ``ids`` of a given text stand for, with its own spaces: words alone do not know theirs."""
-    return coder.pieces_of(text) if isinstance(coder, WordCoder) else coder.pieces(ids)
+    return tokenizer.pieces_of(text) if isinstance(tokenizer, WordTokenizer) else tokenizer.pieces(ids)

@@ -12,9 +12,9 @@ from functools import cached_property
 from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError
 from anaphora.prediction.lookup import Lookup
-from anaphora.text.coder import EOS, MARKS, UNK, TextCoder
-from anaphora.text.rare import AnnotatedCoder
-from anaphora.text.words import WordCoder
+from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
+from anaphora.text.words import WordTokenizer
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,18 @@ class Candidates:
         """What they are, in words."""
         return f"{self.frequent:,} frequent words and {self.each:,} translations of each source word"
 
-    def of(self, texts: Sequence[str], source: TextCoder, target: TextCoder) -> Ids:
+    def of(self, texts: Sequence[str], source: Tokenizer, target: Tokenizer) -> Ids:
         """The candidates of every text: a function of the text alone; ids rise.
 
         Raises ConfigError where units are not words, which alone have translations.
         """
-        if not isinstance(source, WordCoder) or not isinstance(target, WordCoder):
+        if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
             raise ConfigError(
                 "Candidates are the translations of whole words, but this translator cuts text otherwise: translate "
                 "without candidates."
             )
         size = target.symbols.size
-        first = len(MARKS) + (target.annotations if isinstance(target, AnnotatedCoder) else 0)
+        first = len(MARKS) + (target.annotations if isinstance(target, AnnotatedTokenizer) else 0)
         always = {UNK, EOS, *range(len(MARKS), min(size, first + self.frequent))}
         known = Lookup({word: len(MARKS) + place for place, word in enumerate(target.vocabulary)})
         rows = [sorted(always.union(*(self._likely(word, known) for word in source.words(text)))) for text in texts]

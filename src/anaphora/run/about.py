@@ -11,7 +11,7 @@ from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
 from anaphora.run.folder import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import parameters
 
 T = TypeVar("T")
@@ -143,7 +143,7 @@ def damaged_logs(run: Run) -> Iterator[str]:
 
 def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:
     try:
-        return {side: coder.symbols.size for side, coder in load_coders(run).items()}, ""
+        return {side: tokenizer.symbols.size for side, tokenizer in load_tokenizers(run).items()}, ""
     except AnaphoraError as error:
         return {}, str(error)
 

@@ -1,7 +1,7 @@
 """The run folder: what is needed to go on training or to use what was learnt, and nothing that can execute.
 
     experiment.toml   the experiment, fully resolved, and the format of the folder
-    vocabulary/       the coders of every side
+    vocabulary/       the tokenizers of every side
     checkpoints/      step-N/{model,optimizer}.safetensors, state.json, manifest.json
     encoded/          the corpus as integers, put there by training
     best, latest      one line each: the name of a checkpoint
@@ -37,7 +37,7 @@ from anaphora.run.layout import EXPERIMENT
 from anaphora.run.lock import FolderLock
 from anaphora.run.metrics import MetricsLog
 from anaphora.run.upgrade import upgraded
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 Which = Literal["best", "latest"] | CheckpointName
 """A checkpoint: the best by validation, the newest, the average of several, or that of an update."""
@@ -71,7 +71,7 @@ class Run:
         cls,
         path: Path,
         experiment: Mapping[str, Any],
-        coders: Mapping[str, TextCoder],
+        tokenizers: Mapping[str, Tokenizer],
         data: Mapping[str, str] | None = None,
     ) -> Self:
         """Make a new run folder, whole or not at all; ``data`` are the fingerprints of the data by part.
@@ -81,7 +81,7 @@ class Run:
         layout.check_free(path)
         table = {"format": manifest.FORMAT} | {name: value for name, value in experiment.items() if name != "format"}
         try:
-            layout.make(path, tomli_w.dumps(table).encode(), coders)
+            layout.make(path, tomli_w.dumps(table).encode(), tokenizers)
         except OSError as error:
             raise RunError(f"The run folder {path} cannot be made: {error.strerror}.") from None
         run = cls.open(path, data)

@@ -8,8 +8,8 @@ from pathlib import Path
 from anaphora import files
 from anaphora.errors import RunError
 from anaphora.files import DamagedError
-from anaphora.text import units
-from anaphora.text.coder import TextCoder
+from anaphora.text import tokenization
+from anaphora.text.tokenizer import Tokenizer
 
 EXPERIMENT = "experiment.toml"
 
@@ -67,7 +67,7 @@ def vocabulary(path: Path) -> dict[str, str]:
             raise DamagedError(f"{inside} is a symbolic link, which a run folder never holds.")
     # what was put there by this package, and not by a desktop or an editor
     own = [file for file in sorted(folder.iterdir()) if not file.is_dir() and not file.name.startswith(".")]
-    return {f"vocabulary/{file.name}": files.sha256(files.read(file, units.LARGEST)) for file in own}
+    return {f"vocabulary/{file.name}": files.sha256(files.read(file, tokenization.LARGEST)) for file in own}
 
 
 def check_whole(path: Path, names: Iterable[str]) -> None:
@@ -80,7 +80,7 @@ def check_whole(path: Path, names: Iterable[str]) -> None:
             )
 
 
-def make(path: Path, experiment: bytes, coders: Mapping[str, TextCoder]) -> None:
+def make(path: Path, experiment: bytes, tokenizers: Mapping[str, Tokenizer]) -> None:
     """Fill a hidden folder, then give it its name; what makes an empty folder a run moves into it last."""
     exists, path = path.exists(), path.absolute()
     unfinished = (path if exists else path.parent) / files.part_of(path).name
@@ -88,7 +88,7 @@ def make(path: Path, experiment: bytes, coders: Mapping[str, TextCoder]) -> None
         files.remove(unfinished)
         unfinished.mkdir(parents=True)
         (unfinished / "checkpoints").mkdir()
-        units.save(coders, unfinished / "vocabulary")
+        tokenization.save(tokenizers, unfinished / "vocabulary")
         for file in (unfinished / "vocabulary").iterdir():
             files.sync(file)
         files.sync(unfinished / "vocabulary")

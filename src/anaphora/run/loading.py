@@ -11,17 +11,17 @@ from anaphora.run import weights
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.folder import Run
 from anaphora.run.layout import EXPERIMENT
-from anaphora.text import units
-from anaphora.text.coder import TextCoder
+from anaphora.text import tokenization
+from anaphora.text.tokenizer import Tokenizer
 
 
-def load_coders(run: Run) -> dict[str, TextCoder]:
-    """The coders of a run, by side."""
+def load_tokenizers(run: Run) -> dict[str, Tokenizer]:
+    """The tokenizers of a run, by side."""
     try:
-        config = TypeAdapter[Any](units.TextConfig).validate_python(run.experiment.get("text"))
+        config = TypeAdapter[Any](tokenization.TextConfig).validate_python(run.experiment.get("text"))
     except ValidationError:
         raise RunError(f"{run.path / EXPERIMENT} is damaged: it has no [text] table that can be read.") from None
-    return units.load(config, run.path / "vocabulary")
+    return tokenization.load(config, run.path / "vocabulary")
 
 
 def load_weights(model: torch.nn.Module, checkpoint: Checkpoint) -> torch.nn.Module:

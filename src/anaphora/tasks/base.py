@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from anaphora.config import SET, Config, Conflict, unknown
 from anaphora.tasks.data_table import DataConfig
-from anaphora.text.units import Bpe, TextConfig
+from anaphora.text.tokenization import Bpe, TextConfig
 from anaphora.training.config import TrainingConfig
 from anaphora.training.stopping import Better
 

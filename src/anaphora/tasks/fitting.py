@@ -13,7 +13,7 @@ from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import CUTS
 from anaphora.tasks.work import Work
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.training import log
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop
@@ -54,17 +54,19 @@ class FittingWork(Work):
 
     @abstractmethod
     def fit(
-        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
         """Fit ``model``; returns its figures on the validation part."""
 
-    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+    def tell_counts(
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
+    ) -> None:
         """Nothing: fitting looks at the whole of it."""
 
     def learn(
         self,
         model: torch.nn.Module,
-        coders: Mapping[str, TextCoder],
+        tokenizers: Mapping[str, Tokenizer],
         run: Run,
         experiment: ExperimentBase,
         report: Report,
@@ -73,7 +75,7 @@ class FittingWork(Work):
         """Fit the model, unless ``run`` has it already; see ``Work.learn``."""
         started = time.monotonic()
         if not run.checkpoints():
-            figures = self.fit(model, coders, run, report)
+            figures = self.fit(model, tokenizers, run, report)
             event = Validated(update=1, epoch=1, metrics=figures, best=True)
             run.rewind(0)  # what a killed process left
             run.metrics.add(log.validation_line(event), report)

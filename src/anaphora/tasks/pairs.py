@@ -8,8 +8,8 @@ from anaphora.events import Report
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.work import Work
-from anaphora.text import units
-from anaphora.text.coder import TextCoder
+from anaphora.text import tokenization
+from anaphora.text.tokenizer import Tokenizer
 
 
 class PairWork(Work):
@@ -26,11 +26,13 @@ class PairWork(Work):
         """Units of the longest side of a training pair."""
         return self._data.max_length
 
-    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
-        """The coders of both sides."""
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        """The tokenizers of both sides."""
         train = self.parts.train
         sides = {"source": train.sources, "target": train.targets}
-        return units.fit(self._text, sides, report, languages=self._data.languages, dictionary=self._dictionary(report))
+        return tokenization.fit(
+            self._text, sides, report, languages=self._data.languages, dictionary=self._dictionary(report)
+        )
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         """What a vocabulary puts in for words that it lacks, where it does."""

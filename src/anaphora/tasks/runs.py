@@ -16,12 +16,12 @@ from anaphora.prediction.running import runtime_for
 from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which
 from anaphora.run.layout import EXPERIMENT
-from anaphora.run.loading import load_coders, load_weights
+from anaphora.run.loading import load_tokenizers, load_weights
 from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, kind_of, parse, task_named, task_of
-from anaphora.tasks.task import Coders, Task, Trained
-from anaphora.text.words import WordCoder
+from anaphora.tasks.task import Task, Tokenizers, Trained
+from anaphora.text.words import WordTokenizer
 
 Predictor = TypeVar("Predictor")
 
@@ -43,27 +43,29 @@ def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | N
     return run
 
 
-def build(experiment: ExperimentBase, coders: Coders, where: str) -> torch.nn.Module:
-    """A new network of an experiment for the vocabularies of ``coders``, its weights zero; ``where`` is for errors.
+def build(experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> torch.nn.Module:
+    """A new network of an experiment for the vocabularies of ``tokenizers``, its weights zero; ``where`` is for errors.
 
     Raises ConfigError for options that do not go together, RunError for a side without a vocabulary.
     """
-    symbols = {side: coder.symbols for side, coder in coders.items()}
-    words = {side: coder.vocabulary for side, coder in coders.items() if isinstance(coder, WordCoder)}
+    symbols = {side: tokenizer.symbols for side, tokenizer in tokenizers.items()}
+    words = {
+        side: tokenizer.vocabulary for side, tokenizer in tokenizers.items() if isinstance(tokenizer, WordTokenizer)
+    }
     try:
         return networks.build(kind_of(experiment).network, experiment, symbols, words)
     except KeyError as error:
-        sides = ", ".join(sorted(coders)) or "none"
+        sides = ", ".join(sorted(tokenizers)) or "none"
         raise RunError(
             f"{where}: task '{experiment.task}' needs a vocabulary {error}, but there are: {sides}; "
             f"restore the file or the vocabulary from a copy."
         ) from None
 
 
-def outline(experiment: ExperimentBase, coders: Coders, where: str) -> torch.nn.Module:
+def outline(experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> torch.nn.Module:
     """The network that ``build`` would make, without memory for its weights; errors as for that."""
     with torch.device("meta"):
-        return build(experiment, coders, where)
+        return build(experiment, tokenizers, where)
 
 
 def load_trained(path: Path, which: Which = "best", report: Report = silent) -> Trained:
@@ -72,15 +74,15 @@ def load_trained(path: Path, which: Which = "best", report: Report = silent) -> 
     Raises RunError naming the file when the folder is none, damaged, or its files do not belong together.
     """
     run = Run.open(path)
-    coders = load_coders(run)
+    tokenizers = load_tokenizers(run)
     checkpoint = run.load(which, report)
     experiment = begun_with(run)
     where = str(path / EXPERIMENT)
-    shape = outline(experiment, coders, where)
+    shape = outline(experiment, tokenizers, where)
     if not isinstance(shape, Growing):  # whose tensors are as long as what it learnt
         check_fit(shape, checkpoint.model, checkpoint.path / "model.safetensors")
-    model = build(experiment, coders, where)
-    return Trained(path, experiment, load_weights(model, checkpoint), coders)
+    model = build(experiment, tokenizers, where)
+    return Trained(path, experiment, load_weights(model, checkpoint), tokenizers)
 
 
 def task_at(path: Path) -> Task:

@@ -16,10 +16,10 @@ from anaphora.run import Checkpoint
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.work import Work
-from anaphora.text.coder import TextCoder
-from anaphora.text.units import AnyUnits
+from anaphora.text.tokenization import AnyTokenizer
+from anaphora.text.tokenizer import Tokenizer
 
-Coders = Mapping[str, TextCoder]
+Tokenizers = Mapping[str, Tokenizer]
 Table = dict[str, Any]
 
 
@@ -30,7 +30,7 @@ class Trained(NamedTuple):
     experiment: ExperimentBase
     model: torch.nn.Module
     """In evaluation mode."""
-    coders: Coders
+    tokenizers: Tokenizers
     """By side."""
     runtime: Runtime = ON_CPU
     """How its predictor runs."""
@@ -39,7 +39,7 @@ class Trained(NamedTuple):
 class Giver(Protocol):
     """Something that new weights start from: another run, a file of word vectors."""
 
-    def give(self, model: torch.nn.Module, coders: Coders, report: Report) -> None:
+    def give(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
         """Copy what it has into ``model``."""
 
 
@@ -97,9 +97,9 @@ class Sizing(NamedTuple):
     suits: Callable[[Sequence[Path], Any, bool], bool]
     """Whether data at these paths, whose splits are called so, is for the task; the last says whether languages were
     given."""
-    choose: Callable[[Sequence[Path], Any, tuple[str, str], AnyUnits | None], Sized]
+    choose: Callable[[Sequence[Path], Any, tuple[str, str], AnyTokenizer | None], Sized]
     """From the same, the languages, and the [text] table that is taken over, if any."""
-    describe: Callable[[Table, AnyUnits | None], str]
+    describe: Callable[[Table, AnyTokenizer | None], str]
     """What a table makes, in words."""
     tiers: Callable[[], list[str]]
     """What is chosen for which data, as lines."""
@@ -128,7 +128,7 @@ class Task:
     """What to do with a trained ``{run}``, after ``anaphora``."""
     example: str
     """Python for its card, with ``{path}``."""
-    coders_of: Callable[[dict[str, TextCoder], Path], dict[str, TextCoder]]
+    tokenizers_of: Callable[[dict[str, Tokenizer], Path], dict[str, Tokenizer]]
     """The vocabularies it needs, out of those of another run; ConfigError where that has them not."""
     evaluate: Callable[[Sequence[Path], Request, Report], Answer]
     """Score runs as asked."""
@@ -144,11 +144,11 @@ class Task:
         return self.kinds[experiment.kind]
 
 
-def both_sides(coders: dict[str, TextCoder], path: Path) -> dict[str, TextCoder]:
-    """The coders of source and target, for ``Task.coders_of``."""
-    if "source" not in coders:
+def both_sides(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
+    """The tokenizers of source and target, for ``Task.tokenizers_of``."""
+    if "source" not in tokenizers:
         raise ConfigError(
             f"Pairs of sentences need the vocabularies of both sides, but {path} is a language model: name a run of "
             f"pairs, or leave start out."
         )
-    return coders
+    return tokenizers

@@ -17,7 +17,7 @@ from anaphora.nn.outputs import Output
 from anaphora.protocols import Batches, Carry
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop, Validate
@@ -38,18 +38,20 @@ class Work(ABC):
         return {"train": self.parts.train.fingerprint, "valid": self.parts.valid.fingerprint}
 
     @abstractmethod
-    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
-        """The coders of every side, from the training part."""
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        """The tokenizers of every side, from the training part."""
 
     @abstractmethod
-    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+    def tell_counts(
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
+    ) -> None:
         """Tell ``model`` what it has to know of the training part before it learns, where it does not know yet."""
 
     @abstractmethod
     def learn(
         self,
         model: torch.nn.Module,
-        coders: Mapping[str, TextCoder],
+        tokenizers: Mapping[str, Tokenizer],
         run: Run,
         experiment: ExperimentBase,
         report: Report,
@@ -71,31 +73,33 @@ class UpdatingWork(Work):
         """Units of the longest row there may be in a batch; 0 when nothing bounds them."""
 
     @abstractmethod
-    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         """How often each unit is to be predicted in the training part, encoded in ``folder`` unless it was before."""
 
     @abstractmethod
-    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> Batches:
+    def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
         """The training part in batches, encoded in ``folder`` unless it was before."""
 
     @abstractmethod
     def validation(
-        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """What measures a model on the validation part, encoded in the run's folder unless it was before."""
 
-    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+    def tell_counts(
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
+    ) -> None:
         """Tell ``model`` how often each unit is to be predicted, where it asks for that and does not know yet."""
         unknown = [module for module in model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:
-            counts_V = torch.from_numpy(self.counts(coders, run.path / TRAIN, not_skipping(report)))
+            counts_V = torch.from_numpy(self.counts(tokenizers, run.path / TRAIN, not_skipping(report)))
             for module in unknown:
                 module.observe(counts_V)
 
     def learn(
         self,
         model: torch.nn.Module,
-        coders: Mapping[str, TextCoder],
+        tokenizers: Mapping[str, Tokenizer],
         run: Run,
         experiment: ExperimentBase,
         report: Report,
@@ -103,11 +107,11 @@ class UpdatingWork(Work):
     ) -> Outcome:
         """Update by update; see ``Work.learn``."""
         training = experiment.training
-        batches = self.batches(coders, run.path / TRAIN, training.batch_tokens, report)
+        batches = self.batches(tokenizers, run.path / TRAIN, training.batch_tokens, report)
         words = max((module.partition for module in model.modules() if isinstance(module, Output)), default=0)
         if words:
             batches = Partitions(batches, words)
-        validate = self.validation(coders, run, training, report)
+        validate = self.validation(tokenizers, run, training, report)
         return loop.train(model, batches, training, run, validate, report, stop, better=experiment.better)
 
 

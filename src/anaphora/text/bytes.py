@@ -8,14 +8,14 @@ from typing import Self
 from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 
 _FIRST = len(MARKS)
 
 
-class ByteCoder:
-    """A TextCoder whose units are the bytes of a line after normalisation."""
+class ByteTokenizer:
+    """A Tokenizer whose units are the bytes of a line after normalisation."""
 
     def __init__(self, *, lowercase: Lowercase) -> None:
         """There is nothing to learn."""
@@ -23,11 +23,11 @@ class ByteCoder:
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
-        """The coder that ``serialise`` wrote; RunError when the bytes say something else."""
-        coder = cls(lowercase=lowercase)
-        if data != coder.serialise():
+        """The tokenizer that ``serialise`` wrote; RunError when the bytes say something else."""
+        tokenizer = cls(lowercase=lowercase)
+        if data != tokenizer.serialise():
             raise RunError("A vocabulary of bytes should say so and no more, but the file does not.")
-        return coder
+        return tokenizer
 
     def serialise(self) -> bytes:
         """JSON, readable by people."""
@@ -53,7 +53,7 @@ class ByteCoder:
         return [_FIRST + byte for byte in normalise(text, lowercase=self.lowercase).encode()]
 
     def by_word(self, text: str) -> list[list[int]]:
-        """The bytes of every word: see ``TextCoder``."""
+        """The bytes of every word: see ``Tokenizer``."""
         line = normalise(text, lowercase=self.lowercase)
         starts = (place for place, character in enumerate(line) for _ in character.encode())
         return by_word(line, zip(self.encode(text), starts, strict=True))

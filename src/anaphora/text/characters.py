@@ -9,12 +9,12 @@ from typing import Self
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, shown, symbols_of
 from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, shown, symbols_of
 
 
-class CharacterCoder:
-    """A TextCoder whose units are code points after normalisation; a line never holds a line end."""
+class CharacterTokenizer:
+    """A Tokenizer whose units are code points after normalisation; a line never holds a line end."""
 
     def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase) -> None:
         """``alphabet`` gives the characters in the order of their ids, marks left out."""
@@ -41,7 +41,7 @@ class CharacterCoder:
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
-        """The coder that ``serialise`` wrote; RunError when the bytes are not an alphabet."""
+        """The tokenizer that ``serialise`` wrote; RunError when the bytes are not an alphabet."""
         try:
             alphabet = json.loads(data)["characters"]
         except (ValueError, KeyError, TypeError):
@@ -76,7 +76,7 @@ class CharacterCoder:
         return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self.lowercase)]
 
     def by_word(self, text: str) -> list[list[int]]:
-        """The characters of every word: see ``TextCoder``."""
+        """The characters of every word: see ``Tokenizer``."""
         line = normalise(text, lowercase=self.lowercase)
         return by_word(line, zip(self.encode(text), range(len(line)), strict=True))
 

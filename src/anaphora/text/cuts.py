@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from random import Random
 
-from anaphora.text.coder import SPACE
+from anaphora.text.tokenizer import SPACE
 
 Cut = Callable[[Sequence[int], Random], list[int]]
 """A row of ids and a generator to another row that spells the same text."""

@@ -5,41 +5,46 @@ import struct
 from collections.abc import Iterator
 
 from anaphora.errors import ConfigError
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import MARKS, TextCoder
-from anaphora.text.subwords import SubwordCoder
-from anaphora.text.units import AnyUnits, Bpe, Word
-from anaphora.text.words import WordCoder
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.tokenization import AnyTokenizer, Bpe, Word
+from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.text.words import WordTokenizer
 
 
-def extended(config: AnyUnits, old: TextCoder, new: TextCoder) -> TextCoder:
+def extended(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
     """``old`` with the units that only ``new`` has, in the order that they have there; old ids stay as they are.
 
     Subwords are cut as before first; the new units then put together what the old ones leave apart. Raises ConfigError
     for units of a kind that cannot be extended: the scores of a unigram model are chances that sum to one, and
     annotations of rare words have their places.
     """
-    if isinstance(config, Word) and isinstance(old, WordCoder) and isinstance(new, WordCoder) and config.rare == "none":
+    if (
+        isinstance(config, Word)
+        and isinstance(old, WordTokenizer)
+        and isinstance(new, WordTokenizer)
+        and config.rare == "none"
+    ):
         return old.extended(new.vocabulary)
     known = set(old.pieces(range(old.symbols.size)))
     units = [piece for piece in new.pieces(range(len(MARKS), new.symbols.size)) if piece not in known]
     if not units:
         return old
-    if isinstance(old, CharacterCoder) and isinstance(new, CharacterCoder):
-        alphabets = (json.loads(coder.serialise())["characters"] for coder in (old, new))
-        return CharacterCoder(
+    if isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer):
+        alphabets = (json.loads(tokenizer.serialise())["characters"] for tokenizer in (old, new))
+        return CharacterTokenizer(
             list(dict.fromkeys(character for each in alphabets for character in each)), lowercase=old.lowercase
         )
-    if isinstance(config, Bpe) and isinstance(old, SubwordCoder):
+    if isinstance(config, Bpe) and isinstance(old, SubwordTokenizer):
         appended = b"".join(_entry(unit, -float(old.symbols.size + place)) for place, unit in enumerate(units))
-        return SubwordCoder(old.serialise() + appended, lowercase=old.lowercase)
+        return SubwordTokenizer(old.serialise() + appended, lowercase=old.lowercase)
     raise ConfigError(
         f"start.vocabulary = 'extend' needs text.tokenizer 'bpe', 'character' or 'word' without text.rare, but has "
         f"'{config.tokenizer}'{_with_rare(config)}: keep the vocabulary."
     )
 
 
-def _with_rare(config: AnyUnits) -> str:
+def _with_rare(config: AnyTokenizer) -> str:
     return f" with text.rare = '{config.rare}'" if isinstance(config, Word) else ""
 
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import regex
 
-from anaphora.text.coder import MARKS, UNK
 from anaphora.text.language import bare
+from anaphora.text.tokenizer import MARKS, UNK
 
 JOINER = "\uffed"
 """The mark of a side without a space."""

@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Self
 
 from anaphora.errors import RunError
-from anaphora.text.coder import MARKS, PAD, UNK
 from anaphora.text.normalise import Lowercase
 from anaphora.text.segmentation import Segmentation
-from anaphora.text.words import WordCoder
+from anaphora.text.tokenizer import MARKS, PAD, UNK
+from anaphora.text.words import WordTokenizer
 
 Rare = Literal["none", "copyable", "posall", "posunk"]
 """How rare words are annotated."""
@@ -41,7 +41,7 @@ def annotations(rare: Rare) -> tuple[str, ...]:
     return (*(f"<{name}:{number}>" for number in numbers), f"<{name}:none>")
 
 
-class NumberingCoder(WordCoder):
+class NumberingTokenizer(WordTokenizer):
     """The words of a source, its unknown ones numbered as they come, a repeated one by the same number."""
 
     def encode(self, text: str) -> list[int]:
@@ -71,7 +71,7 @@ class Resolved(NamedTuple):
     """Where each of the ids stood."""
 
 
-class AnnotatedCoder(WordCoder):
+class AnnotatedTokenizer(WordTokenizer):
     """The words of a target, annotated, and what its source words translate into."""
 
     def __init__(
@@ -93,8 +93,8 @@ class AnnotatedCoder(WordCoder):
 
     @classmethod
     def restored(cls, data: bytes, rare: Rare, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
-        """The coder that ``serialise`` wrote; RunError when the bytes are none."""
-        words = WordCoder.deserialise(data, lowercase=lowercase, segmentation=segmentation).vocabulary
+        """The tokenizer that ``serialise`` wrote; RunError when the bytes are none."""
+        words = WordTokenizer.deserialise(data, lowercase=lowercase, segmentation=segmentation).vocabulary
         table = json.loads(data)
         dictionary = table.get("dictionary")
         if not isinstance(dictionary, dict) or not all(isinstance(word, str) for word in dictionary.values()):

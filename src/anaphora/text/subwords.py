@@ -16,9 +16,9 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 from anaphora.text.cuts import Cut, LatticeSampling, MergeDropout
 from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 
 _LONGEST_LINE = 4000
 """Characters; sentencepiece leaves out longer lines without a word, so they are cut."""
@@ -31,8 +31,8 @@ Kind = Literal["bpe", "unigram"]
 """How subwords are learnt and a text is cut into them."""
 
 
-class SubwordCoder:
-    """A TextCoder over a sentencepiece model."""
+class SubwordTokenizer:
+    """A Tokenizer over a sentencepiece model."""
 
     def __init__(self, model: bytes, *, lowercase: Lowercase) -> None:
         """``model`` is what sentencepiece trained; RunError when it cannot be read or numbers the marks otherwise."""
@@ -125,7 +125,7 @@ class SubwordCoder:
         return list(self._processor.encode(normalise(text, lowercase=self.lowercase)))
 
     def by_word(self, text: str) -> list[list[int]]:
-        """The subwords of every word: see ``TextCoder``; a unit begins in front of the spaces that it has."""
+        """The subwords of every word: see ``Tokenizer``; a unit begins in front of the spaces that it has."""
         line = normalise(text, lowercase=self.lowercase)
         found = self._processor.encode(line, return_type="offset_mapping")
         return by_word(line, zip(found["ids"], (start for start, _ in found["offsets"]), strict=True))

@@ -14,13 +14,13 @@ from typing import Self
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, SPACE, UNK, TextCoder, one_line, shown, symbols_of
 from anaphora.text.normalise import Lowercase, normalise
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, one_line, shown, symbols_of
 
 
-class WordCoder:
-    """A TextCoder whose units are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
+class WordTokenizer:
+    """A Tokenizer whose units are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
 
     def __init__(
         self, words: Sequence[str], *, lowercase: Lowercase, segmentation: Segmentation, language: str
@@ -70,7 +70,7 @@ class WordCoder:
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
-        """The coder that ``serialise`` wrote; RunError when the bytes are no list of words."""
+        """The tokenizer that ``serialise`` wrote; RunError when the bytes are no list of words."""
         try:
             table = json.loads(data)
             words, language = table["words"], table["language"]
@@ -83,7 +83,7 @@ class WordCoder:
         return cls(words, lowercase=lowercase, segmentation=segmentation, language=language)
 
     def extended(self, words: Iterable[str]) -> Self:
-        """The coder with those of ``words`` appended that it has not."""
+        """The tokenizer with those of ``words`` appended that it has not."""
         known = {*self._words, *MARKS}
         more = [word for word in dict.fromkeys(words) if word not in known]
         if not more:
@@ -123,7 +123,7 @@ class WordCoder:
         return [self._ids.get(word, UNK) for word in self.words(text)]
 
     def by_word(self, text: str) -> list[list[int]]:
-        """The tokens of every word between white space: see ``TextCoder``."""
+        """The tokens of every word between white space: see ``Tokenizer``."""
         line = normalise(text, lowercase=self.lowercase)
         starts = (start for start, _ in self._spans(line, self.words(text)))
         return by_word(line, zip(self.encode(text), starts, strict=True))
@@ -187,6 +187,10 @@ def _piece(word: str, spaced: bool) -> str:
     return SPACE if word == " " else (SPACE if spaced else "") + shown(word)
 
 
-def written(coder: TextCoder) -> Sequence[str]:
+def written(tokenizer: Tokenizer) -> Sequence[str]:
     """How every unit of a vocabulary is written by itself, by id, marks first: words without the space before them."""
-    return (*MARKS, *coder.vocabulary) if isinstance(coder, WordCoder) else coder.pieces(range(coder.symbols.size))
+    return (
+        (*MARKS, *tokenizer.vocabulary)
+        if isinstance(tokenizer, WordTokenizer)
+        else tokenizer.pieces(range(tokenizer.symbols.size))
+    )

@@ -10,7 +10,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Note
 from anaphora.experiment.conduct import train
 from anaphora.run import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from tests.resuming import assert_goes_on_without
@@ -41,7 +41,7 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
 
 
 def rows(run: Path, side: str, units: str) -> list[int]:
-    return load_coders(Run.open(run))[side].encode(units)
+    return load_tokenizers(Run.open(run))[side].encode(units)
 
 
 def told(said: list[Event]) -> list[str]:

@@ -9,18 +9,18 @@ from anaphora.events import Event, Progress, Skipped
 from anaphora.models.alignment import aligner as models
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.tasks.alignment import AlignmentPredictor
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.words import WordCoder
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.words import WordTokenizer
 
 WORDS = ["a", "b", "c", "d", "e", "f"]
 
 
 def test_a_pair_too_long_to_be_linked_has_no_links_and_the_others_keep_theirs() -> None:
-    coder = WordCoder(WORDS, lowercase=False, segmentation="whitespace", language="en")
-    model = models.Aligner(models.AlignerModelConfig(), coder.symbols, coder.symbols)
+    tokenizer = WordTokenizer(WORDS, lowercase=False, segmentation="whitespace", language="en")
+    model = models.Aligner(models.AlignerModelConfig(), tokenizer.symbols, tokenizer.symbols)
     rows = Ragged.of(np.random.default_rng(1).integers(4, 10, (60, 4)).tolist())
     model.fit(rows, rows)
-    aligner, heard = AlignmentPredictor(model, coder, coder), list[Event]()
+    aligner, heard = AlignmentPredictor(model, tokenizer, tokenizer), list[Event]()
     endless = "a " * (LONGEST + 1)
     found = aligner.align(["a b", "a", endless, "c"], ["a b", endless, "b", "c"], report=heard.append)
     assert found == [*aligner.align(["a b"], ["a b"]), frozenset(), frozenset(), {(0, 0)}]
@@ -30,7 +30,7 @@ def test_a_pair_too_long_to_be_linked_has_no_links_and_the_others_keep_theirs() 
 
 
 def test_a_dictionary_is_of_whole_words() -> None:
-    letters = CharacterCoder("ab ", lowercase=False)
+    letters = CharacterTokenizer("ab ", lowercase=False)
     model = models.Aligner(models.AlignerModelConfig(), letters.symbols, letters.symbols)
     with pytest.raises(ConfigError, match="this aligner cuts text otherwise"):
         next(AlignmentPredictor(model, letters, letters).dictionary())

@@ -20,9 +20,9 @@ from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
 from anaphora.tasks.language_model.context import State
 from anaphora.tasks.runs import is_file_of_another_program, load
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import EOS
-from anaphora.text.words import WordCoder
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.tokenizer import EOS
+from anaphora.text.words import WordTokenizer
 
 WORDS = ["the", "man", "walks", "sees", "na\u00efve", "no\u00a0break", "a"]
 
@@ -305,9 +305,11 @@ def test_both_spellings_of_the_unknown_word_are_one_word_and_the_later_counts(tm
 
 
 def test_a_word_that_is_read_as_the_unknown_one_is_not_written(tmp_path: Path) -> None:
-    coder = WordCoder(["a", "<UNK>"], lowercase=False, segmentation="whitespace", language="en")
+    tokenizer = WordTokenizer(["a", "<UNK>"], lowercase=False, segmentation="whitespace", language="en")
     with pytest.raises(DataError, match="the unit <UNK> is read as the unknown word"):
-        save_arpa(NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), coder.symbols), coder, tmp_path / "a.arpa")
+        save_arpa(
+            NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols), tokenizer, tmp_path / "a.arpa"
+        )
 
 
 @pytest.mark.parametrize("sign", ["\u00a0", "\u3000", "\u2003", "\x1c", "\x85", "\u2028"])
@@ -344,17 +346,17 @@ def test_what_stands_in_front_of_a_begin_or_behind_an_end_is_in_no_line(tmp_path
 
 
 def test_a_model_whose_units_are_no_words_of_a_file_is_refused(tmp_path: Path) -> None:
-    coder, path = CharacterCoder(list("a\tb"), lowercase=False), tmp_path / "units.arpa"
+    tokenizer, path = CharacterTokenizer(list("a\tb"), lowercase=False), tmp_path / "units.arpa"
     with pytest.raises(DataError, match=r"hold no white space, but the unit '\\t' does"):
-        save_arpa(NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), coder.symbols), coder, path)
+        save_arpa(NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols), tokenizer, path)
     assert not path.exists()
 
 
 def test_a_space_and_the_character_that_stands_for_it_are_two_words_of_a_file(tmp_path: Path) -> None:
-    coder, path = CharacterCoder(list("a \u2581"), lowercase=False), tmp_path / "units.arpa"
-    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), coder.symbols)
-    model.fit(TextStore(np.array([EOS, *coder.encode("a \u2581"), EOS]), characters=1), lambda order: None)
-    save_arpa(model, coder, path)
+    tokenizer, path = CharacterTokenizer(list("a \u2581"), lowercase=False), tmp_path / "units.arpa"
+    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols)
+    model.fit(TextStore(np.array([EOS, *tokenizer.encode("a \u2581"), EOS]), characters=1), lambda order: None)
+    save_arpa(model, tokenizer, path)
     [unigrams] = read_arpa(path)
     assert [gram.words[0] for gram in unigrams][-3:] == ["a", "\u2581", "<U+2581>"]
 

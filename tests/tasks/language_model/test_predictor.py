@@ -22,11 +22,11 @@ from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.language_model.context import State
 from anaphora.tasks.language_model.generation import StreamedText
 from anaphora.tasks.language_model.lines import prompt_batch
-from anaphora.text.bytes import ByteCoder
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import TextCoder
-from anaphora.text.subwords import SubwordCoder
-from anaphora.text.words import WordCoder
+from anaphora.text.bytes import ByteTokenizer
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.words import WordTokenizer
 from tests.networks import build
 
 WORDS = ["the", "man", "walks", "and", "a", "woman", "sees", "big", "red", "dogs", "in", "every", "house"]
@@ -34,53 +34,53 @@ LINES = [" ".join(random.Random(n).choices(WORDS, k=1 + n % 9)) for n in range(2
 RECURRENT = {"embedding": {"size": 8}, "recurrence": {"cell": {"kind": "gru"}, "layers": 2, "size": 16}}
 
 
-def word_coder() -> TextCoder:
-    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, segmentation="whitespace", language="en")
+def word_tokenizer() -> Tokenizer:
+    return WordTokenizer.learn(LINES, size=50, least=1, lowercase=False, segmentation="whitespace", language="en")
 
 
-def character_coder() -> TextCoder:
-    return CharacterCoder.learn(LINES, lowercase=False, least=1)
+def character_tokenizer() -> Tokenizer:
+    return CharacterTokenizer.learn(LINES, lowercase=False, least=1)
 
 
-def subword_coder() -> TextCoder:
-    return SubwordCoder.learn(LINES, size=300, lowercase=False, byte_fallback=True)
+def subword_tokenizer() -> Tokenizer:
+    return SubwordTokenizer.learn(LINES, size=300, lowercase=False, byte_fallback=True)
 
 
-def counted(coder: TextCoder, order: int = 3) -> LanguageModelPredictor:
-    eos = coder.symbols.eos
-    ids = [eos] + [unit for line in LINES for unit in (*coder.encode(line), eos)]
-    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), coder.symbols)
+def counted(tokenizer: Tokenizer, order: int = 3) -> LanguageModelPredictor:
+    eos = tokenizer.symbols.eos
+    ids = [eos] + [unit for line in LINES for unit in (*tokenizer.encode(line), eos)]
+    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), tokenizer.symbols)
     model.fit(TextStore(np.array(ids), characters=1), lambda order: None)
-    return LanguageModelPredictor(model, coder)
+    return LanguageModelPredictor(model, tokenizer)
 
 
-def recurrent(coder: TextCoder) -> LanguageModelPredictor:
-    model = build("language-model", RECURRENT, {"text": coder.symbols}, "test.toml")
+def recurrent(tokenizer: Tokenizer) -> LanguageModelPredictor:
+    model = build("language-model", RECURRENT, {"text": tokenizer.symbols}, "test.toml")
     model.initialise(3)
-    return LanguageModelPredictor(model, coder)
+    return LanguageModelPredictor(model, tokenizer)
 
 
-def mixed(coder: TextCoder) -> LanguageModelPredictor:
+def mixed(tokenizer: Tokenizer) -> LanguageModelPredictor:
     """Counts, a network, and a cache of the text."""
     members = [{"model": "ngram", "ngram": {"order": 3}}, {"model": "recurrent"} | RECURRENT]
     tables = {"interpolation": {"runs": ["a", "b"], "members": members, "cache": {"kind": "counts", "tokens": 20}}}
-    model = build("language-model", {"model": "interpolation"} | tables, {"text": coder.symbols}, "test.toml")
-    model.members[0], model.members[1] = counted(coder)._model, recurrent(coder)._model
-    return LanguageModelPredictor(model.eval(), coder)
+    model = build("language-model", {"model": "interpolation"} | tables, {"text": tokenizer.symbols}, "test.toml")
+    model.members[0], model.members[1] = counted(tokenizer)._model, recurrent(tokenizer)._model
+    return LanguageModelPredictor(model.eval(), tokenizer)
 
 
-Make = Callable[[TextCoder], LanguageModelPredictor]
+Make = Callable[[Tokenizer], LanguageModelPredictor]
 EVERY_MODEL = pytest.mark.parametrize("make", [counted, recurrent, mixed], ids=["ngram", "recurrent", "mixture"])
-EVERY_CODER = pytest.mark.parametrize("coder", [word_coder, subword_coder, character_coder])
+EVERY_CODER = pytest.mark.parametrize("tokenizer", [word_tokenizer, subword_tokenizer, character_tokenizer])
 SENTENCES = ["the man walks", "a", "", "every red dogs sees a zebra", "in in in in in in in in in"]
 
 
 @EVERY_MODEL
 @EVERY_CODER
 def test_a_score_is_the_sum_of_the_scores_of_words_and_of_chained_states(
-    make: Make, coder: Callable[[], TextCoder]
+    make: Make, tokenizer: Callable[[], Tokenizer]
 ) -> None:
-    model = make(coder())
+    model = make(tokenizer())
     for sentence in SENTENCES:
         words = sentence.split()
         every = list(model.full_scores(sentence))
@@ -99,22 +99,24 @@ def test_a_score_is_the_sum_of_the_scores_of_words_and_of_chained_states(
         assert model.score(sentence, eos=False) == pytest.approx(total - every[-1].log_prob, abs=1e-9)
 
 
-def moses_coder() -> TextCoder:
-    return WordCoder.learn(LINES, size=50, least=1, lowercase=False, segmentation="moses", language="en")
+def moses_tokenizer() -> Tokenizer:
+    return WordTokenizer.learn(LINES, size=50, least=1, lowercase=False, segmentation="moses", language="en")
 
 
-def byte_coder() -> TextCoder:
-    return ByteCoder(lowercase=False)
+def byte_tokenizer() -> Tokenizer:
+    return ByteTokenizer(lowercase=False)
 
 
-@pytest.mark.parametrize("coder", [word_coder, moses_coder, subword_coder, character_coder, byte_coder])
+@pytest.mark.parametrize(
+    "tokenizer", [word_tokenizer, moses_tokenizer, subword_tokenizer, character_tokenizer, byte_tokenizer]
+)
 @pytest.mark.parametrize(
     "line", ["the\tman walks", "the   man", " the man ", "a big\t\t", "red\u00a0dogs in", "", " \t ", "\u3000 a"]
 )
 def test_words_are_those_that_an_evaluation_counts_and_their_scores_are_that_of_the_line(
-    coder: Callable[[], TextCoder], line: str
+    tokenizer: Callable[[], Tokenizer], line: str
 ) -> None:
-    model = recurrent(coder())
+    model = recurrent(tokenizer())
     full, [scored] = list(model.full_scores(line)), model.score_lines([line])
     assert len(full) == model.evaluate([line]).size.words == len(line.encode().split()) + 1
     assert model.score(line) == pytest.approx(scored.log10, abs=1e-5)
@@ -123,7 +125,7 @@ def test_words_are_those_that_an_evaluation_counts_and_their_scores_are_that_of_
 
 
 def test_white_space_is_scored_with_what_comes_after_it() -> None:
-    model = recurrent(character_coder())
+    model = recurrent(character_tokenizer())
     spaced, plain = (list(model.full_scores(line)) for line in ("the man ", "the man"))
     assert spaced[:2] == plain[:2] and spaced[2] != plain[2]
     assert model.score("the man ", eos=False) == model.score("the man", eos=False)
@@ -131,13 +133,13 @@ def test_white_space_is_scored_with_what_comes_after_it() -> None:
 
 @pytest.mark.parametrize("sentence", ["the man walks .", 'the " big " man', "the man walks.", "a , b", "«the man»", ""])
 def test_words_of_moses_tokens_are_those_between_white_space(sentence: str) -> None:
-    assert len(list(counted(moses_coder()).full_scores(sentence))) == len(sentence.split()) + 1
+    assert len(list(counted(moses_tokenizer()).full_scores(sentence))) == len(sentence.split()) + 1
 
 
 @EVERY_MODEL
 @EVERY_CODER
-def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: Callable[[], TextCoder]) -> None:
-    model, heard = make(coder()), list[Event]()
+def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, tokenizer: Callable[[], Tokenizer]) -> None:
+    model, heard = make(tokenizer()), list[Event]()
     together = model.score_lines([*SENTENCES, *LINES], report=heard.append)
     assert heard[-1] == Progress("score", len(SENTENCES) + len(LINES), len(SENTENCES) + len(LINES), "lines")
     for sentence, found in zip(SENTENCES, together, strict=False):
@@ -148,7 +150,7 @@ def test_lines_are_scored_alike_one_by_one_and_all_together(make: Make, coder: C
 
 @EVERY_MODEL
 def test_a_line_too_long_to_be_scored_by_itself_is_refused_after_the_lines_before_it(make: Make) -> None:
-    model, found = make(word_coder()), list[LineScore]()
+    model, found = make(word_tokenizer()), list[LineScore]()
     with pytest.raises(DataError, match=r"Line 2 should have at most 65,536 tokens, but has 65,537: split it, or"):
         found.extend(model.score_stream(["the man", "man " * 65_536, "a"]))
     assert found == model.score_lines(["the man"])
@@ -156,7 +158,7 @@ def test_a_line_too_long_to_be_scored_by_itself_is_refused_after_the_lines_befor
 
 @EVERY_MODEL
 def test_an_unknown_word_is_marked_and_not_in_the_model(make: Make) -> None:
-    model = make(word_coder())
+    model = make(word_tokenizer())
     assert "man" in model and "zebra" not in model and "" not in model
     assert "</s>" in model and "the man" not in model
     assert [word.oov for word in model.full_scores("the zebra walks")] == [False, True, False, False]
@@ -164,7 +166,7 @@ def test_an_unknown_word_is_marked_and_not_in_the_model(make: Make) -> None:
 
 
 def test_a_count_model_says_how_long_an_ngram_it_found() -> None:
-    model = counted(word_coder(), order=3)
+    model = counted(word_tokenizer(), order=3)
     assert model.order == 3
     seen = LINES[8].split()
     assert [word.ngram_length for word in model.full_scores(LINES[8])] == [2, *[3] * len(seen)]
@@ -172,13 +174,13 @@ def test_a_count_model_says_how_long_an_ngram_it_found() -> None:
 
 
 def test_a_recurrent_model_remembers_every_word() -> None:
-    model = recurrent(word_coder())
+    model = recurrent(word_tokenizer())
     assert model.order == 0
     assert [word.ngram_length for word in model.full_scores("the man walks")] == [2, 3, 4, 5]
 
 
 def test_without_a_begin_a_count_model_knows_nothing_of_what_came_before() -> None:
-    model = counted(word_coder())
+    model = counted(word_tokenizer())
     total = math.fsum(10 ** next(model.full_scores(word, bos=False)).log_prob for word in [*WORDS, "zebra"])
     state = model.State()
     model.NullContextWrite(state)
@@ -188,7 +190,7 @@ def test_without_a_begin_a_count_model_knows_nothing_of_what_came_before() -> No
 
 @EVERY_MODEL
 def test_states_that_a_model_cannot_tell_apart_are_equal(make: Make) -> None:
-    model = make(word_coder())
+    model = make(word_tokenizer())
 
     def behind(sentence: str) -> State:
         state = model.State()
@@ -206,14 +208,14 @@ def test_states_that_a_model_cannot_tell_apart_are_equal(make: Make) -> None:
 
 
 def test_a_state_is_written_before_it_is_read() -> None:
-    model = counted(word_coder())
+    model = counted(word_tokenizer())
     with pytest.raises(ValueError, match="BeginSentenceWrite"):
         model.BaseScore(model.State(), "man", model.State())
 
 
 @pytest.mark.parametrize("given", [None, 3, ["the man"]])
 def test_what_is_no_text_is_neither_scored_nor_gone_on_from(given: Any) -> None:
-    model = recurrent(word_coder())
+    model = recurrent(word_tokenizer())
     for call in (model.score, model.perplexity, model.generate):
         with pytest.raises(TypeError, match="A text was expected, but this is of type"):
             call(given)
@@ -221,17 +223,17 @@ def test_what_is_no_text_is_neither_scored_nor_gone_on_from(given: Any) -> None:
 
 def test_one_line_in_place_of_a_list_is_refused() -> None:
     with pytest.raises(TypeError, match="put it into a list"):
-        counted(word_coder()).score_lines("the man")
+        counted(word_tokenizer()).score_lines("the man")
     with pytest.raises(TypeError, match="put it into a list"):
-        counted(word_coder()).evaluate("the man")
+        counted(word_tokenizer()).evaluate("the man")
     with pytest.raises(TypeError, match="of type list"):
-        counted(word_coder()).score(["the man"])  # type: ignore[arg-type]
+        counted(word_tokenizer()).score(["the man"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="number 2 of them is of type NoneType"):
-        counted(word_coder()).score_lines(["the man", None])  # type: ignore[list-item]
+        counted(word_tokenizer()).score_lines(["the man", None])  # type: ignore[list-item]
 
 
 def test_bytes_are_the_text_that_they_spell() -> None:
-    model = counted(character_coder())
+    model = counted(character_tokenizer())
     text, state = "the na\u00efve man", model.State()
     assert model.score(text.encode()) == model.score(text)
     assert list(model.full_scores(text.encode())) == list(model.full_scores(text))
@@ -245,12 +247,12 @@ def test_bytes_are_the_text_that_they_spell() -> None:
 
 
 def test_a_model_that_was_loaded_from_nowhere_has_no_path() -> None:
-    assert counted(word_coder()).path == b""
+    assert counted(word_tokenizer()).path == b""
 
 
 @EVERY_CODER
-def test_what_is_heard_is_the_text_that_is_written(coder: Callable[[], TextCoder]) -> None:
-    model, pieces = counted(coder()), 0
+def test_what_is_heard_is_the_text_that_is_written(tokenizer: Callable[[], Tokenizer]) -> None:
+    model, pieces = counted(tokenizer()), 0
     for seed in range(20):
         heard: list[str] = []
         written = model.generate("the man", seed=seed, length=30, on_text=heard.append)
@@ -279,8 +281,8 @@ def test_a_long_text_is_heard_in_larger_pieces_so_that_writing_stays_quick() -> 
 
 
 @EVERY_CODER
-def test_the_likeliest_units_are_heard_as_they_are_taken(coder: Callable[[], TextCoder]) -> None:
-    model, heard = recurrent(coder()), list[str]()
+def test_the_likeliest_units_are_heard_as_they_are_taken(tokenizer: Callable[[], Tokenizer]) -> None:
+    model, heard = recurrent(tokenizer()), list[str]()
     written = model.generate("the man", beam=1, length=9, on_text=heard.append)
     assert "".join(heard) == written.text
     assert len(heard) > 3  # bytes that are no character yet wait for the others
@@ -288,9 +290,11 @@ def test_the_likeliest_units_are_heard_as_they_are_taken(coder: Callable[[], Tex
 
 @EVERY_MODEL
 @EVERY_CODER
-def test_taking_the_likeliest_unit_is_a_search_with_a_beam_of_one(make: Make, coder: Callable[[], TextCoder]) -> None:
-    model = make(coder())
-    stepper = Without.special_tokens(model._model.stepper(), model._coder.symbols)
+def test_taking_the_likeliest_unit_is_a_search_with_a_beam_of_one(
+    make: Make, tokenizer: Callable[[], Tokenizer]
+) -> None:
+    model = make(tokenizer())
+    stepper = Without.special_tokens(model._model.stepper(), model._tokenizer.symbols)
     for prompt in SENTENCES:
         begin = model._encode(prompt)
         [[expected]] = beam(stepper, prompt_batch(stepper.bos, [begin], [0]), size=1, max_length=len(begin) + 9)
@@ -301,11 +305,11 @@ def test_taking_the_likeliest_unit_is_a_search_with_a_beam_of_one(make: Make, co
 
 @EVERY_CODER
 @pytest.mark.parametrize("prompt", ["Zürich ζ", "the man ", "THE\n  the", "\u00a0the", "字 ", " ", "", "e\u0301"])
-def test_a_prompt_is_written_as_it_was_given(coder: Callable[[], TextCoder], prompt: str) -> None:
-    model, heard = counted(coder()), list[str]()
+def test_a_prompt_is_written_as_it_was_given(tokenizer: Callable[[], Tokenizer], prompt: str) -> None:
+    model, heard = counted(tokenizer()), list[str]()
     written = model.generate(prompt, seed=2, length=9, on_text=heard.append)
     assert written.text.startswith(prompt) and written.text == "".join(heard)
-    assert "  " not in written.text[len(prompt) - 1 :] or coder is not word_coder
+    assert "  " not in written.text[len(prompt) - 1 :] or tokenizer is not word_tokenizer
     [streamed] = model.generate_stream([prompt], seed=2, length=9)
     assert streamed.text.startswith(prompt)
 
@@ -313,16 +317,16 @@ def test_a_prompt_is_written_as_it_was_given(coder: Callable[[], TextCoder], pro
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_a_prompt_stays_where_what_follows_moves_its_spaces(language: str) -> None:
     lines = ['He said: "No!" ... and $5 ( a ) "b" c.', "He's l'ami."]
-    coder = WordCoder.learn(lines, size=50, least=1, lowercase=False, segmentation="moses", language=language)
+    tokenizer = WordTokenizer.learn(lines, size=50, least=1, lowercase=False, segmentation="moses", language=language)
     for prompt in ('He said: "', "and $", "He '", "l'", '" ( "', "He's ("):
-        found = recurrent(coder).generate(prompt, length=12, seed=1)
+        found = recurrent(tokenizer).generate(prompt, length=12, seed=1)
         assert found.text.startswith(prompt)
         assert found.text.removeprefix(prompt).strip()
 
 
 @EVERY_MODEL
 def test_a_text_goes_on_for_a_length_past_line_ends_or_for_lines(make: Make) -> None:
-    model, heard = make(word_coder()), list[str]()
+    model, heard = make(word_tokenizer()), list[str]()
     page = model.generate("the man", length=60, seed=1, on_text=heard.append)
     ids = model._encode(page.text)[2:]
     assert len(ids) + page.finished == 60 and "\n" in page.text
@@ -340,36 +344,36 @@ def test_a_text_goes_on_for_a_length_past_line_ends_or_for_lines(make: Make) -> 
 
 
 def test_sampling_from_the_likeliest_unit_alone_is_greedy() -> None:
-    model = counted(word_coder())
+    model = counted(word_tokenizer())
     assert model.generate("the", top_k=1, length=9).text == model.generate("the", beam=1, length=9).text
     assert model.generate("the", top_p=1e-9, length=9).text == model.generate("the", beam=1, length=9).text
 
 
 @EVERY_CODER
 def test_words_and_line_ends_are_what_perplexity_per_word_is_of_whatever_the_units(
-    coder: Callable[[], TextCoder],
+    tokenizer: Callable[[], Tokenizer],
 ) -> None:
-    found = counted(coder()).evaluate(SENTENCES)
+    found = counted(tokenizer()).evaluate(SENTENCES)
     assert found.size.words == sum(len(line.split()) + 1 for line in SENTENCES)
     assert found.word_perplexity == pytest.approx(math.exp(found.nats / found.size.words))
-    assert found.units_are_words is (coder is word_coder)
+    assert found.units_are_words is (tokenizer is word_tokenizer)
 
 
 def test_units_of_a_prompt_that_the_model_does_not_know_are_counted() -> None:
-    model = counted(word_coder())
+    model = counted(word_tokenizer())
     assert [model.generate(prompt, length=1).unknown for prompt in ("the zebra", "the man", "")] == [1, 0, 0]
 
 
 @EVERY_MODEL
 def test_without_unknown_words_bits_are_shared_among_what_the_known_ones_write(make: Make) -> None:
-    found = make(word_coder()).evaluate(["the ζέβρα", "the  man"])
+    found = make(word_tokenizer()).evaluate(["the ζέβρα", "the  man"])
     assert found.size == TextSize(len("the ζέβρα\nthe  man\n"), len("the ζέβρα\nthe  man\n".encode()), 6)
     assert found.known_size == TextSize(len("the\nthe  man\n"), len("the\nthe  man\n"), 5)
 
 
 @EVERY_MODEL
 def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
-    model, lines = make(word_coder()), [*SENTENCES, *LINES[:20]]
+    model, lines = make(word_tokenizer()), [*SENTENCES, *LINES[:20]]
     each = model.score_lines(lines)
     found = model.evaluate(lines)
     assert found.sentence_nats == pytest.approx(-sum(line.nats for line in each), rel=1e-5)
@@ -383,7 +387,7 @@ def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
 
 @EVERY_MODEL
 def test_a_text_is_read_once_and_measured_as_if_it_were_at_hand(make: Make) -> None:
-    model, read = make(word_coder()), list[str]()
+    model, read = make(word_tokenizer()), list[str]()
 
     def stream() -> Iterator[str]:
         for line in [*SENTENCES, "the zebra"]:
@@ -395,11 +399,11 @@ def test_a_text_is_read_once_and_measured_as_if_it_were_at_hand(make: Make) -> N
 
 
 def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
-    coder = word_coder()
+    tokenizer = word_tokenizer()
     tables = RECURRENT | {"reads": "sentences"}
-    network = build("language-model", tables, {"text": coder.symbols}, "test.toml")
+    network = build("language-model", tables, {"text": tokenizer.symbols}, "test.toml")
     network.initialise(3)
-    model = LanguageModelPredictor(network.eval(), coder)
+    model = LanguageModelPredictor(network.eval(), tokenizer)
     found = model.evaluate(SENTENCES)
     assert not found.carried and found.sentence_nats == found.nats
     assert found.nats == pytest.approx(-sum(line.nats for line in model.score_lines(SENTENCES)), rel=1e-5)
@@ -409,7 +413,7 @@ def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
 
 
 def test_options_of_drawing_are_refused_before_the_prompt_is_shown() -> None:
-    model, heard = recurrent(character_coder()), list[str]()
+    model, heard = recurrent(character_tokenizer()), list[str]()
     for options in ({"top_p": 0.0}, {"temperature": 0.0}, {"top_k": -1}, {"seed": -1}):
         with pytest.raises(ConfigError, match="Sampling needs"):
             model.generate("the", length=3, on_text=heard.append, **options)  # type: ignore[arg-type]

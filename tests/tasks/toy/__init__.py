@@ -25,9 +25,9 @@ from anaphora.tasks.evaluation import Answer, Request, Scored, one_run
 from anaphora.tasks.runs import experiment_of, load
 from anaphora.tasks.task import Kind, Task, Trained
 from anaphora.tasks.work import UpdatingWork, mean_loss
-from anaphora.text import units
-from anaphora.text.coder import TextCoder
-from anaphora.text.units import Character, TextConfig
+from anaphora.text import tokenization
+from anaphora.text.tokenization import Character, TextConfig
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
@@ -63,25 +63,25 @@ class LetterWork(UpdatingWork):
     def longest(self) -> int:
         return 100
 
-    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
-        return units.fit(
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        return tokenization.fit(
             self._experiment.text, {"text": self.parts.train.lines}, report, languages=self._experiment.data.languages
         )
 
-    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
-        return unit_counts(text_store(self.parts.train, coders["text"], folder, report=report).ids, 10)
+    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
+        return unit_counts(text_store(self.parts.train, tokenizers["text"], folder, report=report).ids, 10)
 
     def batches(
-        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
+        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> TextSentences:
-        train = text_store(self.parts.train, coders["text"], folder, report=report)
-        return TextSentences(train, coders["text"].symbols, batch_tokens=batch_tokens, seed=1)
+        train = text_store(self.parts.train, tokenizers["text"], folder, report=report)
+        return TextSentences(train, tokenizers["text"].symbols, batch_tokens=batch_tokens, seed=1)
 
     def validation(
-        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
-        valid = text_store(self.parts.valid, coders["text"], run.path / "encoded" / "valid", report=report)
-        batches = TextSentences(valid, coders["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
+        valid = text_store(self.parts.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
+        batches = TextSentences(valid, tokenizers["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             return {"loss": mean_loss(model, batches.epoch(1))}
@@ -94,12 +94,12 @@ class LetterPredictor:
     """Scores lines by their letters."""
 
     model: Letters
-    coder: TextCoder
+    tokenizer: Tokenizer
 
     def predict(self, lines: Iterable[str]) -> Iterator[float]:
         for window in windows(lines):
             for line in window:
-                yield sum(self.model.log_probs_V()[number].item() for number in self.coder.encode(line))
+                yield sum(self.model.log_probs_V()[number].item() for number in self.tokenizer.encode(line))
 
     def score_lines_of(self, lines: Iterable[str], where: str, report: Report) -> Iterator[LineScore]:
         for nats in self.predict(lines):
@@ -120,7 +120,7 @@ class LetterScores:
 
 
 def _predictor(trained: Trained) -> LetterPredictor:
-    return LetterPredictor(cast(Letters, trained.model), trained.coders["text"])
+    return LetterPredictor(cast(Letters, trained.model), trained.tokenizers["text"])
 
 
 def _evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
@@ -143,6 +143,6 @@ TASK = Task(
     see="see anaphora score",
     next_command="score {run} FILE",
     example='letters = anaphora.load("{path}")\nprint(list(letters.predict(["..."])))',
-    coders_of=lambda coders, path: {"text": coders["text"]},
+    tokenizers_of=lambda tokenizers, path: {"text": tokenizers["text"]},
     evaluate=_evaluate,
 )

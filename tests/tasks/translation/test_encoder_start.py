@@ -12,9 +12,9 @@ from anaphora.events import Event, Note
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 from tests.resuming import assert_goes_on_without, weights
 
 ONCE = ["training.epochs=1", "training.optimizer.learning_rate=1e-30"]
@@ -43,8 +43,8 @@ def of(text: str, data: Path, *settings: str) -> ExperimentBase:
     return read_experiment(text, "tiny.toml", [*ONCE, *settings], data=[data], source="en", target="fr")
 
 
-def units(coder: TextCoder) -> list[str]:
-    return coder.pieces(range(coder.symbols.size))
+def units(tokenizer: Tokenizer) -> list[str]:
+    return tokenizer.pieces(range(tokenizer.symbols.size))
 
 
 def test_layers_and_the_vectors_of_common_units_are_taken_over_and_the_rest_is_drawn(
@@ -60,8 +60,8 @@ def test_layers_and_the_vectors_of_common_units_are_taken_over_and_the_rest_is_d
             theirs = f"recurrence.weights.{name.replace('0', str(layer))}"
             assert_close(started.pop(own), known[theirs], **CLOSE)
     own, theirs = (
-        units(load_coders(Run.open(tmp_path / "started"))["source"]),
-        units(load_coders(Run.open(english))["text"]),
+        units(load_tokenizers(Run.open(tmp_path / "started"))["source"]),
+        units(load_tokenizers(Run.open(english))["text"]),
     )
     assert "h" in own and "h" not in theirs and "x" in theirs
     table, drawn = started.pop("source_embedding.weight"), anew["source_embedding.weight"]

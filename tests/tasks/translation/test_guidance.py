@@ -17,18 +17,18 @@ from anaphora.formats.lines import write_lines
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import TextCoder
-from anaphora.text.words import WordCoder
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.words import WordTokenizer
 
 from ...conftest import NETWORK
 
 SOURCES = ["the red house", "", "a house", "the car is red"]
 TARGETS = ["la maison rouge", "vide", "une maison", "la voiture est rouge"]
-WORDS = WordCoder(
+WORDS = WordTokenizer(
     sorted({w for line in SOURCES for w in line.split()}), lowercase=False, segmentation="whitespace", language="en"
 )
-LETTERS = CharacterCoder(sorted({c for line in TARGETS for c in line}), lowercase=False)
+LETTERS = CharacterTokenizer(sorted({c for line in TARGETS for c in line}), lowercase=False)
 
 
 @pytest.fixture
@@ -73,17 +73,19 @@ def test_links_follow_the_lines_of_a_file_whichever_training_leaves_out(tmp_path
         GivenLinks(given(tmp_path, "1-2", "0-0"), corpus)
 
 
-@pytest.mark.parametrize("coder", [WORDS, LETTERS], ids=["words", "letters"])
-def test_a_no_break_space_parts_no_words_of_links(coder: TextCoder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("tokenizer", [WORDS, LETTERS], ids=["words", "letters"])
+def test_a_no_break_space_parts_no_words_of_links(tokenizer: Tokenizer, tmp_path: Path) -> None:
     text = "la\N{NO-BREAK SPACE}voiture rouge"
     for side in ("en", "fr"):
         write_lines(tmp_path / f"train.{side}", [text])
         write_lines(tmp_path / f"val.{side}", [text])
     corpus = translation_parts([tmp_path], "en", "fr").train
-    store = pair_store(corpus, coder, coder, tmp_path / "encoded")
-    [row] = [links.reshape(-1, 2) for links in GivenLinks(given(tmp_path, "1-1"), corpus).units(store, coder, coder)]
-    start = len(coder.encode("la\N{NO-BREAK SPACE}voiture ")) if coder is LETTERS else 2
-    length = len(coder.encode(text))
+    store = pair_store(corpus, tokenizer, tokenizer, tmp_path / "encoded")
+    [row] = [
+        links.reshape(-1, 2) for links in GivenLinks(given(tmp_path, "1-1"), corpus).units(store, tokenizer, tokenizer)
+    ]
+    start = len(tokenizer.encode("la\N{NO-BREAK SPACE}voiture ")) if tokenizer is LETTERS else 2
+    length = len(tokenizer.encode(text))
     assert {int(i) for i, _ in row} == set(range(start, length))
     with pytest.raises(DataError, match="with 2 and 2 words"):
         GivenLinks(given(tmp_path, "2-2"), corpus)

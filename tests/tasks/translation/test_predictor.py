@@ -280,11 +280,11 @@ def test_a_text_is_predicted_in_one_pass_with_the_state_carried(
 ) -> None:
     """The loss of a text is that of its units read one after another, windows or not."""
     lines = sentences(25, seed=7)
-    model, coder = untrained_language_model._model, untrained_language_model._coder
-    ids = [unit for line in lines for unit in [*coder.encode(line), coder.symbols.eos]]
+    model, tokenizer = untrained_language_model._model, untrained_language_model._tokenizer
+    ids = [unit for line in lines for unit in [*tokenizer.encode(line), tokenizer.symbols.eos]]
     assert len(ids) > 1100
     stepper = model.stepper()
-    nats, last = 0.0, coder.symbols.eos
+    nats, last = 0.0, tokenizer.symbols.eos
     start = Batch(Ids(torch.tensor([[last]]), torch.tensor([1])), None, torch.tensor([0]), torch.tensor([False]))
     memory, state, _ = stepper.start(start)
     for unit in ids:
@@ -377,7 +377,7 @@ def test_a_saved_language_model_writes_as_before(
     untrained_language_model: LanguageModelPredictor, tmp_path: Path
 ) -> None:
     experiment = {"task": "language-model", "text": {"tokenizer": "character"}, **LANGUAGE_MODEL}
-    saved(tmp_path / "run", experiment, untrained_language_model._model, {"text": untrained_language_model._coder})
+    saved(tmp_path / "run", experiment, untrained_language_model._model, {"text": untrained_language_model._tokenizer})
     loaded = load(str(tmp_path / "run"))
     assert isinstance(loaded, LanguageModelPredictor) and loaded.path == bytes(tmp_path / "run")
     assert loaded.generate("the") == untrained_language_model.generate("the")

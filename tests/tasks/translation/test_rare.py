@@ -14,13 +14,13 @@ from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.samples.english_french import corpus
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.data import TranslationWork
-from anaphora.text.coder import MARKS, UNK
-from anaphora.text.rare import AnnotatedCoder, Rare
+from anaphora.text.rare import AnnotatedTokenizer, Rare
+from anaphora.text.tokenizer import MARKS, UNK
 
 from ...conftest import NETWORK
 
@@ -52,9 +52,9 @@ def experiment(folder: Path, rare: str, *settings: str) -> ExperimentBase:
 
 def test_outputs_that_ask_for_counts_are_told_those_of_annotated_targets(folder: Path, tmp_path: Path) -> None:
     work = TranslationWork(experiment(folder, "posall", "output=nce"), silent)  # type: ignore[arg-type]
-    coders = work.learn_vocabulary(silent)
-    counted = work.counts(coders, tmp_path / "encoded", silent)
-    batches = work.batches(coders, tmp_path / "encoded", 400, silent).epoch(1)
+    tokenizers = work.learn_vocabulary(silent)
+    counted = work.counts(tokenizers, tmp_path / "encoded", silent)
+    batches = work.batches(tokenizers, tmp_path / "encoded", 400, silent).epoch(1)
     expected = torch.zeros(len(counted), dtype=torch.int64)
     for batch in batches:
         inside_BT = torch.arange(batch.target_ids.ids_BT.shape[1]) < batch.target_ids.lengths_B.unsqueeze(1)
@@ -65,12 +65,12 @@ def test_outputs_that_ask_for_counts_are_told_those_of_annotated_targets(folder:
 @pytest.mark.parametrize("rare", KINDS)
 def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: Path, tmp_path: Path) -> None:
     work = TranslationWork(experiment(folder, rare), silent)  # type: ignore[arg-type]
-    coders = work.learn_vocabulary(silent)
-    source, target = coders["source"], coders["target"]
-    assert isinstance(target, AnnotatedCoder) and len(target.dictionary) > 100
+    tokenizers = work.learn_vocabulary(silent)
+    source, target = tokenizers["source"], tokenizers["target"]
+    assert isinstance(target, AnnotatedTokenizer) and len(target.dictionary) > 100
     lines = {target.decode(target.encode(line)) for line in (folder / "train.fr").read_text().splitlines()}
     pointed = unknown = 0
-    for batch in work.batches(coders, tmp_path / "encoded", 400, silent).epoch(1):
+    for batch in work.batches(tokenizers, tmp_path / "encoded", 400, silent).epoch(1):
         for row, (ids, length) in enumerate(zip(batch.target_ids.ids_BT, batch.target_ids.lengths_B, strict=True)):
             written = ids[: length - 1].tolist()
             read = batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row] - 1].tolist()
@@ -85,8 +85,8 @@ def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: 
 def urge(path: Path, words: tuple[str, ...]) -> None:
     """Let the best weights of a run write these words of the target far more often than they learnt to."""
     run = Run.open(path)
-    best, target = run.load("best"), load_coders(run)["target"]
-    assert isinstance(target, AnnotatedCoder) and isinstance(best.which, int)
+    best, target = run.load("best"), load_tokenizers(run)["target"]
+    assert isinstance(target, AnnotatedTokenizer) and isinstance(best.which, int)
     bias_V = best.model["output.bias"].clone()
     bias_V[[UNK if word == MARKS[UNK] else len(MARKS) + target.vocabulary.index(word) for word in words]] += 5
     run.fingerprints |= best.fingerprints

@@ -10,8 +10,8 @@ from anaphora.evaluation.alignment import words_of
 from anaphora.formats.pharaoh import words_between_spaces
 from anaphora.tasks.runs import load
 from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.text.coder import TextCoder
 from anaphora.text.sentences import Splitter
+from anaphora.text.tokenizer import Tokenizer
 
 from ..conftest import TRANSLATOR, network, same, saved, sentences
 
@@ -124,8 +124,8 @@ def test_a_run_remembers_whether_its_lines_are_split(
 ) -> None:
     text = {"tokenizer": "bpe"} | ({} if sentences == "unsaid" else {"sentences": sentences})
     experiment = {"task": "translate", "text": text, "data": {"source": "en", "target": "de"}, **TRANSLATOR}
-    coders: dict[str, TextCoder] = {"source": untrained_translator._source, "target": untrained_translator._target}
-    saved(tmp_path / "run", experiment, network(untrained_translator), coders)  # type: ignore[arg-type]
+    tokenizers: dict[str, Tokenizer] = {"source": untrained_translator._source, "target": untrained_translator._target}
+    saved(tmp_path / "run", experiment, network(untrained_translator), tokenizers)  # type: ignore[arg-type]
     loaded = load(tmp_path / "run")
     assert isinstance(loaded, TranslationPredictor)
     [found] = loaded.translate_text([PARAGRAPHS[0]])

@@ -4,13 +4,13 @@ import torch
 from anaphora.errors import ConfigError
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.tasks.translation.unknown import AnnotatedWords, UnknownWords, filler
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import UNK
-from anaphora.text.rare import AnnotatedCoder, Rare, annotations
-from anaphora.text.words import WordCoder
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.rare import AnnotatedTokenizer, Rare, annotations
+from anaphora.text.tokenizer import UNK
+from anaphora.text.words import WordTokenizer
 
-SOURCE = WordCoder(["the", "sees"], lowercase=False, segmentation="whitespace", language="en")
-TARGET = WordCoder(["le", "voit"], lowercase=False, segmentation="whitespace", language="fr")
+SOURCE = WordTokenizer(["the", "sees"], lowercase=False, segmentation="whitespace", language="en")
+TARGET = WordTokenizer(["le", "voit"], lowercase=False, segmentation="whitespace", language="fr")
 LE, VOIT = TARGET.encode("le voit")
 IDS = SOURCE.encode("the Cat sees")
 WEIGHTS = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]])
@@ -57,7 +57,7 @@ def test_known_words_are_left_alone() -> None:
 
 
 def test_units_that_spell_every_word_are_refused() -> None:
-    letters = CharacterCoder("abc", lowercase=False)
+    letters = CharacterTokenizer("abc", lowercase=False)
     for sides in ((letters, TARGET), (SOURCE, letters)):
         with pytest.raises(ConfigError, match="cuts it otherwise and spells every word"):
             UnknownWords(*sides, {})
@@ -73,9 +73,9 @@ def test_a_word_that_looked_nowhere_stays_unknown() -> None:
     assert UnknownWords(SOURCE, TARGET, {}).filled("the Cat sees", IDS, nowhere)[0] == "le <unk> voit"
 
 
-def annotated(rare: Rare) -> AnnotatedCoder:
+def annotated(rare: Rare) -> AnnotatedTokenizer:
     words = [*annotations(rare), "le", "voit"]
-    return AnnotatedCoder(
+    return AnnotatedTokenizer(
         words,
         lowercase=False,
         segmentation="whitespace",

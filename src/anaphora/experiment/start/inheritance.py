@@ -11,16 +11,16 @@ from anaphora.events import Note, Report
 from anaphora.experiment.start.unfamiliar import say_what_is_swapped, say_what_is_unknown
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import AnyExperiment, ExperimentBase
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import begun_with
-from anaphora.text.coder import TextCoder
 from anaphora.text.extending import extended
-from anaphora.text.units import Word
+from anaphora.text.tokenization import Word
+from anaphora.text.tokenizer import Tokenizer
 
-Coders = Mapping[str, TextCoder]
+Tokenizers = Mapping[str, Tokenizer]
 
 _SHOWN = 4
 """Matrices that are named where more of them do not fit."""
@@ -40,14 +40,14 @@ class Parent:
         self._mode = experiment.start.vocabulary
         self.begun = begun = begun_with(self._run)
         """What the parent was begun as."""
-        self._old = load_coders(self._run)
+        self._old = load_tokenizers(self._run)
         if self._mode == "only":
             if isinstance(begun.text, Word) and begun.text.rare != "none":
                 raise ConfigError(
                     f"The vocabulary of {self._path} annotates rare words (text.rare = '{begun.text.rare}'), which no "
                     f"other text can have: take that of a translator without text.rare."
                 )
-            self._old = task_of(experiment).coders_of(self._old, self._path)
+            self._old = task_of(experiment).tokenizers_of(self._old, self._path)
             return
         if begun.task != experiment.task:
             raise ConfigError(
@@ -86,11 +86,11 @@ class Parent:
             raise ConfigError(f"{where}: {refusal}")
         return adopted
 
-    def coders(self, learn: Callable[[], Coders]) -> dict[str, TextCoder]:
+    def tokenizers(self, learn: Callable[[], Tokenizers]) -> dict[str, Tokenizer]:
         """The parent's vocabularies, extended by what ``learn`` finds in the new text where that is asked for."""
         if self._mode != "extend":
             return self._old
-        new, made = learn(), dict[int, TextCoder]()
+        new, made = learn(), dict[int, Tokenizer]()
         for side, old in self._old.items():  # sides that share a vocabulary go on sharing it
             if id(old) not in made:
                 made[id(old)] = extended(self.begun.text, old, new[side])
@@ -103,13 +103,13 @@ class Parent:
         if self.gives_weights or not self.begun.text.one_vocabulary:
             say_what_is_swapped(self._path, experiment, self.begun, report)
 
-    def give(self, model: torch.nn.Module, coders: Coders, report: Report) -> None:
+    def give(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
         """Copy the weights of the parent's best checkpoint into ``model``, rows of old units to their new places.
 
         Raises ConfigError listing what does not fit.
         """
         checkpoint = self._run.load("best", report)
-        grown = {(old.symbols.size, coders[side].symbols.size) for side, old in self._old.items()}
+        grown = {(old.symbols.size, tokenizers[side].symbols.size) for side, old in self._old.items()}
         own, fresh, unfit = tensors_of(model), list[str](), list[str]()
         for name, tensor in own.items():
             old = checkpoint.model.get(name)
@@ -139,12 +139,12 @@ class Parent:
             )
         _append_units(model, checkpoint.model)
         kept = [name for name in own if name not in fresh]
-        report(Note(self._told(checkpoint.path.name, kept, fresh, coders)))
+        report(Note(self._told(checkpoint.path.name, kept, fresh, tokenizers)))
 
-    def _told(self, step: str, kept: list[str], fresh: list[str], coders: Coders) -> str:
+    def _told(self, step: str, kept: list[str], fresh: list[str], tokenizers: Tokenizers) -> str:
         sides = "; ".join(
-            f"{side} vocabulary: {old.symbols.size:,} of {coders[side].symbols.size:,} tokens kept, "
-            f"{coders[side].symbols.size - old.symbols.size:,} new"
+            f"{side} vocabulary: {old.symbols.size:,} of {tokenizers[side].symbols.size:,} tokens kept, "
+            f"{tokenizers[side].symbols.size - old.symbols.size:,} new"
             for side, old in self._old.items()
         )
         old_parts = {_part(name) for name in kept}

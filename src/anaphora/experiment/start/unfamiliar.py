@@ -8,14 +8,18 @@ from anaphora.datacheck.findings import RULES
 from anaphora.datacheck.tokens import unknown_tokens
 from anaphora.events import Note, Report
 from anaphora.tasks.base import ExperimentBase as Experiment
-from anaphora.text.coder import TextCoder
-from anaphora.text.units import Word
+from anaphora.text.tokenization import Word
+from anaphora.text.tokenizer import Tokenizer
 
 
 def say_what_is_unknown(
-    path: Path, experiment: Experiment, train: PairCorpus | TextCorpus, coders: Mapping[str, TextCoder], report: Report
+    path: Path,
+    experiment: Experiment,
+    train: PairCorpus | TextCorpus,
+    tokenizers: Mapping[str, Tokenizer],
+    report: Report,
 ) -> None:
-    """Report of every side how much of the training part is outside ``coders``, the vocabularies of the run ``path``.
+    """Report of every side how much of the training split is outside ``tokenizers``, those of the run ``path``.
 
     How much is worth a word, the rules of ``anaphora check`` say.
     """
@@ -28,7 +32,7 @@ def say_what_is_unknown(
         turned = ", or exchange --source and --target if they are the wrong way round" if pairs else ""
         remedy = f": extend it (--vocabulary extend){turned}"
     rule = RULES["unknown-words" if words else "unknown-units"]
-    for found in unknown_tokens(train.name, train, coders, names, rule):
+    for found in unknown_tokens(train.name, train, tokenizers, names, rule):
         report(
             Note(
                 f"{found.count:,} of {found.total:,} {'words' if words else 'tokens'} "

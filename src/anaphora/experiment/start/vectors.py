@@ -10,7 +10,7 @@ from anaphora.events import Note, Report
 from anaphora.formats.vectors import check_vectors, read_vectors
 from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.tasks.base import ExperimentBase as Experiment
-from anaphora.text.coder import MARKS, TextCoder
+from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import written
 
 _TABLES = {"source": "source_embedding", "target": "target_embedding", "text": "embedding"}
@@ -24,7 +24,7 @@ class WordVectors:
         """A file for every side that has one."""
         self._files = files
 
-    def give(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], report: Report) -> None:
+    def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Let the tables of ``model`` start from the vectors in the files, as far as these have them.
 
         A unit is looked up as it is written, and a mark never is; its first vector counts, and where sides share a
@@ -32,7 +32,7 @@ class WordVectors:
         """
         left: dict[torch.nn.Module, dict[str, int]] = {}
         for side, file in self._files.items():
-            table, units = model.get_submodule(_TABLES[side]), _rows(coders[side])
+            table, units = model.get_submodule(_TABLES[side]), _rows(tokenizers[side])
             assert isinstance(table, Embedding)
             rows = left.setdefault(table, dict(units))
             asked = len(rows)
@@ -70,6 +70,6 @@ def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVecto
     )
 
 
-def _rows(coder: TextCoder) -> dict[str, int]:
+def _rows(tokenizer: Tokenizer) -> dict[str, int]:
     """The row of every unit that is no mark, by the way it is written."""
-    return {unit: row for row, unit in enumerate(written(coder)) if row >= len(MARKS)}
+    return {unit: row for row, unit in enumerate(written(tokenizer)) if row >= len(MARKS)}

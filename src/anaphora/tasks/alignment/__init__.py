@@ -20,7 +20,7 @@ __all__ = ["TASK", "AlignerExperiment", "AlignmentPredictor"]
 
 
 def _predictor(trained: Trained) -> AlignmentPredictor:
-    return AlignmentPredictor(cast(Aligner, trained.model), trained.coders["source"], trained.coders["target"])
+    return AlignmentPredictor(cast(Aligner, trained.model), trained.tokenizers["source"], trained.tokenizers["target"])
 
 
 def _evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
@@ -50,7 +50,7 @@ TASK = Task(
     see="see anaphora align",
     next_command="align {run} PAIRS",
     example='aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])',
-    coders_of=both_sides,
+    tokenizers_of=both_sides,
     evaluate=_evaluate,
 )
 """Word alignment."""

@@ -7,7 +7,7 @@ from anaphora.models.alignment.aligner import AlignerModelConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.fitting import FITTED_CONFLICTS, segmented_alike
-from anaphora.text.units import TextConfig, Word
+from anaphora.text.tokenization import TextConfig, Word
 
 
 class AlignerExperiment(AlignerModelConfig, ExperimentBase):

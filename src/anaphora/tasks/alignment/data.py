@@ -12,18 +12,18 @@ from anaphora.models.alignment.aligner import Aligner
 from anaphora.run import Run
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.pairs import PairWork
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 
 class AlignerWork(FittingWork, PairWork):
     """Learning links."""
 
     def fit(
-        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
         """Learn from the training part."""
         aligner = cast(Aligner, model)
-        sides, encoded = (coders["source"], coders["target"]), run.path / "encoded"
+        sides, encoded = (tokenizers["source"], tokenizers["target"]), run.path / "encoded"
         train = pair_store(self.parts.train, *sides, encoded / "train", longest=self.longest, report=report)
         valid = pair_store(self.parts.valid, *sides, encoded / "valid", report=report)
         aligner.fit(train.sources, train.targets, report)

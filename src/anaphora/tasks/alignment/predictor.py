@@ -19,8 +19,8 @@ from anaphora.models.alignment.symmetrise import Symmetrise
 from anaphora.prediction.arguments import demand_pairs, demand_text, pieces_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.stream import answers
-from anaphora.text.coder import MARKS, TextCoder
-from anaphora.text.words import WordCoder, written
+from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.text.words import WordTokenizer, written
 
 
 class _Side(NamedTuple):
@@ -33,8 +33,8 @@ class _Side(NamedTuple):
 class AlignmentPredictor:
     """Links the words of sentences and their translations."""
 
-    def __init__(self, model: models.Aligner, source: TextCoder, target: TextCoder) -> None:
-        """The model and the coders of both sides."""
+    def __init__(self, model: models.Aligner, source: Tokenizer, target: Tokenizer) -> None:
+        """The model and the tokenizers of both sides."""
         self._model = model
         self._source = source
         self._target = target
@@ -97,7 +97,7 @@ class AlignmentPredictor:
 
         Raises ConfigError where units are not words.
         """
-        if not isinstance(self._source, WordCoder) or not isinstance(self._target, WordCoder):
+        if not isinstance(self._source, WordTokenizer) or not isinstance(self._target, WordTokenizer):
             raise ConfigError(
                 'A dictionary is of whole words, but this aligner cuts text otherwise: set text.tokenizer = "word".'
             )
@@ -111,6 +111,6 @@ class AlignmentPredictor:
                 yield Entry(ours[source], theirs[target], float(lexicon.probs[place]))
 
 
-def _words(coder: TextCoder, side: _Side) -> list[int | None]:
+def _words(tokenizer: Tokenizer, side: _Side) -> list[int | None]:
     """The words of a side that its tokens belong to."""
-    return words_of(pieces_of(coder, side.text, side.ids))
+    return words_of(pieces_of(tokenizer, side.text, side.ids))

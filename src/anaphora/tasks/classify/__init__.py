@@ -17,7 +17,7 @@ __all__ = ["TASK", "Classification", "ClassifierExperiment", "ClassifierPredicto
 def _predictor(trained: Trained) -> ClassifierPredictor:
     experiment = cast(ClassifierExperiment, trained.experiment)
     model = cast(Classifier, trained.model)
-    return ClassifierPredictor(model, trained.coders["text"], experiment.data.max_length, trained.runtime)
+    return ClassifierPredictor(model, trained.tokenizers["text"], experiment.data.max_length, trained.runtime)
 
 
 TASK = Task(
@@ -30,7 +30,9 @@ TASK = Task(
     see="see anaphora predict",
     next_command="predict {run} FILE",
     example='classifier = anaphora.load("{path}")\nprint(classifier.predict(["..."])[0].label)',
-    coders_of=lambda coders, path: {"text": coders["text"] if "text" in coders else coders["source"]},
+    tokenizers_of=lambda tokenizers, path: {
+        "text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]
+    },
     evaluate=evaluate,
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
 )

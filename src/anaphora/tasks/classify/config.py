@@ -8,7 +8,7 @@ from anaphora.config import SET, Conflict
 from anaphora.models.classifier import ClassifierConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
-from anaphora.text.units import TextConfig, Word
+from anaphora.text.tokenization import TextConfig, Word
 from anaphora.training.stopping import Better
 
 

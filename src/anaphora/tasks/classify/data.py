@@ -21,8 +21,8 @@ from anaphora.models.classifier import Classifier
 from anaphora.run import Run
 from anaphora.tasks.classify.config import ClassifierExperiment
 from anaphora.tasks.work import UpdatingWork
-from anaphora.text import units
-from anaphora.text.coder import TextCoder
+from anaphora.text import tokenization
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
@@ -68,18 +68,18 @@ class ClassifierWork(UpdatingWork):
         """Tokens of the longest text after truncation."""
         return self._experiment.data.max_length
 
-    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """Of the training texts."""
         texts = {"text": self.labelled.train.lines}
-        return units.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
+        return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
-    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         """How often each token is in the training texts."""
-        train = text_store(cast(TextCorpus, self.parts.train), coders["text"], folder, report=report)
-        return unit_counts(train.ids, coders["text"].symbols.size)
+        train = text_store(cast(TextCorpus, self.parts.train), tokenizers["text"], folder, report=report)
+        return unit_counts(train.ids, tokenizers["text"].symbols.size)
 
     def batches(
-        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
+        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> LabelledBatches:
         """Training batches."""
         weights = None
@@ -88,17 +88,24 @@ class ClassifierWork(UpdatingWork):
             counts = np.bincount(classes, minlength=len(self._experiment.classes.names))
             weights = len(classes) / (len(counts) * np.maximum(counts, 1))
         return self._batches(
-            self.labelled.train, classes, coders, folder, batch_tokens, self._experiment.training.seed, weights, report
+            self.labelled.train,
+            classes,
+            tokenizers,
+            folder,
+            batch_tokens,
+            self._experiment.training.seed,
+            weights,
+            report,
         )
 
     def validation(
-        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """Loss, accuracy and macro-F1 of the validation split."""
         valid, names = self.labelled.valid, self._experiment.classes.names
         classes = self._classes(valid)
         batches = self._batches(
-            valid, classes, coders, run.path / "encoded" / "valid", training.batch_tokens, 0, None, report
+            valid, classes, tokenizers, run.path / "encoded" / "valid", training.batch_tokens, 0, None, report
         )
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
@@ -114,14 +121,17 @@ class ClassifierWork(UpdatingWork):
         self,
         corpus: LabelledCorpus,
         classes: Integers,
-        coders: Mapping[str, TextCoder],
+        tokenizers: Mapping[str, Tokenizer],
         folder: Path,
         batch_tokens: int,
         seed: int,
         weights: Floats | None,
         report: Report,
     ) -> LabelledBatches:
-        store, symbols = text_store(cast(Any, corpus), coders["text"], folder, report=report), coders["text"].symbols
+        store, symbols = (
+            text_store(cast(Any, corpus), tokenizers["text"], folder, report=report),
+            tokenizers["text"].symbols,
+        )
         return LabelledBatches(
             store,
             classes,

@@ -13,7 +13,7 @@ from anaphora.prediction.arguments import demand_text
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 _BUDGET = 8000
 """Tokens of a batch."""
@@ -44,9 +44,9 @@ class Classification:
 class ClassifierPredictor:
     """A trained classifier."""
 
-    def __init__(self, model: Classifier, coder: TextCoder, longest: int, runtime: Runtime = ON_CPU) -> None:
+    def __init__(self, model: Classifier, tokenizer: Tokenizer, longest: int, runtime: Runtime = ON_CPU) -> None:
         """Texts are truncated to ``longest`` tokens."""
-        self.model, self._coder, self._longest, self._runtime = model, coder, longest, runtime
+        self.model, self._tokenizer, self._longest, self._runtime = model, tokenizer, longest, runtime
         self.labels = model.config.classes.names
         """The classes, in the order of the network's output."""
 
@@ -61,7 +61,7 @@ class ClassifierPredictor:
 
         def read(text: str, number: int) -> list[int]:
             demand_text(text, number)
-            return self._coder.encode(text.strip())[: self._longest]
+            return self._tokenizer.encode(text.strip())[: self._longest]
 
         return answers(
             texts,
@@ -79,7 +79,7 @@ class ClassifierPredictor:
     ) -> Iterable[Classification]:
         found: dict[int, Classification] = {}
         device = device_of(self.model)
-        for batch in prediction_batches(rows, self._coder.symbols, _BUDGET):
+        for batch in prediction_batches(rows, self._tokenizer.symbols, _BUDGET):
             watch.check()
             probabilities_BC = self.model.predict(batch.to(device)).classes.tolist()
             for row, probabilities in zip(batch.example_ids_B.tolist(), probabilities_BC, strict=True):

@@ -8,7 +8,7 @@ from anaphora.data.finding import Names
 from anaphora.data.labelled import labelled_parts
 from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
-from anaphora.text.units import AnyUnits
+from anaphora.text.tokenization import AnyTokenizer
 
 
 class Tier(NamedTuple):
@@ -40,7 +40,7 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
     return False
 
 
-def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyUnits | None) -> Sized:
+def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The classifier for as many texts; DataError for data that cannot be read."""
     found = labelled_parts(data, names)
     count = found.train.count
@@ -48,7 +48,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(_classifier(tier), f"{count:,} texts of {len(found.labels)} classes")
 
 
-def describe(table: Table, given: AnyUnits | None) -> str:
+def describe(table: Table, given: AnyTokenizer | None) -> str:
     """A table in words."""
     unit = UNITS.get(str(value_at(table, "text.tokenizer")), "token")
     return f"a {unit} classifier{figure(table, 'encoder.size', ' of two directions of {:,} units')}"

@@ -25,8 +25,8 @@ from anaphora.tasks.language_model.ngram import NgramWork
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import Kind, Sizing, Task, Trained
-from anaphora.text.coder import TextCoder
-from anaphora.text.units import Word
+from anaphora.text.tokenization import Word
+from anaphora.text.tokenizer import Tokenizer
 
 __all__ = [
     "TASK",
@@ -40,16 +40,16 @@ __all__ = [
 
 def _predictor(trained: Trained) -> LanguageModelPredictor:
     model = cast(TextModel, trained.model)
-    return LanguageModelPredictor(model, trained.coders["text"], trained.path, trained.runtime)
+    return LanguageModelPredictor(model, trained.tokenizers["text"], trained.path, trained.runtime)
 
 
 def _open_arpa(path: Path) -> LanguageModelPredictor:
     return LanguageModelPredictor(*load_arpa(path), path)
 
 
-def _coders(coders: dict[str, TextCoder], path: Path) -> dict[str, TextCoder]:
+def _tokenizers(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
     """Those of a text, or of the target side of a translator."""
-    return {"text": coders["text"] if "text" in coders else coders["target"]}
+    return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["target"]}
 
 
 def _weights_of_runs(experiment: InterpolationExperiment, checkpoint: Checkpoint) -> dict[str, float]:
@@ -60,7 +60,7 @@ def _export_arpa(run: Path, output: Path, report: Report) -> None:
     trained = load_trained(run, "best", report)
     if not isinstance(trained.model, NgramModel):
         raise ConfigError(f"An ARPA file holds counts, but {run} is no count model: train one from ptb-ngram.")
-    save_arpa(trained.model, trained.coders["text"], output)
+    save_arpa(trained.model, trained.tokenizers["text"], output)
     text = trained.experiment.text
     if isinstance(text, Word) and text.segmentation != "whitespace":
         report(
@@ -97,7 +97,7 @@ TASK = Task(
     see="see anaphora generate and evaluate",
     next_command="generate {run} --prompt TEXT",
     example='model = anaphora.load("{path}")\nprint(model.generate("...").text)',
-    coders_of=_coders,
+    tokenizers_of=_tokenizers,
     evaluate=evaluate,
     open_file=_open_arpa,
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),

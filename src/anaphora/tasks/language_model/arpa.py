@@ -11,16 +11,16 @@ from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, ArpaGram, read_arpa, w
 from anaphora.formats.figures import LN_10
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.text.between import words_in
-from anaphora.text.coder import BOS, EOS, MARKS, PAD, UNK, TextCoder
 from anaphora.text.normalise import normalise
-from anaphora.text.words import WordCoder, written
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, Tokenizer
+from anaphora.text.words import WordTokenizer, written
 
 _BEGIN, _END, _UNKNOWN = MARKS[BOS], MARKS[EOS], MARKS[UNK]
 _MISSING_UNKNOWN = -100.0
 """log10 p of the unknown word where a file has none: what KenLM takes (``unknown_missing_logprob``)."""
 
 
-class ArpaCoder(WordCoder):
+class ArpaTokenizer(WordTokenizer):
     """The words of an ARPA file, every one of them between white space a unit.
 
     A word is found as it is spelt, or else by its Unicode normal form C, whichever of its forms the file has.
@@ -38,7 +38,7 @@ class ArpaCoder(WordCoder):
         return [self._spelt(word) for word in words_in(text)]
 
     def by_word(self, text: str) -> list[list[int]]:
-        """Every word by itself: see ``TextCoder``."""
+        """Every word by itself: see ``Tokenizer``."""
         return [*([unit] for unit in self.encode(text)), []]
 
     def _spelt(self, word: str) -> str:
@@ -48,8 +48,8 @@ class ArpaCoder(WordCoder):
         return self._decomposed.get(form, form)
 
 
-def load_arpa(path: Path) -> tuple[NgramModel, TextCoder]:
-    """The model in an ARPA file and the coder of its words; DataError for a file that is none or damaged."""
+def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
+    """The model in an ARPA file and the tokenizer of its words; DataError for a file that is none or damaged."""
     orders = read_arpa(path)
     known = [gram.words[0] for gram in orders[0]]
     if _END not in known:
@@ -58,10 +58,10 @@ def load_arpa(path: Path) -> tuple[NgramModel, TextCoder]:
             f"it is no model of lines; make it again with the marks of a line."
         )
     words = [word for word in known if word not in (*MARKS, CAPITAL_UNKNOWN)]
-    coder = ArpaCoder(words)
+    tokenizer = ArpaTokenizer(words)
     ids = {word: place for place, word in enumerate((*MARKS, *words))} | {CAPITAL_UNKNOWN: UNK}
     twice = _UNKNOWN in known and CAPITAL_UNKNOWN in known
-    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=len(orders))), coder.symbols)
+    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=len(orders))), tokenizer.symbols)
     for order, grams in enumerate(orders, 1):
         units, log_probs, log_gammas = _numbers(grams, order, ids, path)
         if twice and len(torch.unique(units, dim=0)) < len(units):
@@ -74,7 +74,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, TextCoder]:
                 f"{path} has n-grams of order {order} that go on from none of order {order - 1}: "
                 f"it is damaged, or was pruned by a program that does not mind its contexts."
             )
-    return model, coder
+    return model, tokenizer
 
 
 def _numbers(
@@ -106,14 +106,14 @@ def _numbers(
     return torch.from_numpy(units), torch.from_numpy(log_probs), torch.from_numpy(log_gammas)
 
 
-def save_arpa(model: NgramModel, coder: TextCoder, path: Path) -> None:
+def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
     """Write a count model as an ARPA file; its units are the words.
 
     Raises DataError when it cannot be written, or when a unit cannot be a word of such a file.
 
     Running text has one mark between lines, a file two: ``</s>`` as it is predicted, ``<s>`` as a context.
     """
-    names = list(written(coder))
+    names = list(written(tokenizer))
     names[PAD] = names[BOS] = ""
     names[EOS], names[UNK] = _END, _UNKNOWN
     _check(name for unit, name in enumerate(names) if unit not in (PAD, BOS))

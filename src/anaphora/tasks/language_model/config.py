@@ -10,7 +10,7 @@ from anaphora.models.ngram.model import NgramModelConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import CUTS, TextData
 from anaphora.tasks.fitting import FITTED_CONFLICTS, segmented_alike
-from anaphora.text.units import Character, TextConfig, Word
+from anaphora.text.tokenization import Character, TextConfig, Word
 
 
 class LanguageModelExperiment(ExperimentBase):

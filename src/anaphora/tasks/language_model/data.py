@@ -15,7 +15,7 @@ from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
 from anaphora.tasks.work import UpdatingWork, mean_loss
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
@@ -32,18 +32,22 @@ class LanguageModelWork(TextWork, UpdatingWork):
     def _of_sentences(self) -> bool:
         return not self._experiment.reads_stream
 
-    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         """Every unit of the text but the first is predicted."""
-        train = text_store(self.parts.train, coders["text"], folder, report=report)
-        return unit_counts(train.ids[1:], coders["text"].symbols.size)
+        train = text_store(self.parts.train, tokenizers["text"], folder, report=report)
+        return unit_counts(train.ids[1:], tokenizers["text"].symbols.size)
 
-    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> Batches:
+    def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
         """Windows over as many streams as ``batch_tokens`` have room for, or sentences of like length."""
         data, training = self._experiment.data, self._experiment.training
-        train = text_store(self.parts.train, coders["text"], folder, report=report)
+        train = text_store(self.parts.train, tokenizers["text"], folder, report=report)
         if self._of_sentences:
             sentences = TextSentences(
-                train, coders["text"].symbols, batch_tokens=batch_tokens, seed=training.seed, longest=data.max_length
+                train,
+                tokenizers["text"].symbols,
+                batch_tokens=batch_tokens,
+                seed=training.seed,
+                longest=data.max_length,
             )
             if sentences.left_out:
                 text = f"lines with more than {data.max_length} units were left out of {self.parts.train.name}"
@@ -56,13 +60,13 @@ class LanguageModelWork(TextWork, UpdatingWork):
         return TextWindows(train, rows=rows, steps=steps, seed=seed)
 
     def validation(
-        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """What it costs to predict the validation text."""
-        valid = text_store(self.parts.valid, coders["text"], run.path / "encoded" / "valid", report=report)
+        valid = text_store(self.parts.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
         batches: Batches
         if self._of_sentences:
-            batches = TextSentences(valid, coders["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
+            batches = TextSentences(valid, tokenizers["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
         else:
             steps = self._experiment.data.steps
             # a short text keeps a few windows a stream, so that the state has something to carry

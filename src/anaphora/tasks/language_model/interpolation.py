@@ -14,13 +14,13 @@ from anaphora.models.interpolation.cache import ComponentPredictions
 from anaphora.models.interpolation.model import MEMBERS, Interpolation, InterpolationConfig
 from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.run import Run
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.data_table import CUTS
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.language_model.config import InterpolationExperiment, LanguageModelExperiment
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
 from anaphora.tasks.runs import experiment_of, load_trained
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 
 def interpolation_table(runs: Sequence[Path], *, cache: bool = False) -> dict[str, Any]:
@@ -54,28 +54,28 @@ class InterpolationWork(FittingWork, TextWork):
         super().__init__(experiment, report)
         self._config = experiment.interpolation
 
-    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
-        """The coder that all runs share; ConfigError when they do not."""
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        """The tokenizer that all runs share; ConfigError when they do not."""
         first, *others = self._config.runs
-        coders = load_coders(Run.open(Path(first)))
+        tokenizers = load_tokenizers(Run.open(Path(first)))
         for other in others:
-            coder = load_coders(Run.open(Path(other)))["text"]
-            if coder.fingerprint != coders["text"].fingerprint:
+            tokenizer = load_tokenizers(Run.open(Path(other)))["text"]
+            if tokenizer.fingerprint != tokenizers["text"].fingerprint:
                 raise ConfigError(
-                    f"A mixture needs runs of one vocabulary, but that of {other} ({coder.symbols.size:,} units) is "
-                    f"not that of {first} ({coders['text'].symbols.size:,}): train one of them with the data and the "
-                    f"[text] of the other."
+                    f"Interpolation needs one vocabulary, but that of {other} ({tokenizer.symbols.size:,} tokens) is "
+                    f"not that of {first} ({tokenizers['text'].symbols.size:,}): train one of them with the "
+                    f"data and the [text] of the other."
                 )
-        return coders
+        return tokenizers
 
     def fit(
-        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
         """Take over what the runs have learnt and fit the weights."""
-        mixture, coder = cast(Interpolation, model), coders["text"]
+        mixture, tokenizer = cast(Interpolation, model), tokenizers["text"]
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
-        valid = text_store(self.parts.valid, coder, run.path / "encoded" / "valid", report=report)
+        valid = text_store(self.parts.valid, tokenizer, run.path / "encoded" / "valid", report=report)
         found = list(stream_components(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted_weights(*sources))

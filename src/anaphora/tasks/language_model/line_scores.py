@@ -159,7 +159,7 @@ class LineScores(WordScores):
                 yield from rows[-1]
 
         for _, log_probs_N in each_within(
-            self._runtime, adapted_log_probs(self._model, tokens(), self._coder.symbols.eos, adaptation)
+            self._runtime, adapted_log_probs(self._model, tokens(), self._tokenizer.symbols.eos, adaptation)
         ):
             watch.check()
             found.extend(log_probs_N.tolist())
@@ -170,11 +170,11 @@ class LineScores(WordScores):
                 watch.line += 1
 
     def _scored(self, row: list[int], nats: float) -> LineScore:
-        return LineScore(nats / LN_10, len(row), row.count(self._coder.symbols.unk))
+        return LineScore(nats / LN_10, len(row), row.count(self._tokenizer.symbols.unk))
 
     def _line(self, line: str) -> list[int]:
         """The units of a line, and its end."""
-        return [*self._coder.encode(line), self._coder.symbols.eos]
+        return [*self._tokenizer.encode(line), self._tokenizer.symbols.eos]
 
     @property
     def _of_sentences(self) -> bool:

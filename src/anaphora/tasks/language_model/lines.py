@@ -6,7 +6,7 @@ import torch
 
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.evaluation.perplexity import TextSize, size_of_line
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 
 class Reading:
@@ -15,19 +15,19 @@ class Reading:
     ``size`` is that of the text so far, ``known_size`` that of what its known units write, line ends included.
     """
 
-    def __init__(self, lines: Iterable[str], coder: TextCoder) -> None:
+    def __init__(self, lines: Iterable[str], tokenizer: Tokenizer) -> None:
         self._lines = lines
-        self._coder = coder
+        self._tokenizer = tokenizer
         self._rows: list[list[int]] = []
         self.size = self.known_size = TextSize(0, 0, 0)
 
     def __iter__(self) -> Iterator[int]:
         for line in self._lines:
-            ids, symbols = self._coder.encode(line), self._coder.symbols
+            ids, symbols = self._tokenizer.encode(line), self._tokenizer.symbols
             size = size_of_line(line)
             known = [number for number in ids if number != symbols.unk]
             self.size += size
-            self.known_size += size if len(known) == len(ids) else size_of_line(self._coder.decode(known))
+            self.known_size += size if len(known) == len(ids) else size_of_line(self._tokenizer.decode(known))
             row = [*ids, symbols.eos]
             self._rows.append(row)
             yield from row

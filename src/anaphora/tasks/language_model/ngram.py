@@ -12,20 +12,20 @@ from anaphora.models.ngram.model import NgramModel
 from anaphora.run import Run
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 
 class NgramWork(FittingWork, TextWork):
     """Counting."""
 
     def fit(
-        self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
         """Count the training part."""
-        counted, coder = cast(NgramModel, model), coders["text"]
+        counted, tokenizer = cast(NgramModel, model), tokenizers["text"]
         parts, encoded = self.parts, run.path / "encoded"
-        train = text_store(parts.train, coder, encoded / "train", report=report)
-        valid = text_store(parts.valid, coder, encoded / "valid", report=report)
+        train = text_store(parts.train, tokenizer, encoded / "train", report=report)
+        valid = text_store(parts.valid, tokenizer, encoded / "valid", report=report)
 
         guessed: list[int] = []
         counted.fit(train, guessed.append, report)

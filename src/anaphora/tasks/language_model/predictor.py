@@ -20,7 +20,7 @@ from anaphora.search.without import Without
 from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText, continued
 from anaphora.tasks.language_model.line_scores import STATIC, LineScores
 from anaphora.tasks.language_model.lines import Reading, prompt_batch
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 _LINE = 200
 """Tokens of a line at most, where nothing else is asked for."""
@@ -32,12 +32,12 @@ _BESIDE = 64
 class LanguageModelPredictor(LineScores):
     """Continues texts, scores them, and measures how well it predicts them. A line end is ``</s>`` to it."""
 
-    def stepper_over(self, coder: TextCoder) -> TextStepper:
-        """The model one symbol at a time, over text that ``coder`` cuts; ConfigError where its own cuts otherwise."""
-        if coder.fingerprint != self._coder.fingerprint:
+    def stepper_over(self, tokenizer: Tokenizer) -> TextStepper:
+        """The model one symbol at a time, over text of ``tokenizer``; ConfigError where its own is another."""
+        if tokenizer.fingerprint != self._tokenizer.fingerprint:
             raise ConfigError(
-                f"Fusion needs a language model of the translator's target vocabulary ({coder.symbols.size:,} units), "
-                f"but this one has another ({self._coder.symbols.size:,}): train it from the translator's alone "
+                f"Fusion needs a language model of the target vocabulary ({tokenizer.symbols.size:,} tokens), "
+                f"but this one has another ({self._tokenizer.symbols.size:,}): train it from the translator's alone "
                 f"(start.vocabulary = 'only')."
             )
         return self._stepper()
@@ -75,7 +75,7 @@ class LanguageModelPredictor(LineScores):
         left = _LINE * (lines or 1) if length is None else length
         begin = self._begin(prompt, left, lines)
         decode = continued(prompt, begin, self._decode)
-        streamed = StreamedText(decode, begin, on_text, self._coder.symbols.eos)
+        streamed = StreamedText(decode, begin, on_text, self._tokenizer.symbols.eos)
         stepper = self._writer(limits.start())
         ids, score, prefix = list[int](), 0.0, begin
         at_once = 1 if self._of_sentences else lines
@@ -147,7 +147,7 @@ class LanguageModelPredictor(LineScores):
 
     def _writer(self, watch: Watch) -> Stepper:
         """The model, which writes no special tokens, under the limits of a stream."""
-        return Watched(Without.special_tokens(self._model.stepper(), self._coder.symbols), watch.check)
+        return Watched(Without.special_tokens(self._model.stepper(), self._tokenizer.symbols), watch.check)
 
     def _begin(self, prompt: str, length: int, lines: int | None = None) -> list[int]:
         """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``."""
@@ -171,7 +171,7 @@ class LanguageModelPredictor(LineScores):
         self.check(adaptation)
         units, seen = (chain.from_iterable(map(self._line, some)) for some in (lines, trained_on))
         with running(self._runtime):
-            return fitted_adaptation(self._model, units, seen, self._coder.symbols.eos, adaptation)
+            return fitted_adaptation(self._model, units, seen, self._tokenizer.symbols.eos, adaptation)
 
     def evaluate(self, lines: Iterable[str], adaptation: Adaptation = STATIC, *, report: Report = silent) -> Prediction:
         """How well the model predicts lines of running text.
@@ -185,8 +185,8 @@ class LanguageModelPredictor(LineScores):
         """
         demand_several(lines)
         self.check(adaptation)
-        by_line, text = self._of_sentences, Reading(lines, self._coder)
-        _, _, unk, bos, eos = self._coder.symbols
+        by_line, text = self._of_sentences, Reading(lines, self._tokenizer)
+        _, _, unk, bos, eos = self._tokenizer.symbols
         nats = unknown_nats = sentence_nats = 0.0
         tokens = unknown = 0
         read = (
@@ -217,15 +217,15 @@ class LanguageModelPredictor(LineScores):
         )
 
     def _encode(self, prompt: str) -> list[int]:
-        eos = self._coder.symbols.eos
-        ids = [unit for line in prompt.split("\n") for unit in [eos, *self._coder.encode(line)]]
+        eos = self._tokenizer.symbols.eos
+        ids = [unit for line in prompt.split("\n") for unit in [eos, *self._tokenizer.encode(line)]]
         return ids[1:]
 
     def _decode(self, ids: abc.Sequence[int]) -> str:
         lines: list[list[int]] = [[]]
         for unit in ids:
-            if unit == self._coder.symbols.eos:
+            if unit == self._tokenizer.symbols.eos:
                 lines.append([])
             else:
                 lines[-1].append(unit)
-        return "\n".join(self._coder.decode(line) for line in lines)
+        return "\n".join(self._tokenizer.decode(line) for line in lines)

@@ -10,8 +10,8 @@ from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.work import Work
-from anaphora.text import units
-from anaphora.text.coder import TextCoder
+from anaphora.text import tokenization
+from anaphora.text.tokenizer import Tokenizer
 
 
 class TextWork(Work):
@@ -24,10 +24,12 @@ class TextWork(Work):
         self._experiment = experiment
         self.parts = language_model_parts(experiment, report)
 
-    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
-        """The coder of the text."""
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        """The tokenizer of the text."""
         experiment = self._experiment
-        return units.fit(experiment.text, {"text": self.parts.train.lines}, report, languages=experiment.data.languages)
+        return tokenization.fit(
+            experiment.text, {"text": self.parts.train.lines}, report, languages=experiment.data.languages
+        )
 
 
 def language_model_parts(experiment: LanguageModelExperiment, report: Report) -> Parts[TextCorpus]:

@@ -10,7 +10,7 @@ from anaphora.errors import DataError
 from anaphora.events import silent
 from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
-from anaphora.text.units import AnyUnits
+from anaphora.text.tokenization import AnyTokenizer
 
 
 class Tier(NamedTuple):
@@ -40,7 +40,7 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
     return not languages_given and all(_is_running_text(path, names) for path in data)
 
 
-def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyUnits | None) -> Sized:
+def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The language model for as many characters; DataError for data that cannot be read."""
     found = text_parts(data, train=names.train, valid=names.valid, test=names.test)
     characters = sum(len(line) + 1 for line in found.train)
@@ -48,7 +48,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(_language_model(size), f"{characters:,} characters of running text")
 
 
-def describe(table: Table, given: AnyUnits | None) -> str:
+def describe(table: Table, given: AnyTokenizer | None) -> str:
     """The same."""
     unit = UNITS.get(given.tokenizer if given else str(value_at(table, "text.tokenizer")), "unit")
     figures = figure(table, "recurrence.size", " of {:,} units"), figure(table, "training.epochs", ", {:,} epochs")

@@ -18,7 +18,7 @@ from anaphora.tasks.language_model.context import Context
 from anaphora.tasks.language_model.context import State as Place
 from anaphora.tasks.language_model.lines import prompt_batch
 from anaphora.text.between import words_in
-from anaphora.text.coder import EOS, MARKS, TextCoder
+from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
 
 
 class FullScore(NamedTuple):
@@ -42,13 +42,15 @@ class WordScores:
     or the ``</s>`` that comes after it. Sentences and words may be bytes, which are UTF-8.
     """
 
-    def __init__(self, model: TextModel, coder: TextCoder, path: Path | None = None, runtime: Runtime = ON_CPU) -> None:
+    def __init__(
+        self, model: TextModel, tokenizer: Tokenizer, path: Path | None = None, runtime: Runtime = ON_CPU
+    ) -> None:
         """The network may go on being trained in between: every call reads it again.
 
         It lies on the device of ``runtime``.
         """
         self._model = model
-        self._coder = coder
+        self._tokenizer = tokenizer
         self._runtime = runtime
         self.path = bytes(path.absolute()) if path else b""
         """Where it was loaded from, as KenLM gives it; empty for a model that was not."""
@@ -61,12 +63,12 @@ class WordScores:
         """The score of every word, and of ``</s>`` with ``eos``."""
         state, after = self.State(), self.State()
         (self.BeginSentenceWrite if bos else self.NullContextWrite)(state)
-        *words, behind = self._coder.by_word(one_text(sentence))
+        *words, behind = self._tokenizer.by_word(one_text(sentence))
         for word in words:
             yield self._full_score(state, word, after)
             state, after = after, state
         if eos:
-            yield self._full_score(state, [*behind, self._coder.symbols.eos], after)
+            yield self._full_score(state, [*behind, self._tokenizer.symbols.eos], after)
 
     def perplexity(self, sentence: str | bytes) -> float:
         """10 to the mean -log10 p of a word, ``</s>`` among the words."""
@@ -83,8 +85,8 @@ class WordScores:
         word = one_text(word)
         if word == MARKS[EOS]:
             return True
-        units = self._coder.encode(word) if words_in(word) == [word] else []
-        return bool(units) and self._coder.symbols.unk not in units
+        units = self._tokenizer.encode(word) if words_in(word) == [word] else []
+        return bool(units) and self._tokenizer.symbols.unk not in units
 
     State = Place
 
@@ -110,13 +112,13 @@ class WordScores:
         """``BaseScore`` with all that is known of the word."""
         word = one_text(word)
         if word == "</s>":
-            units = [self._coder.symbols.eos]
+            units = [self._tokenizer.symbols.eos]
         elif before.context.inside:
             # as it stands after another word, which may have a space between them
-            _, *words = self._coder.by_word(f"a {word}")
+            _, *words = self._tokenizer.by_word(f"a {word}")
             units = list(chain.from_iterable(words))
         else:
-            units = self._coder.encode(word)
+            units = self._tokenizer.encode(word)
         return self._full_score(before, units, after)
 
     def _full_score(self, before: Place, units: abc.Sequence[int], after: Place) -> FullScore:
@@ -128,10 +130,10 @@ class WordScores:
             with running(self._runtime):
                 length = stepper.matched(context.state, ids_N, context.read)
                 step = stepper.advance(None, context.state, ids_N)
-            inside = not self._coder.context_free
+            inside = not self._tokenizer.context_free
             context = Context(step.log_probs_NV[0], step.state, context.read + 1, inside)
         after.become(context)
-        return FullScore(nats / LN_10, length, self._coder.symbols.unk in units)
+        return FullScore(nats / LN_10, length, self._tokenizer.symbols.unk in units)
 
     def _id(self, unit: int) -> torch.Tensor:
         return torch.tensor([unit], device=self._runtime.device)

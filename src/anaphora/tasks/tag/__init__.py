@@ -8,27 +8,27 @@ from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import Tagger
 from anaphora.tasks.tag import sizing
 from anaphora.tasks.tag.config import TaggerExperiment
-from anaphora.tasks.tag.data import TaggerWork, token_coder
+from anaphora.tasks.tag.data import TaggerWork, token_tokenizer
 from anaphora.tasks.tag.evaluation import NOUN, evaluate
 from anaphora.tasks.tag.formats import settled
 from anaphora.tasks.tag.predictor import Tagged, TaggerPredictor
 from anaphora.tasks.task import Kind, Sizing, Task, Trained
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 __all__ = ["TASK", "Tagged", "TaggerExperiment", "TaggerPredictor"]
 
 
 def _predictor(trained: Trained) -> TaggerPredictor:
     experiment = cast(TaggerExperiment, trained.experiment)
-    coder = token_coder(experiment, trained.coders)
-    return TaggerPredictor(cast(Tagger, trained.model), coder, experiment, trained.runtime)
+    tokenizer = token_tokenizer(experiment, trained.tokenizers)
+    return TaggerPredictor(cast(Tagger, trained.model), tokenizer, experiment, trained.runtime)
 
 
 def _complete(experiment: TaggerExperiment, parent: Any) -> TaggerExperiment:
     return settled(experiment)
 
 
-def _coders(coders: dict[str, TextCoder], path: Path) -> dict[str, TextCoder]:
+def _tokenizers(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
     raise ConfigError(f"A tagger takes no vocabulary from another run, such as {path}: leave start out.")
 
 
@@ -40,7 +40,7 @@ TASK = Task(
     see="see anaphora predict",
     next_command="predict {run} FILE",
     example='tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)',
-    coders_of=_coders,
+    tokenizers_of=_tokenizers,
     evaluate=evaluate,
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
 )

@@ -9,7 +9,7 @@ from anaphora.models.tagger import TaggerConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
 from anaphora.text.segmentation import Segmentation
-from anaphora.text.units import Word
+from anaphora.text.tokenization import Word
 from anaphora.training.stopping import Better
 
 Format = Literal["auto", "conllu", "columns", "jsonl"]

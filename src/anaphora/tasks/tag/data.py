@@ -15,7 +15,7 @@ from anaphora.data.tagged import TaggedCorpus
 from anaphora.data.tagged_store import (
     TaggedBatches,
     TaggedStore,
-    TokenCoder,
+    TokenEncoder,
     prediction_batches,
     tagged_store,
 )
@@ -31,9 +31,9 @@ from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, parts_of, settled
 from anaphora.tasks.tag.tagging import tags_of
 from anaphora.tasks.work import UpdatingWork, mean_loss
-from anaphora.text.coder import MARKS, TextCoder
 from anaphora.text.normalise import lowercase_of, normalise
-from anaphora.text.words import WordCoder
+from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.text.words import WordTokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
@@ -56,7 +56,7 @@ class TaggerWork(UpdatingWork):
         """Tokens of the longest training sentence; 0 when nothing bounds them."""
         return self._experiment.data.max_length
 
-    def learn_vocabulary(self, report: Report) -> dict[str, TextCoder]:
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """The words, characters and tags of the training split."""
         text = self._experiment.text
         lowercase = lowercase_of(text.lowercase, self._experiment.data.language)
@@ -74,39 +74,39 @@ class TaggerWork(UpdatingWork):
             "tags": _frequent(tags, 1),
         }
         return {
-            side: WordCoder(
+            side: WordTokenizer(
                 names, lowercase=lowercase, segmentation=text.segmentation, language=self._experiment.data.language
             )
             for side, names in chosen.items()
         }
 
-    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         """How often each word is in the training split."""
-        tokens = self._store(self._tagged.train, coders, folder, report).tokens
-        return unit_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], coders["text"].symbols.size)
+        tokens = self._store(self._tagged.train, tokenizers, folder, report).tokens
+        return unit_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], tokenizers["text"].symbols.size)
 
     def batches(
-        self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report
+        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> TaggedBatches:
         """Training batches."""
-        store = self._store(self._tagged.train, coders, folder, report)
+        store = self._store(self._tagged.train, tokenizers, folder, report)
         seed = self._experiment.training.seed
-        return TaggedBatches(store, token_coder(self._experiment, coders), batch_tokens=batch_tokens, seed=seed)
+        return TaggedBatches(store, token_tokenizer(self._experiment, tokenizers), batch_tokens=batch_tokens, seed=seed)
 
     def validation(
-        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """Loss, accuracy and F1 of the validation split."""
         experiment, valid = self._experiment, self._tagged.valid
-        coder = token_coder(experiment, coders)
-        store = self._store(valid, coders, run.path / "encoded" / "valid", report)
-        batches = TaggedBatches(store, coder, batch_tokens=training.batch_tokens, seed=0)
+        tokenizer = token_tokenizer(experiment, tokenizers)
+        store = self._store(valid, tokenizers, run.path / "encoded" / "valid", report)
+        batches = TaggedBatches(store, tokenizer, batch_tokens=training.batch_tokens, seed=0)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             found: dict[int, list[str]] = {}
             for batch in prediction_batches(store.tokens, training.batch_tokens):
-                found |= tags_of(cast(Tagger, model), coder, batch)
-            counts = TagCounts(encoding_in(experiment), coder.several)
+                found |= tags_of(cast(Tagger, model), tokenizer, batch)
+            counts = TagCounts(encoding_in(experiment), tokenizer.several)
             for row, (_, sentence) in enumerate(valid.sentences()):
                 counts.add(sentence.tags, found[row], [True] * len(sentence.words))
             loss = mean_loss(model, batches.epoch(1))
@@ -115,11 +115,13 @@ class TaggerWork(UpdatingWork):
         return validate
 
     def _store(
-        self, corpus: TaggedCorpus, coders: Mapping[str, TextCoder], folder: Path, report: Report
+        self, corpus: TaggedCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
     ) -> TaggedStore:
         self._check_spans(corpus)
         longest = self.longest if corpus is self._tagged.train else 0
-        return tagged_store(corpus, token_coder(self._experiment, coders), folder, longest=longest, report=report)
+        return tagged_store(
+            corpus, token_tokenizer(self._experiment, tokenizers), folder, longest=longest, report=report
+        )
 
     def _check_spans(self, corpus: TaggedCorpus) -> None:
         """DataError with its line for a tag that is barred where it stands, which a CRF could never learn."""
@@ -135,12 +137,12 @@ class TaggerWork(UpdatingWork):
                 )
 
 
-def token_coder(experiment: TaggerExperiment, coders: Mapping[str, TextCoder]) -> TokenCoder:
+def token_tokenizer(experiment: TaggerExperiment, tokenizers: Mapping[str, Tokenizer]) -> TokenEncoder:
     """Words, characters and tags as ids, by the vocabularies of a run."""
-    words, characters, tags = (cast(WordCoder, coders[side]) for side in ("text", "characters", "tags"))
+    words, characters, tags = (cast(WordTokenizer, tokenizers[side]) for side in ("text", "characters", "tags"))
     spelt = experiment.characters
     longest = spelt.max_length if isinstance(spelt, CharactersConfig) else 0
-    return TokenCoder(words, characters, tags, experiment.output.several, longest)
+    return TokenEncoder(words, characters, tags, experiment.output.several, longest)
 
 
 def _frequent(counts: Counter[str], least: int) -> list[str]:

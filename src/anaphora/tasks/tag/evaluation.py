@@ -125,13 +125,13 @@ def _checked(model: TaggerPredictor, sentences: Located) -> Iterator[Expected]:
     """The words and tags of each sentence; DataError with its line for a tag that training does not have."""
     for path, sentence in sentences:
         for place in range(len(sentence.words)):
-            known_labels(model.coder, path, sentence, place)
+            known_labels(model.tokenizer, path, sentence, place)
         if sentence.words:
             yield sentence.words, sentence.tags
 
 
 def _counted(model: TaggerPredictor, sentences: Iterable[Expected], report: Report) -> TagCounts:
-    counts, read = TagCounts(model.encoding, model.coder.several), deque[Expected]()
+    counts, read = TagCounts(model.encoding, model.tokenizer.several), deque[Expected]()
 
     def words() -> Iterator[Sequence[str]]:
         for one in sentences:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anaphora.data.tagged_store import TokenCoder, TokenTable, prediction_batches
+from anaphora.data.tagged_store import TokenEncoder, TokenTable, prediction_batches
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.plain import Plain
@@ -57,11 +57,11 @@ class TaggerPredictor:
     """A trained tagger."""
 
     def __init__(
-        self, model: Tagger, coder: TokenCoder, experiment: TaggerExperiment, runtime: Runtime = ON_CPU
+        self, model: Tagger, tokenizer: TokenEncoder, experiment: TaggerExperiment, runtime: Runtime = ON_CPU
     ) -> None:
         """``experiment`` is the settled one that the model was trained by."""
         self.model, self._experiment, self._runtime = model, experiment, runtime
-        self.coder = coder
+        self.tokenizer = tokenizer
         """Words, characters and tags as ids."""
         self.encoding = encoding_in(experiment)
         """How tags stand for spans; None where they do not."""
@@ -69,7 +69,7 @@ class TaggerPredictor:
     @property
     def tags(self) -> Sequence[str]:
         """All tags, or labels, that there are."""
-        return self.coder.tags.vocabulary
+        return self.tokenizer.tags.vocabulary
 
     def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[Tagged]:
         """The tags of sentences, each a list of words, or a text that is cut into words and signs first.
@@ -112,7 +112,7 @@ class TaggerPredictor:
 
     def knows(self, word: str) -> bool:
         """Whether a word is in the vocabulary."""
-        return self.coder.word(word) != self.coder.words.symbols.unk
+        return self.tokenizer.word(word) != self.tokenizer.words.symbols.unk
 
     def _tagged(
         self,
@@ -123,11 +123,11 @@ class TaggerPredictor:
         report: Report,
     ) -> Iterator[Tagged]:
         def answer(rows: Sequence[Sentence], watch: Watch, answered: Callable[[int], None]) -> Iterable[Tagged]:
-            table = TokenTable.of((sentence.words for sentence in rows), self.coder)
+            table = TokenTable.of((sentence.words for sentence in rows), self.tokenizer)
             found: dict[int, list[str]] = {}
             for batch in prediction_batches(table, _BUDGET):
                 watch.check()
-                found |= tags_of(self.model, self.coder, batch)
+                found |= tags_of(self.model, self.tokenizer, batch)
                 answered(len(found))
             for row, sentence in enumerate(rows):
                 tags = tuple(found.get(row, ()))

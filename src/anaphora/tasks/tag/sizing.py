@@ -9,7 +9,7 @@ from anaphora.tasks.sizing import figure, tier_lines, value_at
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import parts_of, settled
 from anaphora.tasks.task import Sized, Table
-from anaphora.text.units import AnyUnits
+from anaphora.text.tokenization import AnyTokenizer
 
 
 class Tier(NamedTuple):
@@ -41,7 +41,7 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
     return bool(data) and all(path.name.lower().removesuffix(".gz").endswith(".conllu") for path in data)
 
 
-def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyUnits | None) -> Sized:
+def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The tagger for as many sentences; DataError for data that cannot be read."""
     table = {"files": tuple(map(str, data)), "train": names.train, "valid": names.valid, "test": names.test}
     experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"))
@@ -51,7 +51,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(_tagger(tier, experiment.spans != "none"), f"{count:,} sentences ({tagged})")
 
 
-def describe(table: Table, given: AnyUnits | None) -> str:
+def describe(table: Table, given: AnyTokenizer | None) -> str:
     """A table in words."""
     output = value_at(table, "output.kind") or value_at(table, "output")
     return f"a tagger{figure(table, 'encoder.size', ' of two directions of {:,} units')} with {output} output"

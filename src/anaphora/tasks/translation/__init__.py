@@ -45,7 +45,7 @@ def _predictor(trained: Trained) -> TranslationPredictor:
     experiment = cast(TranslationExperiment, trained.experiment)
     languages = experiment.data.source, experiment.data.target
     splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
-    source, target = trained.coders["source"], trained.coders["target"]
+    source, target = trained.tokenizers["source"], trained.tokenizers["target"]
     model = cast(Searchable, trained.model)
     return TranslationPredictor(
         model.stepper, source, target, experiment.evaluation, splitter, languages, trained.runtime
@@ -82,7 +82,7 @@ TASK = Task(
     see="see anaphora translate",
     next_command="translate {run} FILE",
     example='translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)',
-    coders_of=both_sides,
+    tokenizers_of=both_sides,
     evaluate=evaluate,
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
     own_text=_own_text,

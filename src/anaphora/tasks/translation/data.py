@@ -26,9 +26,9 @@ from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.rare import RareWords
 from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping
-from anaphora.text import units
-from anaphora.text.coder import TextCoder
-from anaphora.text.units import Word
+from anaphora.text import tokenization
+from anaphora.text.tokenization import Word
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
@@ -58,48 +58,55 @@ class TranslationWork(PairWork, UpdatingWork):
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         return self._rare.dictionary(report) if self._rare else None
 
-    def counts(self, coders: Mapping[str, TextCoder], folder: Path, report: Report) -> Integers:
+    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         """Every unit of the target as it is stored, and ``</s>`` once a pair."""
-        target = coders["target"].symbols
-        train = self._encoded(self.parts.train, coders, folder, self.longest, report)
+        target = tokenizers["target"].symbols
+        train = self._encoded(self.parts.train, tokenizers, folder, self.longest, report)
         counts_V = unit_counts(train.targets.ids, target.size)
         counts_V[target.eos] += len(train)
         return counts_V
 
-    def tell_counts(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], run: Run, report: Report) -> None:
+    def tell_counts(
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
+    ) -> None:
         """As for any work; and tell ``model`` how long translations are."""
-        super().tell_counts(model, coders, run, report)
+        super().tell_counts(model, tokenizers, run, report)
         unknown = [module for module in model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
             report = not_skipping(report)
-            train = self._encoded(self.parts.train, coders, run.path / TRAIN, self.longest, report)
+            train = self._encoded(self.parts.train, tokenizers, run.path / TRAIN, self.longest, report)
             for module in unknown:  # </s> counts on both sides
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
-    def batches(self, coders: Mapping[str, TextCoder], folder: Path, batch_tokens: int, report: Report) -> PairBatches:
+    def batches(
+        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
+    ) -> PairBatches:
         """Batches by token budget."""
-        source, target = coders["source"], coders["target"]
-        train = self._encoded(self.parts.train, coders, folder, self.longest, report)
+        source, target = tokenizers["source"], tokenizers["target"]
+        train = self._encoded(self.parts.train, tokenizers, folder, self.longest, report)
         return PairBatches(
             train,
             source.symbols,
             target.symbols,
             batch_tokens=batch_tokens,
             seed=self._experiment.training.seed,
-            cuts=(units.cut_of(self._experiment.text, source), units.cut_of(self._experiment.text, target)),
+            cuts=(
+                tokenization.cut_of(self._experiment.text, source),
+                tokenization.cut_of(self._experiment.text, target),
+            ),
             alignments=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
         )
 
     def _encoded(
-        self, part: PairCorpus, coders: Mapping[str, TextCoder], folder: Path, longest: int, report: Report
+        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, longest: int, report: Report
     ) -> PairStore:
         """A part as ids, its rare words annotated where they should be."""
-        source, target = coders["source"], coders["target"]
+        source, target = tokenizers["source"], tokenizers["target"]
         annotate = self._rare.annotate(part, target, report) if self._rare else None
         return pair_store(part, source, target, folder, longest=longest, annotate=annotate, report=report)
 
     def _links(
-        self, train: PairStore, source: TextCoder, target: TextCoder, path: Path, report: Report
+        self, train: PairStore, source: Tokenizer, target: Tokenizer, path: Path, report: Report
     ) -> Ragged | None:
         """The links that attention is guided by, where it is."""
         if self._given:
@@ -109,36 +116,36 @@ class TranslationWork(PairWork, UpdatingWork):
         return None
 
     def validation(
-        self, coders: Mapping[str, TextCoder], run: Run, training: TrainingConfig, report: Report
+        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """The loss of the validation part, and BLEU where it decides."""
-        valid = self._encoded(self.parts.valid, coders, run.path / "encoded" / "valid", self.longest, report)
+        valid = self._encoded(self.parts.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,
-            coders["source"].symbols,
+            tokenizers["source"].symbols,
             batch_tokens=training.batch_tokens,
             targets=valid.targets,
-            target=coders["target"].symbols,
+            target=tokenizers["target"].symbols,
         )
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             loss = mean_loss(model, batches)
             figures = {"loss": loss, "perplexity": perplexity(loss, 1)}
             if self._experiment.training.metric == "bleu":
-                figures["bleu"] = self._bleu(model, coders, valid.numbers[:])
+                figures["bleu"] = self._bleu(model, tokenizers, valid.numbers[:])
             return figures
 
         return validate
 
-    def _bleu(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], numbers: Integers) -> float:
+    def _bleu(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers) -> float:
         """BLEU of greedy search, or as [evaluation] says, over the validation pairs of these numbers."""
         evaluation, pairs = self._experiment.evaluation, list(self.parts.valid)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
         translator = TranslationPredictor(
             cast(Searchable, model).stepper,
-            coders["source"],
-            coders["target"],
+            tokenizers["source"],
+            tokenizers["target"],
             evaluation,
             runtime=Runtime.inference(device_of(model)),
         )

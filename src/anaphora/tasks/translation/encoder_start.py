@@ -16,7 +16,7 @@ from anaphora.models.translator import Translator
 from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.pretrained import Pretrained
-from anaphora.text.coder import MARKS, TextCoder
+from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import written
 
 _ALIKE = ("cell", "layers", "size", "residual", "layer_norm", "bias")
@@ -42,10 +42,10 @@ class EncoderStart:
                 f"change this experiment, or train another language model."
             )
 
-    def give(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], report: Report) -> None:
+    def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Copy the weights of its best checkpoint into a translator; ConfigError without a unit in common."""
         checkpoint, translator = self._run.load(report), cast(Translator, model)
-        own, theirs = self._units(coders["source"]), self._units(self._run.coder)
+        own, theirs = self._units(tokenizers["source"]), self._units(self._run.tokenizer)
         common = [unit for unit in own if unit in theirs]
         if len(common) <= len(MARKS):
             raise ConfigError(
@@ -69,6 +69,6 @@ class EncoderStart:
         )
 
     @staticmethod
-    def _units(coder: TextCoder) -> dict[str, int]:
+    def _units(tokenizer: Tokenizer) -> dict[str, int]:
         """The ids of all units, marks among them."""
-        return {unit: place for place, unit in enumerate(written(coder))}
+        return {unit: place for place, unit in enumerate(written(tokenizer))}

@@ -21,8 +21,8 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from anaphora.search.watched import Watched
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
-from anaphora.text.coder import UNK, TextCoder
-from anaphora.text.rare import AnnotatedCoder
+from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.tokenizer import UNK, Tokenizer
 
 _BATCH_TOKENS = 2048
 """Source tokens that are searched side by side, in a beam of at most ``_BEAM``; the wider it is, the fewer."""
@@ -42,10 +42,10 @@ Found = TypeVar("Found")
 
 
 class ForcedDecoding:
-    """A translator's Stepper and the coders of both sides, over translations that are given."""
+    """A translator's Stepper and the tokenizers of both sides, over translations that are given."""
 
     def __init__(
-        self, stepper: abc.Callable[[], Stepper], source: TextCoder, target: TextCoder, runtime: Runtime = ON_CPU
+        self, stepper: abc.Callable[[], Stepper], source: Tokenizer, target: Tokenizer, runtime: Runtime = ON_CPU
     ) -> None:
         """Every call calls ``stepper`` again, so that a network may be trained further in between."""
         self._stepper, self._source, self._target, self._runtime = stepper, source, target, runtime
@@ -152,7 +152,7 @@ class ForcedDecoding:
         report: Report,
     ) -> abc.Iterator[Found]:
         """What ``make`` makes of each pair and its target as a hypothesis; otherwise as ``score_stream``."""
-        if isinstance(self._target, AnnotatedCoder):
+        if isinstance(self._target, AnnotatedTokenizer):
             raise ConfigError(
                 f"Translations that are given have no annotations, but this translator expects them (text.rare = "
                 f"'{self._target.rare}'): score them by one without."

@@ -13,7 +13,7 @@ from anaphora.nn.stack import RecurrentConfig
 from anaphora.run.weights import fill, tensors_of
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.pretrained import Pretrained
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 
 class FusedRun:
@@ -30,9 +30,9 @@ class FusedRun:
         self.experiment = experiment.model_copy(update={"fusion": fusion})
         """The experiment with the tables of the language model filled in."""
 
-    def give(self, model: torch.nn.Module, coders: Mapping[str, TextCoder], report: Report) -> None:
+    def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Copy the weights of its best checkpoint into a translator; ConfigError for another target vocabulary."""
-        own, target = self._run.coder, coders["target"]
+        own, target = self._run.tokenizer, tokenizers["target"]
         if own.fingerprint != target.fingerprint:
             raise ConfigError(
                 f"Fusion needs a language model of the translator's target vocabulary ({target.symbols.size:,} units), "

@@ -15,7 +15,7 @@ from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.prediction.arguments import pieces_of
-from anaphora.text.coder import TextCoder
+from anaphora.text.tokenizer import Tokenizer
 
 
 class GivenLinks:
@@ -37,19 +37,19 @@ class GivenLinks:
         """SHA-256 of the file."""
         return fingerprint([self._path])
 
-    def units(self, store: PairStore, source: TextCoder, target: TextCoder) -> Ragged:
+    def units(self, store: PairStore, source: Tokenizer, target: Tokenizer) -> Ragged:
         """The links between the units of every stored pair, in the layout of ``flat``."""
         return flat(self._between_units(store, source, target))
 
-    def _between_units(self, store: PairStore, source: TextCoder, target: TextCoder) -> Iterator[Links]:
+    def _between_units(self, store: PairStore, source: Tokenizer, target: Tokenizer) -> Iterator[Links]:
         rows = {number: row for row, number in enumerate(store.numbers[:].tolist())}
         for number, texts in enumerate(self._corpus):
             if (row := rows.get(number)) is None:
                 continue
             of_word: list[dict[int, list[int]]] = [{}, {}]
             sides = ((source, store.sources), (target, store.targets))
-            for words, text, (coder, ids) in zip(of_word, texts, sides, strict=True):
-                for unit, word in enumerate(words_of(pieces_of(coder, text, ids[row].tolist()))):
+            for words, text, (tokenizer, ids) in zip(of_word, texts, sides, strict=True):
+                for unit, word in enumerate(words_of(pieces_of(tokenizer, text, ids[row].tolist()))):
                     if word is not None:
                         words.setdefault(word, []).append(unit)
             yield frozenset(
@@ -61,7 +61,7 @@ class GivenLinks:
 
 
 def learnt_links(
-    guide: LearntGuide, store: PairStore, source: TextCoder, target: TextCoder, path: Path, report: Report
+    guide: LearntGuide, store: PairStore, source: Tokenizer, target: Tokenizer, path: Path, report: Report
 ) -> Ragged:
     """The links that an aligner finds between the units of every stored pair, in the layout of ``flat``.
 

@@ -27,8 +27,8 @@ from anaphora.tasks.translation.config import TranslationEvaluation
 from anaphora.tasks.translation.forced import ForcedDecoding, Given
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
-from anaphora.text.coder import UNK, TextCoder
 from anaphora.text.sentences import Passage, Splitter
+from anaphora.text.tokenizer import UNK, Tokenizer
 
 _EVALUATION = TranslationEvaluation()
 _USUAL = SearchOptions()
@@ -40,8 +40,8 @@ class TranslationPredictor(ForcedDecoding):
     def __init__(
         self,
         stepper: abc.Callable[[], Stepper],
-        source: TextCoder,
-        target: TextCoder,
+        source: Tokenizer,
+        target: Tokenizer,
         evaluation: TranslationEvaluation = _EVALUATION,
         splitter: Splitter | None = None,
         languages: tuple[str, str] = ("", ""),

@@ -7,7 +7,7 @@ from anaphora.events import Report
 from anaphora.nn.embedding import EmbeddingConfig
 from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
-from anaphora.run.loading import load_coders
+from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.language_model import RecurrentExperiment
 from anaphora.tasks.runs import begun_with
 
@@ -32,7 +32,7 @@ class Pretrained:
                 f"from characters: name another run."
             )
         self.embedding, self.recurrence, self.reads = begun.embedding, begun.recurrence, begun.reads
-        self.coder = load_coders(self._run)["text"]
+        self.tokenizer = load_tokenizers(self._run)["text"]
 
     def load(self, report: Report) -> Checkpoint:
         """Its best checkpoint; RunError when there is none that is whole."""

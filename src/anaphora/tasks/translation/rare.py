@@ -11,11 +11,11 @@ from anaphora.events import Note, Report
 from anaphora.models.alignment.aligner import BLOCK, Aligner, AlignerModelConfig, by_row
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.text import units
-from anaphora.text.coder import TextCoder
-from anaphora.text.rare import AnnotatedCoder
+from anaphora.text import tokenization
+from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.sampling import sample
-from anaphora.text.units import Word
+from anaphora.text.tokenization import Word
+from anaphora.text.tokenizer import Tokenizer
 
 _EVERY_WORD = 1_000_000
 """Words that the aligner tells apart: none of them is rare to it."""
@@ -30,7 +30,7 @@ class RareWords:
     def __init__(self, experiment: TranslationExperiment, train: PairCorpus) -> None:
         """Of ``experiment`` the languages and how words are told apart."""
         self._experiment, self._train = experiment, train
-        self._learnt: tuple[TextCoder, TextCoder, Aligner] | None = None
+        self._learnt: tuple[Tokenizer, Tokenizer, Aligner] | None = None
 
     def dictionary(self, report: Report) -> dict[str, str]:
         """The likeliest translation of every word of the training part."""
@@ -40,13 +40,13 @@ class RareWords:
             best.setdefault(entry.source, entry.target)
         return best
 
-    def annotate(self, part: PairCorpus, target: TextCoder, report: Report) -> Annotate:
+    def annotate(self, part: PairCorpus, target: Tokenizer, report: Report) -> Annotate:
         """What annotates the targets of a part in their order; links are looked for when a pair is asked for."""
         places = enumerate(self._links(part, report))
 
         def annotated(number: int, source_ids: list[int], target_ids: list[int]) -> list[int]:
             links = next(found for place, found in places if place == number)
-            return cast(AnnotatedCoder, target).annotated(source_ids, target_ids, links)
+            return cast(AnnotatedTokenizer, target).annotated(source_ids, target_ids, links)
 
         return annotated
 
@@ -58,14 +58,14 @@ class RareWords:
             sources, targets = _encoded(block, source, target)
             yield from by_row(aligner.to_target.best(sources, targets).places, targets)
 
-    def _aligner(self, report: Report) -> tuple[TextCoder, TextCoder, Aligner]:
+    def _aligner(self, report: Report) -> tuple[Tokenizer, Tokenizer, Aligner]:
         if self._learnt is None:
             text, data = cast(Word, self._experiment.text), self._experiment.data
             whole = text.model_copy(update={"size": _EVERY_WORD, "min_count": 1, "rare": "none"})
             sides = {"source": self._train.sources, "target": self._train.targets}
             languages = {"source": data.source, "target": data.target}
-            coders = units.fit(whole, sides, report, languages=languages)
-            source, target = coders["source"], coders["target"]
+            tokenizers = tokenization.fit(whole, sides, report, languages=languages)
+            source, target = tokenizers["source"], tokenizers["target"]
             aligner = Aligner(AlignerModelConfig(), source.symbols, target.symbols)
             pairs, count = sample(self._train, _PAIRS)
             if len(pairs) < count:
@@ -75,6 +75,6 @@ class RareWords:
         return self._learnt
 
 
-def _encoded(pairs: Sequence[Pair], source: TextCoder, target: TextCoder) -> tuple[Ragged, Ragged]:
+def _encoded(pairs: Sequence[Pair], source: Tokenizer, target: Tokenizer) -> tuple[Ragged, Ragged]:
     """Both sides as ids."""
     return Ragged.of(source.encode(text) for text, _ in pairs), Ragged.of(target.encode(text) for _, text in pairs)

@@ -10,7 +10,7 @@ from anaphora.formats.figures import figures_as_json
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.translation.translation import Translation
-from anaphora.text.coder import MARKS, UNK, UNKNOWN
+from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
 
 Scores = Mapping[Condition, tuple[Score, Score]]
 

@@ -14,7 +14,7 @@ from anaphora.data.finding import Names
 from anaphora.data.sources import translation_parts
 from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
-from anaphora.text.units import AnyUnits, Bpe
+from anaphora.text.tokenization import AnyTokenizer, Bpe
 
 
 class Tier(NamedTuple):
@@ -55,7 +55,7 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
     return True
 
 
-def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyUnits | None) -> Sized:
+def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The translator for as many pairs; DataError for data that cannot be read."""
     source, target = languages
     # with the sides' usual names where none are given, as an experiment has them
@@ -67,7 +67,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(_translator(tier, text), f"{pairs:,} pairs")
 
 
-def describe(table: Table, given: AnyUnits | None) -> str:
+def describe(table: Table, given: AnyTokenizer | None) -> str:
     """What a table makes, in words; numbers that are not where they usually are go unsaid."""
     unit = UNITS.get(str(value_at(table, "text.tokenizer")), "unit")
     dropouts = (figure(table, f"{part}.dropout", "{:g}") for part in ("embedding", "encoder", "decoder"))
@@ -83,7 +83,7 @@ def describe(table: Table, given: AnyUnits | None) -> str:
     return f"a translator with {', '.join(filter(None, figures))}"
 
 
-def _translator(tier: Tier, given: AnyUnits | None) -> Table:
+def _translator(tier: Tier, given: AnyTokenizer | None) -> Table:
     text = given or Bpe(size=tier.units, joint=True)
     shared = text.one_vocabulary  # else there is no table for both sides to share
     return {

@@ -12,9 +12,9 @@ from typing import Protocol
 from anaphora.errors import ConfigError
 from anaphora.prediction.lookup import Lookup
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.text.coder import MARKS, UNK, TextCoder
-from anaphora.text.rare import AnnotatedCoder
-from anaphora.text.words import WordCoder
+from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.tokenizer import MARKS, UNK, Tokenizer
+from anaphora.text.words import WordTokenizer
 
 
 class Filler(Protocol):
@@ -25,20 +25,20 @@ class Filler(Protocol):
 
 
 def filler(
-    source: TextCoder, target: TextCoder, dictionary: Mapping[str, str] | None, attends: Callable[[], bool]
+    source: Tokenizer, target: Tokenizer, dictionary: Mapping[str, str] | None, attends: Callable[[], bool]
 ) -> Filler | None:
-    """What fills the translations of a translator with these coders; None where nothing does.
+    """What fills the translations of a translator with these tokenizers; None where nothing does.
 
     ``dictionary`` is None where nobody asked for it; only where somebody did is ``attends`` called. Raises ConfigError
     where it can do nothing: units are not words, or the translator does not attend.
     """
-    if isinstance(target, AnnotatedCoder):
+    if isinstance(target, AnnotatedTokenizer):
         if dictionary is not None:
             raise ConfigError(
                 f"This translator annotates what it does not know (text.rare = '{target.rare}') and fills it in by the "
                 f"dictionary of its run: translate without replacing any."
             )
-        assert isinstance(source, WordCoder)
+        assert isinstance(source, WordTokenizer)
         return AnnotatedWords(source, target)
     if dictionary is None:
         return None
@@ -51,10 +51,10 @@ def filler(
     return words
 
 
-def demand_unknown(source: TextCoder, target: TextCoder) -> None:
-    """ConfigError where a translator with these coders never writes ``<unk>``, so that it cannot be left out."""
+def demand_unknown(source: Tokenizer, target: Tokenizer) -> None:
+    """ConfigError where a translator with these tokenizers never writes ``<unk>``, so that it cannot be left out."""
     _words_of(source, target, "Unknown words can be left out", "leave out --known-words")
-    if isinstance(target, AnnotatedCoder):
+    if isinstance(target, AnnotatedTokenizer):
         raise ConfigError(
             f"Unknown words are left out by writing no <unk>, but this translator has text.rare = '{target.rare}' and "
             f"writes them as annotations: evaluate it on all words."
@@ -64,7 +64,7 @@ def demand_unknown(source: TextCoder, target: TextCoder) -> None:
 class UnknownWords:
     """Fills in what attention points to."""
 
-    def __init__(self, source: TextCoder, target: TextCoder, dictionary: Mapping[str, str]) -> None:
+    def __init__(self, source: Tokenizer, target: Tokenizer, dictionary: Mapping[str, str]) -> None:
         """``dictionary`` translates source words; those that it lacks are copied.
 
         Raises ConfigError where units are not words, since no others leave whole words unknown.
@@ -92,8 +92,8 @@ class UnknownWords:
 class AnnotatedWords:
     """Fills in what annotations point to; what they leave open stays ``<unk>``."""
 
-    def __init__(self, source: WordCoder, target: AnnotatedCoder) -> None:
-        """The coders of a translator."""
+    def __init__(self, source: WordTokenizer, target: AnnotatedTokenizer) -> None:
+        """The tokenizers of a translator."""
         self._source = source
         self._target = target
         self._dictionary = Lookup(target.dictionary)
@@ -121,9 +121,9 @@ def translated(word: str, dictionary: Lookup[str]) -> str:
     return word if found is None or found.lower() == word.lower() else found
 
 
-def _words_of(source: TextCoder, target: TextCoder, able: str, otherwise: str) -> tuple[WordCoder, WordCoder]:
-    """The coders of a translator of words; ConfigError for one that spells them, with what is ``able`` to be done."""
-    if not isinstance(source, WordCoder) or not isinstance(target, WordCoder):
+def _words_of(source: Tokenizer, target: Tokenizer, able: str, otherwise: str) -> tuple[WordTokenizer, WordTokenizer]:
+    """The tokenizers of a translator of words; ConfigError for one of smaller tokens, with what is ``able``."""
+    if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
         raise ConfigError(
             f"{able} where text is cut into words, but this translator cuts it otherwise and spells every word: "
             f"{otherwise}."

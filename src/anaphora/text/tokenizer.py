@@ -1,6 +1,7 @@
 """What the other packages know of a vocabulary: text in, ids out, and back.
 
-A coder works on single lines. It never adds marks; where ``<s>`` and ``</s>`` belong is decided where rows are made.
+A tokenizer works on single lines and never adds special tokens; whoever makes rows decides where ``<s>`` and ``</s>``
+go.
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ def one_line(text: str) -> str:
     return text.translate(_BREAKS)
 
 
-class TextCoder(Protocol):
+class Tokenizer(Protocol):
     """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the units."""
 
     @property

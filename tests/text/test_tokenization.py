@@ -1,4 +1,4 @@
-"""Coders are learnt, saved and loaded as the configuration says."""
+"""Tokenizers are learnt, saved and loaded as the configuration says."""
 
 import json
 import subprocess
@@ -12,7 +12,19 @@ from pydantic import TypeAdapter
 
 from anaphora.errors import RunError
 from anaphora.events import Event, Note
-from anaphora.text.units import AnyUnits, Bpe, Byte, Character, TextConfig, Unigram, Word, cut_of, fit, load, save
+from anaphora.text.tokenization import (
+    AnyTokenizer,
+    Bpe,
+    Byte,
+    Character,
+    TextConfig,
+    Unigram,
+    Word,
+    cut_of,
+    fit,
+    load,
+    save,
+)
 
 ENGLISH = ["The man walks.", "A woman reads.", "Two dogs run."] * 4
 FRENCH = ["L'homme marche.", "Une femme lit.", "Deux chiens courent."] * 4
@@ -42,25 +54,25 @@ CONFIGS = [
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_what_comes_back_encodes_identically(tmp_path: Path, config: AnyUnits) -> None:
-    coders = fit(config, SIDES)
-    save(coders, tmp_path / "vocabulary")
+def test_what_comes_back_encodes_identically(tmp_path: Path, config: AnyTokenizer) -> None:
+    tokenizers = fit(config, SIDES)
+    save(tokenizers, tmp_path / "vocabulary")
     loaded = load(config, tmp_path / "vocabulary")
     assert list(loaded) == ["source", "target"]
-    for side, coder in coders.items():
-        assert loaded[side].fingerprint == coder.fingerprint
-        assert loaded[side].symbols == coder.symbols
+    for side, tokenizer in tokenizers.items():
+        assert loaded[side].fingerprint == tokenizer.fingerprint
+        assert loaded[side].symbols == tokenizer.symbols
         for line in [*ENGLISH, *FRENCH, "Ünseen 字"]:
-            assert loaded[side].encode(line) == coder.encode(line)
+            assert loaded[side].encode(line) == tokenizer.encode(line)
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_joint_sides_share_one_object(tmp_path: Path, config: AnyUnits) -> None:
-    coders = fit(config, SIDES)
-    save(coders, tmp_path)
+def test_joint_sides_share_one_object(tmp_path: Path, config: AnyTokenizer) -> None:
+    tokenizers = fit(config, SIDES)
+    save(tokenizers, tmp_path)
     loaded = load(config, tmp_path)
     joint = isinstance(config, Byte) or (not isinstance(config, Word) and config.joint)
-    assert (coders["source"] is coders["target"]) == joint
+    assert (tokenizers["source"] is tokenizers["target"]) == joint
     assert (loaded["source"] is loaded["target"]) == joint
     assert len(list(tmp_path.iterdir())) == (2 if joint else 3)
 
@@ -73,8 +85,8 @@ def test_one_side_alone_is_called_by_its_name(tmp_path: Path) -> None:
 
 def test_a_small_text_gives_what_it_has_and_says_so() -> None:
     events: list[Event] = []
-    coders = fit(Bpe(size=8000), SIDES, events.append)
-    assert coders["source"].symbols.size < 8000
+    tokenizers = fit(Bpe(size=8000), SIDES, events.append)
+    assert tokenizers["source"].symbols.size < 8000
     assert [event for event in events if isinstance(event, Note) and "asks for 8,000" in event.text]
 
 
@@ -85,7 +97,7 @@ def test_a_sample_is_said() -> None:
 
 
 @pytest.mark.parametrize("config", [Bpe(size=280, joint=False), Unigram(size=280, joint=False)])
-def test_that_subwords_lose_the_character_that_stands_for_a_space_is_said(config: AnyUnits) -> None:
+def test_that_subwords_lose_the_character_that_stands_for_a_space_is_said(config: AnyTokenizer) -> None:
     events: list[Event] = []
     fit(config, {"text": lambda: iter([*ENGLISH, "a\u2581b"])}, events.append)
     [note] = [event for event in events if isinstance(event, Note) and event.warning]
@@ -95,7 +107,7 @@ def test_that_subwords_lose_the_character_that_stands_for_a_space_is_said(config
 
 
 def test_the_table_is_told_apart_by_its_units() -> None:
-    adapter: TypeAdapter[AnyUnits] = TypeAdapter(TextConfig)
+    adapter: TypeAdapter[AnyTokenizer] = TypeAdapter(TextConfig)
     assert adapter.validate_python({"tokenizer": "bpe", "size": 100}) == Bpe(size=100)
     assert adapter.validate_python({"tokenizer": "unigram", "alpha": 0.2}) == Unigram(alpha=0.2)
     assert adapter.validate_python({"tokenizer": "word", "segmentation": "whitespace"}) == Word(
@@ -116,9 +128,9 @@ def test_words_of_text_without_spaces_are_said_to_be_none(segmentation: Any) -> 
 
 
 def test_words_are_cut_by_the_rules_of_their_side(tmp_path: Path) -> None:
-    coders = fit(Word(), SIDES, languages={"source": "en", "target": "fr_CA"})
-    save(coders, tmp_path)
-    for found in (coders, load(Word(), tmp_path)):
+    tokenizers = fit(Word(), SIDES, languages={"source": "en", "target": "fr_CA"})
+    save(tokenizers, tmp_path)
+    for found in (tokenizers, load(Word(), tmp_path)):
         assert found["target"].pieces(found["target"].encode("L'homme")) == ["\u2581L'", "homme"]
 
 
@@ -164,25 +176,24 @@ def test_a_damaged_vocabulary_is_named(tmp_path: Path, damage: str, sentence: st
 
 
 def test_configurations_are_read_without_sentencepiece_or_torch() -> None:
-    program = (
-        "import sys, anaphora.text.units; print(sorted({'sentencepiece', 'sacremoses', 'torch'} & set(sys.modules)))"
-    )
+    heavy = "{'sentencepiece', 'sacremoses', 'torch'}"
+    program = f"import sys, anaphora.text.tokenization; print(sorted({heavy} & set(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("config", [config.model_copy(update={"lowercase": True}) for config in CONFIGS])
-def test_every_side_is_lower_cased_as_its_language_does(tmp_path: Path, config: AnyUnits) -> None:
+def test_every_side_is_lower_cased_as_its_language_does(tmp_path: Path, config: AnyTokenizer) -> None:
     lines = ["İSTANBUL IŞIK diş kapı", "istanbul ışık DIŞ KAPI dış ISTANBUL"] * 5
     sides = {"source": lambda: iter(lines), "target": lambda: iter([*ENGLISH, *lines])}
-    coders = fit(config, sides, languages={"source": "tr", "target": "en"})
-    save(coders, tmp_path)
+    tokenizers = fit(config, sides, languages={"source": "tr", "target": "en"})
+    save(tokenizers, tmp_path)
     loaded = load(config, tmp_path)
-    for source, target in ((coders["source"], coders["target"]), (loaded["source"], loaded["target"])):
+    for source, target in ((tokenizers["source"], tokenizers["target"]), (loaded["source"], loaded["target"])):
         assert source.encode("İSTANBUL IŞIK") == source.encode("istanbul ışık") != source.encode("istanbul işik")
         assert target.encode("DIŞ ISTANBUL") == target.encode("diş istanbul")
         assert source.fingerprint != target.fingerprint
-    assert loaded["source"].fingerprint == coders["source"].fingerprint
+    assert loaded["source"].fingerprint == tokenizers["source"].fingerprint
 
 
 def test_a_vocabulary_that_names_no_casing_keeps_that_of_unicode(tmp_path: Path) -> None:
@@ -191,5 +202,5 @@ def test_a_vocabulary_that_names_no_casing_keeps_that_of_unicode(tmp_path: Path)
     index = json.loads((tmp_path / "vocabulary.json").read_text())
     assert index["sides"]["text"].pop("casing") == "tr"
     (tmp_path / "vocabulary.json").write_text(json.dumps(index))
-    coder = load(config, tmp_path)["text"]
-    assert coder.encode("AI") == coder.encode("ai")
+    tokenizer = load(config, tmp_path)["text"]
+    assert tokenizer.encode("AI") == tokenizer.encode("ai")

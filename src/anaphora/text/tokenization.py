@@ -1,4 +1,4 @@
-"""What a text is cut into: the configuration, and coders learnt, saved and loaded.
+"""What a text is cut into: the configuration, and tokenizers learnt, saved and loaded.
 
 sentencepiece and sacremoses are imported only when they are needed, so that a recipe can be read without them.
 """
@@ -15,20 +15,20 @@ from anaphora.config import MAX_COUNT, Config
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, read, read_json, sha256
-from anaphora.text.bytes import ByteCoder
-from anaphora.text.characters import CharacterCoder
-from anaphora.text.coder import SPACE, TextCoder
+from anaphora.text.bytes import ByteTokenizer
+from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.language import bare
 from anaphora.text.normalise import Lowercase, lowercase_of, lowered
-from anaphora.text.rare import AnnotatedCoder, NumberingCoder, Rare, annotations
+from anaphora.text.rare import AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
 from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
-from anaphora.text.words import WordCoder
+from anaphora.text.tokenizer import SPACE, Tokenizer
+from anaphora.text.words import WordTokenizer
 
 if TYPE_CHECKING:
     from anaphora.text.cuts import Cut
-    from anaphora.text.subwords import SubwordCoder
+    from anaphora.text.subwords import SubwordTokenizer
 
 Lines = Callable[[], Iterator[str]]
 """A text that can be walked more than once."""
@@ -39,7 +39,7 @@ LARGEST = 1 << 28
 _INDEX = "vocabulary.json"
 
 
-class TextUnits(Config):
+class TokenizerConfig(Config):
     """What all units have."""
 
     lowercase: bool = False
@@ -65,7 +65,7 @@ class TextUnits(Config):
         return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 
 
-class Subwords(TextUnits):
+class Subwords(TokenizerConfig):
     """Parts of words, frequent words among them."""
 
     size: int = Field(8000, gt=0, le=MAX_COUNT)
@@ -99,7 +99,7 @@ class Unigram(Subwords):
     epoch (Kudo 2018: 0.1 to 0.5); 0 always takes the most probable one."""
 
 
-class Word(TextUnits):
+class Word(TokenizerConfig):
     """Whole words."""
 
     tokenizer: Literal["word"] = "word"
@@ -115,7 +115,7 @@ class Word(TextUnits):
     al. 2015) or "none"."""
 
 
-class Character(TextUnits):
+class Character(TokenizerConfig):
     """Single characters."""
 
     tokenizer: Literal["character"] = "character"
@@ -125,7 +125,7 @@ class Character(TextUnits):
     """Characters seen less often than this in the training text become ``<unk>``."""
 
 
-class Byte(TextUnits):
+class Byte(TokenizerConfig):
     """Single bytes of UTF-8, the same ones for every text and side."""
 
     tokenizer: Literal["byte"] = "byte"
@@ -136,20 +136,20 @@ class Byte(TextUnits):
         return True
 
 
-AnyUnits = Bpe | Unigram | Word | Character | Byte
-TextConfig = Annotated[AnyUnits, Field(discriminator="tokenizer")]
+AnyTokenizer = Bpe | Unigram | Word | Character | Byte
+TextConfig = Annotated[AnyTokenizer, Field(discriminator="tokenizer")]
 """The ``[text]`` table."""
 
 
 def fit(
-    config: AnyUnits,
+    config: AnyTokenizer,
     sides: Mapping[str, Lines],
     report: Report = silent,
     *,
     languages: Mapping[str, str] | None = None,
     dictionary: Mapping[str, str] | None = None,
-) -> dict[str, TextCoder]:
-    """Learn a coder for every side from its training text; with ``joint``, and for bytes, all get the same object.
+) -> dict[str, Tokenizer]:
+    """Learn a tokenizer for every side from its training text; with ``joint``, and for bytes, all get the same object.
 
     ``languages`` has the two-letter code of each side; English where it is missing. Sides whose languages differ in
     their casing have objects of their own, which differ in nothing else. ``dictionary``, from
@@ -164,66 +164,68 @@ def fit(
         }
     cases = {side: lowercase_of(config.lowercase, code) for side, code in codes.items()}
     if isinstance(config, Byte):
-        return _cased(ByteCoder(lowercase=config.lowercase), cases)
+        return _cased(ByteTokenizer(lowercase=config.lowercase), cases)
     if config.joint:
         return _cased(_learn(config, sides, cases, report), cases)
     return {side: _learn(config, {side: lines}, cases, report) for side, lines in sides.items()}
 
 
-def _cased(coder: "SubwordCoder | CharacterCoder | ByteCoder", cases: Mapping[str, Lowercase]) -> dict[str, TextCoder]:
-    """The coder of every side, the same object for all sides of one casing."""
-    of_case = {coder.lowercase: coder}
+def _cased(
+    tokenizer: "SubwordTokenizer | CharacterTokenizer | ByteTokenizer", cases: Mapping[str, Lowercase]
+) -> dict[str, Tokenizer]:
+    """The tokenizer of every side, the same object for all sides of one casing."""
+    of_case = {tokenizer.lowercase: tokenizer}
     for case in cases.values():
         if case not in of_case:
-            of_case[case] = copy(coder)
+            of_case[case] = copy(tokenizer)
             of_case[case].lowercase = case
     return {side: of_case[case] for side, case in cases.items()}
 
 
-def cut_of(config: AnyUnits, coder: TextCoder) -> "Cut | None":
-    """How the rows of ``coder`` are cut again in every epoch; None where ``config`` wants them as they are."""
-    from anaphora.text.subwords import SubwordCoder
+def cut_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Cut | None":
+    """How the rows of ``tokenizer`` are cut again in every epoch; None where ``config`` wants them as they are."""
+    from anaphora.text.subwords import SubwordTokenizer
 
     if isinstance(config, Bpe) and config.dropout:
-        return cast(SubwordCoder, coder).merge_dropout(config.dropout)
+        return cast(SubwordTokenizer, tokenizer).merge_dropout(config.dropout)
     if isinstance(config, Unigram) and config.alpha:
-        return cast(SubwordCoder, coder).lattice_sampling(config.alpha)
+        return cast(SubwordTokenizer, tokenizer).lattice_sampling(config.alpha)
     return None
 
 
-def save(coders: Mapping[str, TextCoder], folder: Path) -> None:
+def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
     """Write the vocabularies into ``folder``, which is made if need be; shared ones once, as ``joint``."""
     folder.mkdir(parents=True, exist_ok=True)
-    shared = len(coders) > 1 and len({id(coder) for coder in coders.values()}) == 1
+    shared = len(tokenizers) > 1 and len({id(tokenizer) for tokenizer in tokenizers.values()}) == 1
     index = {}
-    for side, coder in coders.items():
+    for side, tokenizer in tokenizers.items():
         name = "joint" if shared else side
-        data = coder.serialise()
+        data = tokenizer.serialise()
         (folder / name).write_bytes(data)
-        index[side] = {"file": name, "size": coder.symbols.size, "sha256": sha256(data)}
-        if isinstance(coder.lowercase, str):
-            index[side]["casing"] = coder.lowercase
+        index[side] = {"file": name, "size": tokenizer.symbols.size, "sha256": sha256(data)}
+        if isinstance(tokenizer.lowercase, str):
+            index[side]["casing"] = tokenizer.lowercase
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
-def load(config: AnyUnits, folder: Path) -> dict[str, TextCoder]:
-    """The coders that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
-    coders: dict[str, TextCoder] = {}
-    by_file: dict[str, TextCoder] = {}
+def load(config: AnyTokenizer, folder: Path) -> dict[str, Tokenizer]:
+    """The tokenizers that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
+    tokenizers: dict[str, Tokenizer] = {}
+    by_file: dict[str, Tokenizer] = {}
     for side, entry in _read_index(folder / _INDEX).items():
         name = entry["file"]
         if name not in by_file:
             by_file[name] = _load_one(config, side, folder / name, entry)
-        coders[side] = by_file[name]
-    return coders
+        tokenizers[side] = by_file[name]
+    return tokenizers
 
 
 def _learn_words(
     config: Word, side: str, lines: Lines, language: str, dictionary: Mapping[str, str], report: Report
-) -> TextCoder:
+) -> Tokenizer:
     numbered, annotated = config.rare == "copyable" and side == "source", config.rare != "none" and side == "target"
     code = bare(language)
-    coder = (NumberingCoder if numbered else WordCoder).learn(
+    tokenizer = (NumberingTokenizer if numbered else WordTokenizer).learn(
         lines(),
         size=config.size,
         least=config.min_count,
@@ -232,7 +234,7 @@ def _learn_words(
         language=code,
         first=annotations(config.rare) if numbered or annotated else (),
     )
-    if are_run_together(coder.vocabulary):
+    if are_run_together(tokenizer.vocabulary):
         report(
             Note(
                 f"The words of the training text ({side}) are as long as sentences, in a script that sets no space "
@@ -242,10 +244,10 @@ def _learn_words(
             )
         )
     if not annotated:
-        return coder
-    return AnnotatedCoder(
-        coder.vocabulary,
-        lowercase=coder.lowercase,
+        return tokenizer
+    return AnnotatedTokenizer(
+        tokenizer.vocabulary,
+        lowercase=tokenizer.lowercase,
         segmentation=config.segmentation,
         language=code,
         rare=config.rare,
@@ -255,13 +257,13 @@ def _learn_words(
 
 def _learn(
     config: Bpe | Unigram | Character, sides: Mapping[str, Lines], cases: Mapping[str, Lowercase], report: Report
-) -> "SubwordCoder | CharacterCoder":
-    """The coder of some sides, with the casing of the first: lower-casing a lower-cased text changes nothing."""
+) -> "SubwordTokenizer | CharacterTokenizer":
+    """The tokenizer of some sides, with the casing of the first: lower-casing a lower-cased text changes nothing."""
     first = cases[next(iter(sides))]
     if isinstance(config, Character):
         every_line = (lowered(line, cases[side]) for side, lines in sides.items() for line in lines())
-        return CharacterCoder.learn(every_line, lowercase=first, least=config.min_count)
-    from anaphora.text.subwords import SubwordCoder
+        return CharacterTokenizer.learn(every_line, lowercase=first, least=config.min_count)
+    from anaphora.text.subwords import SubwordTokenizer
 
     drawn: list[str] = []
     for side, lines in sides.items():
@@ -278,21 +280,21 @@ def _learn(
                 warning=True,
             )
         )
-    coder = SubwordCoder.learn(
+    tokenizer = SubwordTokenizer.learn(
         drawn,
         size=config.size,
         lowercase=first,
         byte_fallback=config.byte_fallback,
         kind=config.tokenizer,
     )
-    if coder.symbols.size < config.size:
+    if tokenizer.symbols.size < config.size:
         report(
             Note(
                 f"text.size asks for {config.size:,} tokens, but the training text ({' and '.join(sides)}) holds only "
-                f"{coder.symbols.size:,}: these are used."
+                f"{tokenizer.symbols.size:,}: these are used."
             )
         )
-    return coder
+    return tokenizer
 
 
 def _read_index(path: Path) -> dict[str, dict[str, Any]]:
@@ -311,27 +313,29 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
     return dict(sides)
 
 
-def _load_one(config: AnyUnits, side: str, path: Path, entry: Mapping[str, Any]) -> TextCoder:
+def _load_one(config: AnyTokenizer, side: str, path: Path, entry: Mapping[str, Any]) -> Tokenizer:
     if Path(entry["file"]).name != entry["file"] or entry["file"].startswith("."):
         raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} is hidden or elsewhere.")
     data = read(path, LARGEST)
     if sha256(data) != entry["sha256"]:
         raise RunError(f"The vocabulary {path} is not the one that was saved (sha256): restore it from a copy.")
     lowercase: Lowercase = "tr" if config.lowercase and entry.get("casing") == "tr" else config.lowercase
-    coder: TextCoder
+    tokenizer: Tokenizer
     if isinstance(config, Character):
-        coder = CharacterCoder.deserialise(data, lowercase=lowercase)
+        tokenizer = CharacterTokenizer.deserialise(data, lowercase=lowercase)
     elif isinstance(config, Word) and config.rare != "none" and side == "target":
-        coder = AnnotatedCoder.restored(data, config.rare, lowercase=lowercase, segmentation=config.segmentation)
+        tokenizer = AnnotatedTokenizer.restored(
+            data, config.rare, lowercase=lowercase, segmentation=config.segmentation
+        )
     elif isinstance(config, Byte):
-        coder = ByteCoder.deserialise(data, lowercase=lowercase)
+        tokenizer = ByteTokenizer.deserialise(data, lowercase=lowercase)
     elif isinstance(config, Word):
-        kind = NumberingCoder if config.rare == "copyable" else WordCoder
-        coder = kind.deserialise(data, lowercase=lowercase, segmentation=config.segmentation)
+        kind = NumberingTokenizer if config.rare == "copyable" else WordTokenizer
+        tokenizer = kind.deserialise(data, lowercase=lowercase, segmentation=config.segmentation)
     else:
-        from anaphora.text.subwords import SubwordCoder
+        from anaphora.text.subwords import SubwordTokenizer
 
-        coder = SubwordCoder(data, lowercase=lowercase)
-    if coder.symbols.size != entry["size"]:
-        raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {coder.symbols.size}.")
-    return coder
+        tokenizer = SubwordTokenizer(data, lowercase=lowercase)
+    if tokenizer.symbols.size != entry["size"]:
+        raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")
+    return tokenizer

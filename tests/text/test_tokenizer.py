@@ -1,0 +1,136 @@
+"""What every tokenizer promises, run over each of them."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import DataError
+from anaphora.evaluation.alignment import words_of
+from anaphora.text.bytes import ByteTokenizer
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.normalise import normalise
+from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, Tokenizer
+
+LINES = ["The man walks.", "A woman is reading a book.", "Two dogs run; the man sees them.", "Où est la clé ?"] * 3
+CODERS: dict[str, Callable[[bool], Tokenizer]] = {
+    "bytes behind subwords": lambda lower: SubwordTokenizer.learn(LINES, size=400, lowercase=lower, byte_fallback=True),
+    "subwords alone": lambda lower: SubwordTokenizer.learn(LINES, size=80, lowercase=lower, byte_fallback=False),
+    "bytes alone": lambda lower: ByteTokenizer(lowercase=lower),
+    "characters": lambda lower: CharacterTokenizer.learn(LINES, lowercase=lower, least=1),
+}
+MADE = {(name, lower): make(lower) for name, make in CODERS.items() for lower in (False, True)}
+EVERY = pytest.mark.parametrize("tokenizer", list(MADE.values()), ids=[f"{name}, {lower}" for name, lower in MADE])
+ANY_TEXT = st.text(st.characters(exclude_characters="\n\0\u2581", exclude_categories=["Cs"]))
+
+
+@EVERY
+def test_the_marks_have_the_same_ids_everywhere(tokenizer: Tokenizer) -> None:
+    assert (tokenizer.symbols.pad, tokenizer.symbols.unk, tokenizer.symbols.bos, tokenizer.symbols.eos) == (
+        PAD,
+        UNK,
+        BOS,
+        EOS,
+    )
+    assert tokenizer.pieces([PAD, UNK, BOS, EOS]) == list(MARKS)
+
+
+@EVERY
+@given(text=ANY_TEXT)
+def test_encoding_never_fails_nor_makes_marks(tokenizer: Tokenizer, text: str) -> None:
+    ids = tokenizer.encode(text)
+    assert all(number == UNK or EOS < number < tokenizer.symbols.size for number in ids)
+    assert len(tokenizer.pieces(ids)) == len(ids)
+
+
+@EVERY
+@given(text=st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"])))
+def test_every_unit_belongs_to_a_word_between_ascii_white_space_or_stands_behind_them(
+    tokenizer: Tokenizer, text: str
+) -> None:
+    *words, behind = tokenizer.by_word(text)
+    assert len(words) == len(text.encode().split())
+    assert [unit for row in (*words, behind) for unit in row] == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("name", ["bytes alone", "bytes behind subwords"])
+@pytest.mark.parametrize(
+    "line", ["a\tman", "a  man ", " a man\t ", "a\u00a0man is", "", " ", "\t", "a\x0b\x0cman", "\u0416a \u0416\u0416"]
+)
+def test_white_space_is_of_the_word_behind_it(name: str, line: str) -> None:
+    tokenizer = MADE[name, False]
+    *words, behind = (tokenizer.decode(row) for row in tokenizer.by_word(line))
+    assert [word.lstrip(" \t\x0b\x0c") for word in words] == [word.decode() for word in line.encode().split()]
+    assert not behind.strip()
+
+
+@EVERY
+@pytest.mark.parametrize("line", LINES[:4])
+def test_a_line_of_the_training_text_comes_back(tokenizer: Tokenizer, line: str) -> None:
+    lower = tokenizer in [MADE[name, True] for name in CODERS]
+    assert UNK not in tokenizer.encode(line)
+    assert tokenizer.decode(tokenizer.encode(line)) == normalise(line, lowercase=lower)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@given(text=ANY_TEXT)
+def test_bytes_spell_whatever_was_never_seen(lower: bool, text: str) -> None:
+    tokenizer = MADE["bytes behind subwords", lower]
+    spaced = " ".join(part for part in normalise(text, lowercase=lower).split(" ") if part)
+    assert tokenizer.decode(tokenizer.encode(text)) == spaced
+
+
+@EVERY
+@given(data=st.data())
+def test_any_ids_decode_to_one_line_without_marks(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    ids = data.draw(st.lists(st.integers(0, tokenizer.symbols.size - 1)))
+    text = tokenizer.decode(ids)
+    assert "\n" not in text
+    assert "\0" not in text
+    assert not any(mark in text for mark in MARKS)
+
+
+@EVERY
+def test_marks_are_dropped_and_the_unknown_is_shown(tokenizer: Tokenizer) -> None:
+    ids = tokenizer.encode("the man")
+    assert tokenizer.decode([BOS, *ids, EOS, PAD]) == "the man"
+    assert UNKNOWN in tokenizer.decode([*ids, UNK])
+
+
+@EVERY
+def test_composed_and_decomposed_letters_are_the_same(tokenizer: Tokenizer) -> None:
+    assert tokenizer.encode("cle\u0301") == tokenizer.encode("cl\u00e9")
+
+
+@EVERY
+def test_a_lone_surrogate_is_refused(tokenizer: Tokenizer) -> None:
+    with pytest.raises(DataError, match=r"U\+D800 at position 1"):
+        tokenizer.encode("a\ud800b")
+
+
+@pytest.mark.parametrize("name", ["bytes alone", "characters that know it"])
+def test_the_character_that_stands_for_a_space_comes_back_and_is_none(name: str) -> None:
+    tokenizer = {**CODERS, "characters that know it": lambda low: CharacterTokenizer(list("ab \u2581"), lowercase=low)}[
+        name
+    ](False)
+    ids = tokenizer.encode("a\u2581b a")
+    assert tokenizer.decode(ids) == "a\u2581b a"
+    assert words_of(tokenizer.pieces(ids))[-1] == 1
+
+
+def test_the_character_that_stands_for_a_space_parts_subwords_but_no_words() -> None:
+    tokenizer = MADE["bytes behind subwords", False]
+    for line in ("the\u2581man", "\u2581", "a \u2581 man\u2581", "\u2581\u2581a  \u2581the", "a\u2581 man"):
+        *words, behind = tokenizer.by_word(line)
+        assert len(words) == len(line.split()) and [unit for word in words for unit in word] == tokenizer.encode(line)
+        assert not behind
+    assert tokenizer.decode(tokenizer.encode("the\u2581man")) == "the man"
+    assert tokenizer.by_word("a\u2581 man")[1] == tokenizer.encode("man")
+
+
+def test_every_difference_shows_in_the_fingerprint() -> None:
+    assert len({tokenizer.fingerprint for tokenizer in MADE.values()}) == len(MADE)
+    again = CODERS["characters"](False)
+    assert again.fingerprint == MADE["characters", False].fingerprint
