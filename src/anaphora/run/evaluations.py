@@ -19,8 +19,6 @@ from anaphora.formats.figures import figures_as_json
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure, and all that changes it."""
-
     name: str
     value: float | None
     """None where it was kept as one that is not finite, which JSON has no word for."""
@@ -29,7 +27,6 @@ class Figure:
 
     @property
     def shown(self) -> str:
-        """The value for people."""
         return "not finite" if self.value is None or not math.isfinite(self.value) else f"{self.value:.4f}"
 
 

@@ -102,7 +102,6 @@ class ExperimentBase(Config):
         return now if now.training.batch_tokens else now.with_batch(begun.training.batch_tokens)
 
     def with_batch(self, tokens: int) -> Self:
-        """The experiment with batches of ``tokens``."""
         return self.model_copy(update={"training": self.training.model_copy(update={"batch_tokens": tokens})})
 
     def to_toml(self) -> str:

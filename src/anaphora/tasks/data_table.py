@@ -84,7 +84,6 @@ class PairData(DataConfig):
 
     @property
     def languages(self) -> Mapping[str, str]:
-        """Of both sides."""
         return {"source": self.source, "target": self.target}
 
 
@@ -103,7 +102,6 @@ class TextData(DataConfig):
 
     @property
     def languages(self) -> Mapping[str, str]:
-        """Of the one side."""
         return {"text": self.language}
 
 

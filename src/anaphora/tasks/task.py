@@ -60,8 +60,6 @@ def nothing_more(experiment: Any, checkpoint: Checkpoint) -> Mapping[str, float]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of model of a task."""
-
     plural: str
     """What people call such models: "translators"."""
     experiment: type[ExperimentBase]
@@ -140,7 +138,6 @@ class Task:
     """From a recipe's table, the settings and its name: settings for text of one's own, and a note that says why."""
 
     def kind_of(self, experiment: ExperimentBase) -> Kind:
-        """The kind of model of an experiment of this task."""
         return self.kinds[experiment.kind]
 
 

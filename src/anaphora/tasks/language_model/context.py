@@ -57,13 +57,11 @@ class State:
         return hash(self._key())
 
     def __copy__(self) -> "State":
-        """Another state that holds the same place."""
         other = State()
         other._context = self._context
         return other
 
     def __deepcopy__(self, memo: object) -> "State":
-        """As ``__copy__``: what is held is never changed."""
         return self.__copy__()
 
 

@@ -47,10 +47,7 @@ def with_members(experiment: InterpolationExperiment, parent: object) -> Interpo
 
 
 class InterpolationWork(FittingWork, TextWork):
-    """Mixing."""
-
     def __init__(self, experiment: InterpolationExperiment, report: Report) -> None:
-        """Find and check the data; errors as for ``data.sources.text_parts``."""
         super().__init__(experiment, report)
         self._config = experiment.interpolation
 
@@ -71,7 +68,6 @@ class InterpolationWork(FittingWork, TextWork):
     def fit(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
-        """Take over what the runs have learnt and fit the weights."""
         mixture, tokenizer = cast(Interpolation, model), tokenizers["text"]
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
@@ -86,7 +82,6 @@ class InterpolationWork(FittingWork, TextWork):
 
 
 def _begun(run: str) -> LanguageModelExperiment:
-    """The experiment of a run that may be interpolated."""
     path = Path(run)
     begun = experiment_of(path)
     if not isinstance(begun, LanguageModelExperiment):
