@@ -44,7 +44,7 @@ class Evaluation:
     """The version that measured."""
     figures: tuple[Figure, ...]
     digest: str = ""
-    """SHA-256 of the text, by which two of one name are told apart; nothing in lines of older versions."""
+    """SHA-256 of the text, which distinguishes two of one name; nothing in lines of older versions."""
 
     @property
     def text(self) -> str:
@@ -86,7 +86,7 @@ class EvaluationLog:
             # a process that was killed here may have left half a line, which must not swallow this one
             append(self.path, content if self._ends_whole() else b"\n" + content)
         except OSError as error:
-            raise RunError(f"{self.path} cannot be written to: {error.strerror}; the figures are not kept.") from None
+            raise RunError(f"{self.path} cannot be written to: {error.strerror}; the scores are not stored.") from None
 
     def lines(self) -> list[Evaluation]:
         """Every whole line, the oldest first."""

@@ -64,7 +64,7 @@ class ExperimentBase(Config):
     data: DataConfig
     """Where text comes from."""
     text: TextConfig = Bpe()
-    """What a text is cut into."""
+    """Tokenizer."""
     training: TrainingConfig = TrainingConfig()
     """How the network is trained."""
     start: StartConfig = StartConfig()

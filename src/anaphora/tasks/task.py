@@ -61,7 +61,7 @@ def nothing_more(experiment: Any, checkpoint: Checkpoint) -> Mapping[str, float]
 @dataclass(frozen=True)
 class Kind:
     plural: str
-    """What people call such models: "translators"."""
+    """Plural name of such models: "translators"."""
     experiment: type[ExperimentBase]
     """The class of its experiments."""
     network: Network
@@ -115,7 +115,7 @@ class Task:
     name: str
     """As ``task`` of an experiment says it."""
     noun: str
-    """What people call a model of it, with its article: "a translator"."""
+    """Name of its models, with the article: "a translator"."""
     kinds: Mapping[str, Kind]
     """By the name that ``model`` gives them, the usual one first; a task of one kind has the empty name alone."""
     predictor: Callable[[Trained], Any]

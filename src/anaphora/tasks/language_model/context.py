@@ -16,7 +16,7 @@ class Context:
     state: Any
     """What the stepper carries, of one row."""
     read: int
-    """Units before it, ``<s>`` among them."""
+    """Tokens before it, ``<s>`` among them."""
     inside: bool
     """Whether a word of its sentence stands before it, and the units of the next depend on that."""
 

@@ -1,4 +1,4 @@
-"""A count model's experiment: it is counted in one go where others are trained update by update."""
+"""An n-gram language model's experiment: it is counted in one go where others are trained update by update."""
 
 from collections.abc import Mapping
 from typing import cast

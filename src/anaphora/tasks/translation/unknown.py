@@ -123,7 +123,7 @@ def _words_of(source: Tokenizer, target: Tokenizer, able: str, otherwise: str) -
     """The tokenizers of a translator of words; ConfigError for one of smaller tokens, with what is ``able``."""
     if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
         raise ConfigError(
-            f"{able} where text is cut into words, but this translator cuts it otherwise and spells every word: "
+            f"{able} where tokens are words, but this translator has smaller tokens and leaves no word unknown: "
             f"{otherwise}."
         )
     return source, target
