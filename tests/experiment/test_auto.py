@@ -156,7 +156,7 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
 
 def test_tiers_grow_with_the_data() -> None:
     assert [tier.decoder for tier in TIERS] == sorted(tier.decoder for tier in TIERS)
-    assert [tier.units for tier in TIERS] == sorted(tier.units for tier in TIERS)
+    assert [tier.vocabulary for tier in TIERS] == sorted(tier.vocabulary for tier in TIERS)
     assert [tier.pairs for tier in TIERS] == sorted({tier.pairs for tier in TIERS})
     assert [tier.characters for tier in TEXT_TIERS] == sorted({tier.characters for tier in TEXT_TIERS})
 

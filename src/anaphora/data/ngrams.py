@@ -3,9 +3,9 @@
 A text is walked in blocks; the windows of each are sorted and counted, and the sorted runs are merged two by two. So
 memory is bounded by the different n-grams of a text and not by its length.
 
-A window is a predicted unit and what stands before it in its line. Before the first unit of a line stands ``<s>``, for
+A window is a predicted token and what precedes it in its line. The first token of a line is preceded by ``<s>``, for
 which running text has ``</s>`` (``data.store``); nothing stands before that. All n-grams of lower order are suffixes of
-windows, and sorted from their last unit backwards, every suffix is one contiguous stretch.
+windows, and sorted from their last token backwards, every suffix is one contiguous stretch.
 """
 
 from collections.abc import Iterator
@@ -59,9 +59,9 @@ def count(
 
 
 class _Run(NamedTuple):
-    """Different windows, sorted from the last unit backwards, and how often each was seen.
+    """Different windows, sorted from the last token backwards, and how often each was seen.
 
-    ``backwards`` is [N, order]: column k is the unit k places before the predicted one, plus 1; 0 where none is.
+    ``backwards`` is [N, order]: column k is the token k places before the predicted one, plus 1; 0 where none is.
     """
 
     backwards: Array
@@ -78,10 +78,10 @@ def _windows(ids: Integers | Column, begin: int, finish: int, order: int, end: i
     for back in range(order):
         place = predicted - back
         open_ &= place >= 0
-        unit = block[np.maximum(place, 0)]
-        windows[:, back] = np.where(open_, unit + 1, 0)
+        token = block[np.maximum(place, 0)]
+        windows[:, back] = np.where(open_, token + 1, 0)
         if back:
-            open_ &= unit != end  # what stands before the line
+            open_ &= token != end  # what stands before the line
     return windows
 
 

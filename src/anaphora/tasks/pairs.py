@@ -23,7 +23,7 @@ class PairWork(Work):
 
     @property
     def longest(self) -> int:
-        """Units of the longest side of a training pair."""
+        """Tokens of the longest side of a training pair."""
         return self._data.max_length
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:

@@ -1,4 +1,4 @@
-"""Characters as units: the alphabet of the training text, everything else ``<unk>``."""
+"""Characters as tokens: the alphabet of the training text, everything else ``<unk>``."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, o
 
 
 class CharacterTokenizer:
-    """A Tokenizer whose units are code points after normalisation; a line never holds a line end."""
+    """A Tokenizer whose tokens are code points after normalisation; a line never holds a line end."""
 
     def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase) -> None:
         """``alphabet`` gives the characters in the order of their ids, marks left out."""

@@ -12,7 +12,7 @@ from anaphora.data.corpora import Parts, TextCorpus
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledParts, check_labels, labelled_parts
 from anaphora.data.labelled_batches import LabelledBatches
-from anaphora.data.ragged import unit_counts
+from anaphora.data.ragged import token_counts
 from anaphora.data.store import text_store
 from anaphora.errors import DataError
 from anaphora.evaluation.classification import classification_scores
@@ -73,7 +73,7 @@ class ClassifierWork(UpdatingWork):
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         train = text_store(cast(TextCorpus, self.parts.train), tokenizers["text"], folder, report=report)
-        return unit_counts(train.ids, tokenizers["text"].symbols.size)
+        return token_counts(train.ids, tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report

@@ -76,7 +76,7 @@ def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
     how = f"{counted}{adapted}"
     how_known = f"{reading}, {result.tokens - result.unknown:,} predictions{adapted}"
     how_words = f"{counted}, {result.size.words:,} words and line ends{adapted}"
-    of_words = () if result.units_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
+    of_words = () if result.tokens_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
     return (
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),

@@ -15,7 +15,7 @@ from anaphora.search.sampling import check_sampling, sample
 from anaphora.search.writing import OnToken, ignore_token
 
 _ONE_BY_ONE = 200
-"""Units that are each shown by themselves; of a longer text pieces, ever larger, each a share of what there is."""
+"""Tokens that are each shown by themselves; of a longer text pieces, ever larger, each a share of what there is."""
 
 
 class Choice(NamedTuple):
@@ -80,7 +80,7 @@ class Generation:
     finished: bool
     """Whether it ends with a line, and was not cut at the given length."""
     unknown: int
-    """Units of the prompt that are ``<unk>`` to the model."""
+    """Tokens of the prompt that are ``<unk>`` to the model."""
 
 
 Decode = Callable[[Sequence[int]], str]

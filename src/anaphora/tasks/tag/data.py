@@ -10,7 +10,7 @@ import torch
 
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Parts, TextCorpus
-from anaphora.data.ragged import unit_counts
+from anaphora.data.ragged import token_counts
 from anaphora.data.tagged import TaggedCorpus
 from anaphora.data.tagged_store import (
     TaggedBatches,
@@ -80,7 +80,7 @@ class TaggerWork(UpdatingWork):
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         tokens = self._store(self._tagged.train, tokenizers, folder, report).tokens
-        return unit_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], tokenizers["text"].symbols.size)
+        return token_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report

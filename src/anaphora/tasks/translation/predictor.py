@@ -289,6 +289,6 @@ class _Line(NamedTuple):
     sentences: list[Given]
 
 
-def longest(units: int) -> int:
-    """How many symbols a translation of ``units`` may take, ``</s>`` included: far more than it ever should."""
-    return min(3 * units + 10, 2 * units + 200)
+def longest(tokens: int) -> int:
+    """How many symbols a translation of ``tokens`` may take, ``</s>`` included: far more than it ever should."""
+    return min(3 * tokens + 10, 2 * tokens + 200)
