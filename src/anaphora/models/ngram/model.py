@@ -60,7 +60,7 @@ class NgramModel(nn.Module):
         predictable[[self.symbols.pad, self.symbols.bos]] = 0
         smoothed = kneser_ney(grams, predictable / predictable.sum(), fell_back)
         for order, (of_order, (p, gamma)) in enumerate(zip(grams, smoothed, strict=True), 1):
-            keys = of_order.contexts * self.symbols.size + of_order.units[:, -1]
+            keys = of_order.contexts * self.symbols.size + of_order.tokens[:, -1]
             log_probs, log_gammas = (np.log(np.maximum(values, NEVER)) for values in (p, gamma))
             self._set(order, *(torch.from_numpy(values) for values in (keys, log_probs, log_gammas)))
 
