@@ -19,7 +19,7 @@ from anaphora.tasks.translation.pretrained import Pretrained
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import written
 
-_ALIKE = ("cell", "layers", "size", "residual", "layer_norm", "bias")
+_ALIKE = ("cell", "layers", "size", "residual", "layer_norm", "bias", "initial_state")
 """Options of a recurrence that decide what its weights are and what they do."""
 
 
@@ -57,10 +57,10 @@ class EncoderStart:
             rows = [[ids[token] for token in common] for ids in (own, theirs)]
             table[rows[0]] = checkpoint.model["embedding.weight"][rows[1]]
             for layer in range(encoder.config.layers):
-                for name, weight in encoder.stack(layer, "left_to_right").weights.tensors().items():
-                    part, short = name.split(".")
+                for name, weight in encoder.stack(layer, "left_to_right").named_parameters():
+                    group, part, short = name.split(".")
                     above = f"{part.removesuffix('0')}{layer}.{short}"  # each layer of an encoder is a stack of one
-                    weight.copy_(checkpoint.model[f"recurrence.weights.{above}"])
+                    weight.copy_(checkpoint.model[f"recurrence.{group}.{above}"])
         report(
             Note(
                 f"The encoder starts from {checkpoint.path.name} of {self._run.path}: its layers from left "
