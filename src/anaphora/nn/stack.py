@@ -201,7 +201,7 @@ class Stack(nn.Module):
         self._undropped = undropped
         self._layers = Layers(config)
         self.weights = Weights(self._layers.matrices(width))
-        self._plain, self._training = self._program(training=False), self._program(training=True)
+        self.program, self._training = self._program(training=False), self._program(training=True)
 
     def _program(self, training: bool) -> Program:
         """One step of the stack; ``training`` with dropout after every layer."""
@@ -212,7 +212,7 @@ class Stack(nn.Module):
     def zeros(self, sentences: int) -> dict[str, Tensor]:
         """The state before anything was read."""
         like = next(self.parameters())
-        return {name: like.new_zeros(sentences, self.config.size) for name in self._plain.carried}
+        return {name: like.new_zeros(sentences, self.config.size) for name in self.program.carried}
 
     def forward(
         self,
@@ -226,7 +226,7 @@ class Stack(nn.Module):
         ``first`` is zero and ``back``, the steps that each step's gradient goes back over, all of them if not given.
         """
         config, state = self.config, first or self.zeros(x_TBD.shape[1])
-        program, weights, inputs, memory = self._plain, self.weights.tensors(), {"x": x_TBD}, {}
+        program, weights, inputs, memory = self.program, self.weights.tensors(), {"x": x_TBD}, {}
         if self.training:
             program, weights = self._training, self.weights.dropped(self.name, config.weight_dropout)
             widths = {f"dropout{layer}": config.size for layer in range(config.layers)}
@@ -241,15 +241,15 @@ class Stack(nn.Module):
 
     def advance(self, x_XBD: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """One step: the output of the top layer, and the new state."""
-        signals = advance(self._plain, {"x": x_XBD}, state, self.weights.tensors(), {})
-        return signals[self._plain.returns[0]], {name: signals[name] for name in self._plain.carried}
+        signals = advance(self.program, {"x": x_XBD}, state, self.weights.tensors(), {})
+        return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 
     def described(self) -> tuple[PartDescription, ...]:
         """The parts of a step without dropout."""
         weights = self.weights.tensors()
         x_11D = weights["input0.weight"].new_zeros(1, 1, weights["input0.weight"].shape[1])
         state = {name: rows.unsqueeze(0) for name, rows in self.zeros(1).items()}
-        return described(self._plain, {"x": x_11D}, state, weights, {})
+        return described(self.program, {"x": x_11D}, state, weights, {})
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
