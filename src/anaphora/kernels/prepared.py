@@ -25,7 +25,7 @@ def prepare(weight_NK: Tensor, rows: int, runtime: Runtime | None = None) -> Pre
     """
     runtime = runtime or current()
     if runtime.training:
-        return for_training(runtime.backend, weight_NK, rows)
+        return for_training(runtime.training_backend, weight_NK, rows)
     return _Evaluated(weight_NK, runtime)
 
 

@@ -25,9 +25,11 @@ from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.naive.parts import with_naive_units
 from anaphora.kernels.parts import Part, is_previous, previous
 from anaphora.kernels.program import Program, Stage, leading_to, stages
 from anaphora.kernels.rows import Rows
+from anaphora.kernels.runtime import current
 
 Tensors = Mapping[str, Tensor]
 
@@ -60,8 +62,10 @@ def scan(
     lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
     steps = check_scan(program, inputs, first, weights, memory, lengths_B)
     device = next(iter(inputs.values())).device
-    if device.type == "cuda" and cudnn.suits(program):
+    kernels = current().kernels
+    if device.type == "cuda" and kernels == "native" and cudnn.suits(program):
         return Scanned(*cudnn.layers(program, inputs, first, weights, memory, lengths_B))
+    program = with_naive_units(program) if kernels == "naive" else program
     rows = Rows(lengths_B, steps, device)
     if not rows.sorted:
         first, memory = (
@@ -85,6 +89,7 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
 
     X hypotheses of each of the B sentences of ``memory`` are stepped side by side, each with the same bits as alone.
     """
+    program = with_naive_units(program) if current().kernels == "naive" else program
     matmuls = Matmuls(weights, memory, recording=False)
     signals = dict(inputs) | {previous(name): block for name, block in state.items()}
     for part in program.parts:
