@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 import torch
 
+from anaphora.batch import Batch, Constraints, pad
 from anaphora.errors import ConfigError
-from anaphora.inspection.microscope import page_of, tensors_of
+from anaphora.inspection.microscope import page_of, tensors_of, write_microscope
 from anaphora.inspection.microscope.page import SCRIPTS
 from anaphora.search.beam import beam
+from anaphora.search.without import Without
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import build, load_trained
 from anaphora.tasks.task import Trained
@@ -34,10 +36,14 @@ decodeTensors(contents.tensors, contents.chunks, () => {}).then(async (tensors) 
   for (const text of contents.sentences) {
     const ids = tokens.encode(text), options = {size: contents.size, penalty: contents.penalty};
     let found;
+    const n = ids.length;
     if (network.isTranslator) {
-      const read = network.read([...ids, EOS]), n = ids.length;
-      found = await beamSearch(network, read.memory, read.state, {...options, maxLength: Math.min(3 * n + 10, 2 * n + 200)});
-    } else found = await beamSearch(network, {}, network.blank(), {...options, forced: ids, maxLength: ids.length + 20, first: EOS});
+      const read = network.read([...ids, EOS]), maxLength = Math.min(3 * n + 10, 2 * n + 200);
+      found = await beamSearch(network, read.memory, read.state, {...options, maxLength});
+    } else {
+      const more = {forced: ids, maxLength: n + 20, first: EOS};
+      found = await beamSearch(network, {}, network.blank(), {...options, ...more});
+    }
     const weights = found.path.map((node) => node.parent.weights && [...node.parent.weights]);
     answers.push({ids, found: found.ids, score: found.score, weights, text: own.decode(found.ids)});
   }
@@ -69,8 +75,7 @@ def computed(page: str, folder: Path, sentences: list[str], size: int, penalty: 
 
 def with_weights_of(page: str, trained: Trained) -> Trained:
     """The model with the weights that the page has."""
-    missing, unexpected = trained.model.load_state_dict(tensors_of(page), strict=False)
-    assert unexpected == []
+    assert trained.model.load_state_dict(tensors_of(page), strict=False).unexpected_keys == []
     return trained
 
 
@@ -155,9 +160,6 @@ def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path, cell: str) 
     trained = untrained({"task": "language-model", "embedding": SMALL, "recurrence": recurrence})
     page = page_of(trained, "A page")
     model: Any = with_weights_of(page, trained).model
-    from anaphora.batch import Batch, Constraints, pad
-    from anaphora.search.without import Without
-
     stepper = Without.special_tokens(model.stepper(), model.symbols)
     answers = computed(page, tmp_path, SENTENCES, 2, 0.0)
     for sentence, answer in zip(SENTENCES, answers, strict=True):
@@ -203,3 +205,44 @@ def test_a_model_too_large_for_a_page_is_refused_with_its_size() -> None:
     table = {"task": "translate", "encoder": {"size": 1024}, "decoder": {"size": 1024}}
     with pytest.raises(ConfigError, match=r"a page of \d+ MB, but a page should have at most 25 MB"):
         page_of(untrained(table), "A page")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_a_browser_shows_the_page_and_follows_what_a_reader_chooses(tmp_path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    stored = json.loads((RUN / "translations.json").read_text())[:3]
+    write_microscope(RUN, tmp_path / "page.html", [one["source"] for one in stored])
+    messages: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 380, "height": 800})
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: messages.append(request.url))
+        page.goto((tmp_path / "page.html").as_uri())
+        assert page.locator("#output").inner_text() == stored[0]["text"]
+        for heading in ("probabilities", "Attention", "Reading", "Gates", "Search tree"):
+            page.get_by_role("heading", name=heading).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380
+
+        page.select_option("#examples", stored[1]["source"])
+        page.wait_for_function("text => document.querySelector('#output').textContent === text", arg=stored[1]["text"])
+
+        page.locator(".plain button").nth(1).click()  # the second most probable token comes first
+        page.wait_for_function("() => document.querySelector('.tokens button').className === 'chosen'")
+        chosen = page.locator(".tokens button").first.inner_text()
+        assert page.locator(".plain button").nth(1).inner_text() == chosen
+
+        page.locator("td.pick").first.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")  # the first output token attends to the second input token alone
+        page.wait_for_function("() => document.querySelectorAll('td.pick')[1].textContent === '1.000'")
+
+        page.get_by_role("button", name="Undo choices").click()
+        page.wait_for_function("text => document.querySelector('#output').textContent === text", arg=stored[1]["text"])
+        page.fill("#text", "")
+        page.wait_for_function("() => document.querySelector('#answer').childElementCount === 0")
+        browser.close()
+    assert messages == [(tmp_path / "page.html").as_uri()]

@@ -41,9 +41,9 @@ function heatTable({caption, rows, columns, values, corner = "", pick = null, se
   }));
   return el("div", {className: "wide"}, el("table", {className: "heat"}, el("caption", {}, caption),
     el("thead", {}, el("tr", {}, el("td", {style: "border: 0; background: none"}, corner),
-      columns.map((column) => el("th", {scope: "col", lang: lang[1]}, shown(column))))),
+      columns.map((column) => el("th", {scope: "col", lang: lang[1]}, column)))),
     el("tbody", {}, cells.map((row, r) => el("tr", {"aria-selected": String(r === selected)},
-      el("th", {scope: "row", lang: lang[0]}, shown(rows[r])), row)))));
+      el("th", {scope: "row", lang: lang[0]}, rows[r]), row)))));
 }
 
 const plainTable = (caption, head, rows) => el("div", {className: "wide"}, el("table", {className: "plain"},
@@ -81,17 +81,16 @@ class Page {
       const ids = this.tokens.source.encode(text), n = ids.length;
       if (!n) return null;
       const read = this.network.read([...ids, EOS]);
-      result = {ids: [...ids, EOS], read, ...await beamSearch(this.network, read.memory, read.state,
+      result = {source: [...ids, EOS], read, ...await beamSearch(this.network, read.memory, read.state,
         {...options, forced: this.forced, maxLength: Math.max(Math.min(3 * n + 10, 2 * n + 200), this.forced.length)})};
     } else {
       const prompt = this.output.encode(text), more = this.output.kind === "character" ? 100 : 30;
-      result = {ids: prompt, prompt: prompt.length, ...await beamSearch(this.network, {}, this.network.blank(), {...options,
+      result = {prompt: prompt.length, ...await beamSearch(this.network, {}, this.network.blank(), {...options,
         forced: [...prompt, ...this.forced], maxLength: prompt.length + this.forced.length + more,
         first: this.contents.sentences ? BOS : EOS})};
     }
     const seconds = (performance.now() - started) / 1000;
-    return {...result, text: this.output.decode(result.ids === result.path ? [] : result.path.map((node) => node.id)),
-      target: result.path.map((node) => node.id).filter((id) => id !== EOS), seconds, steps: result.path.length};
+    return {...result, text: this.output.decode(result.ids), seconds, steps: result.path.length};
   }
 
   async show() {
@@ -113,7 +112,9 @@ class Page {
     this.draw();
   }
 
-  piece(id) { return id === EOS ? "</s>" : this.output.pieces[id]; }
+  piece(id) { return shown(this.output.pieces[id]); }
+
+  sourcePiece(id) { return shown(this.tokens.source.pieces[id]); }
 
   draw() {
     const {path, text} = this.result, lang = this.contents.languages[this.network.target] || "";
@@ -123,7 +124,7 @@ class Page {
         path.map((node, t) => el("li", {}, el("button", {type: "button", "aria-pressed": String(t === this.selected),
           className: t < this.fixed || this.attention[t] ? "chosen" : "",
           onclick: () => { this.selected = t; this.draw(); $("answer").querySelectorAll("button")[t].focus(); }},
-        shown(this.piece(node.id)))))));
+        this.piece(node.id))))));
     $("pictures").replaceChildren(...[this.probabilities(), this.alignment(), this.reading(), this.gates(), this.tree()].filter(Boolean));
   }
 
@@ -135,12 +136,12 @@ class Page {
     const node = this.result.path[this.selected], {alternatives} = node.parent;
     const rows = alternatives.map(([id, logProb]) => {
       const p = Math.exp(logProb);
-      return [el("button", {type: "button", onclick: () => this.choose(id)}, shown(this.piece(id))),
+      return [el("button", {type: "button", onclick: () => this.choose(id)}, this.piece(id)),
         el("span", {}, el("span", {className: "bar", style: `width: ${(8 * p).toFixed(2)}rem`}), ` ${percent(p)}`)];
     });
     return el("section", {}, el("h2", {}, `Token ${this.selected + 1}: probabilities`),
       el("p", {className: "hint"}, "Choose another token, and the rest is predicted anew."),
-      plainTable(`Most probable tokens in place of ${shown(this.piece(node.id))} (${percent(Math.exp(node.logProb))})`, ["Token", "Probability"], rows));
+      plainTable(`Most probable tokens in place of ${this.piece(node.id)} (${percent(Math.exp(node.logProb))})`, ["Token", "Probability"], rows));
   }
 
   choose(id) {
@@ -153,13 +154,13 @@ class Page {
   }
 
   alignment() {
-    const {path, ids} = this.result;
+    const {path, source: read} = this.result;
     if (!path[0].parent.weights) return null;
     const {source, target} = this.contents.languages;
     const box = el("section", {}, el("h2", {}, "Attention"),
       el("p", {className: "hint"}, "Choose a cell to make that output token attend to that input token alone; the rest is predicted anew."),
       heatTable({caption: "Attention weights: a row for each output token, a column for each input token",
-        rows: path.map((node) => this.piece(node.id)), columns: ids.map((id) => (id === EOS ? "</s>" : this.tokens.source.pieces[id])),
+        rows: path.map((node) => this.piece(node.id)), columns: read.map((id) => this.sourcePiece(id)),
         values: path.map((node) => node.parent.weights), selected: this.selected, lang: [target, source],
         pick: (t, s) => this.attend(t, s)}));
     box.append(el("label", {className: "hint"}, el("input", {type: "checkbox",
@@ -168,7 +169,7 @@ class Page {
   }
 
   attend(step, position) {
-    this.attention[step] = Float32Array.from(this.result.ids, (_, s) => (s === position ? 1 : 0));
+    this.attention[step] = Float32Array.from(this.result.source, (_, s) => (s === position ? 1 : 0));
     this.forced = this.result.path.slice(0, step).map((node) => node.id);
     for (const other of Object.keys(this.attention)) if (other > step) delete this.attention[other];
     this.selected = step;
@@ -178,7 +179,7 @@ class Page {
 
   /** How much every state of the encoder changed as the sentence was read. */
   reading() {
-    const {read, ids} = this.result;
+    const {read, source} = this.result;
     if (!read) return null;
     const rows = [], values = [];
     read.steps.forEach((layer, depth) => Object.entries(layer).forEach(([way, steps]) => {
@@ -189,10 +190,10 @@ class Page {
         return Math.sqrt(now.reduce((total, x, i) => total + (x - before[i]) ** 2, 0) / now.length);
       }));
     }));
-    const reversed = this.contents.encoder.reversed ? [...ids.slice(0, -1).reverse(), ids[ids.length - 1]] : ids;
+    const reversed = this.contents.encoder.reversed ? [...source.slice(0, -1).reverse(), EOS] : source;
     return el("section", {}, el("h2", {}, "Reading"), heatTable({
       caption: "Root mean square change of the encoder's state at each token", rows, values,
-      columns: reversed.map((id) => (id === EOS ? "</s>" : this.tokens.source.pieces[id])), lang: ["", this.contents.languages.source]}));
+      columns: reversed.map((id) => this.sourcePiece(id)), lang: ["", this.contents.languages.source]}));
   }
 
   /** Gates of the selected step, unit by unit, and their means over the whole output. */
@@ -233,10 +234,10 @@ class Page {
     for (const [node, [x, y]] of place) {
       const of = place.get(node.parent), style = onPath.has(node) ? "path" : node.fate;
       if (of) svg.append(make("line", {x1: of[0] + 78, y1: of[1] - 4, x2: x - 4, y2: y - 4, class: style}));
-      svg.append(make("text", {x, y, class: style}, `${shown(this.piece(node.id)).slice(0, 9)}${node.fate === "finished" ? " ." : ""}`));
+      svg.append(make("text", {x, y, class: style}, `${this.piece(node.id).slice(0, 9)}${node.fate === "finished" ? " ." : ""}`));
     }
     const why = {kept: "kept", finished: "finished", pruned: "pruned: better ones filled the beam"};
-    const rows = [...place.keys()].map((node) => [String(node.step + 1), shown(this.piece(node.id)), percent(Math.exp(node.logProb)),
+    const rows = [...place.keys()].map((node) => [String(node.step + 1), this.piece(node.id), percent(Math.exp(node.logProb)),
       node.score.toFixed(2), onPath.has(node) ? `${why[node.fate]}; best` : why[node.fate]]);
     return el("section", {}, el("h2", {}, "Search tree"),
       el("p", {className: "hint"}, "Bold: the result. Struck through: pruned. A full stop: finished."),
