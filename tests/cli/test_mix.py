@@ -110,13 +110,13 @@ def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
         ([str(characters)], "Interpolation needs one vocabulary"),
         ([str(tmp_path / "sentences")], "is a model of sentences: leave it out"),
         ([str(translator)], "made of language models, but"),
-        ([str(tmp_path / "cached")], f"is a mixture itself: name the runs that it was made of, {counts}"),
+        ([str(tmp_path / "cached")], f"is an interpolation itself: name its runs, {counts}"),
         ([], "one run without a cache"),
         (
             [counts, "--set", "interpolation.cache.order=2"],
             "interpolation.cache.order=2 is about a cache, but there is none: add --",
         ),
-        (["--cache", "--set", "text={tokenizer='byte'}"], "as its runs were trained to: leave [text] out"),
+        (["--cache", "--set", "text={tokenizer='byte'}"], "uses the tokenizer of its runs: leave [text] out"),
         (["--cache", "--set", "data.steps=7"], "data.steps = 7 cannot be used here: it says where gradients are cut"),
         ([str(tmp_path / "nowhere")], "nowhere"),
     ):

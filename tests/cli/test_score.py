@@ -173,8 +173,8 @@ def test_unknown_units_of_a_list_or_of_a_prompt_are_told(
     nbest = tmp_path / "nbest"
     nbest.write_text("0 ||| line 3 zebra ||| tm= -1 ||| -1\n0 ||| zebra zebra ||| tm= -1 ||| -1\n")
     assert main(["rescore", str(counted), str(nbest)]) == 0
-    assert "2 hypotheses, 3 unknown units scored as <unk>; the new scores are" in capsys.readouterr().err
-    for prompt, said in ("line zebra 3 zebra", "Unknown units of the prompt, read as <unk>: 2.\n"), ("line 3", ""):
+    assert "2 hypotheses, 3 unknown tokens scored as <unk>; the new scores are" in capsys.readouterr().err
+    for prompt, said in ("line zebra 3 zebra", "Unknown tokens of the prompt, read as <unk>: 2.\n"), ("line 3", ""):
         assert main(["generate", str(counted), "--prompt", prompt, "--greedy"]) == 0
         assert capsys.readouterr().err == said
 

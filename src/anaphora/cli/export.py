@@ -23,17 +23,16 @@ PAGE = "html"
 
 def run(
     run_folder: RunFolder,
-    output: Annotated[Path, typer.Option(help="The file to write; .gz packs an ARPA file.")],
+    output: Annotated[Path, typer.Option(help="Output file; .gz compresses an ARPA file.")],
     to: Annotated[
         str,
         typer.Option(
             metavar="arpa|dictionary|html",
-            help="arpa: n-gram language model; dictionary: translations of an aligner, as TSV; html: network in a page "
-            "that computes it. [default: what the run is]",
+            help="File format; html is a page that computes the model. [default: arpa or dictionary]",
         ),
     ] = "",
 ) -> None:
-    """Export an n-gram language model (ARPA), an aligner's dictionary (TSV), or a network (one HTML page)."""
+    """Write an n-gram model as ARPA, an aligner's dictionary as TSV, or a network as an HTML page."""
     from anaphora.config import unknown
     from anaphora.tasks.registry import every_kind, kind_of
     from anaphora.tasks.runs import experiment_of

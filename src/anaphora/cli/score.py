@@ -36,17 +36,17 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="Lines of text; for a translator source, tab, translation.")
+        str, typer.Argument(metavar="[FILE|-]", help="File of lines; for a translator: source, tab, translation.")
     ] = "-",
-    output: Annotated[Path | None, typer.Option(help="Write the scores here instead of printing them.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line instead of a number.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write scores to this file instead of printing them.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line instead of a number.")] = False,
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
     threads: Threads = 0,
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Print log10 p of every line, its end included, each by itself; or in their order where the model adapts."""
+    """Print the log10 probability of each line, its end included."""
     adaptation = adaptation_of(neural_cache, dynamic)
     check_writable(output, read=[file, run_folder])
     use_threads(threads)

@@ -30,7 +30,6 @@ class Ragged:
         return cls(np.array(ids, dtype=np.int64), np.array(offsets, dtype=np.int64))
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> Integers:

@@ -36,7 +36,7 @@ class TextStore:
     """An encoded running text: ``</s>``, then every line with its ``</s>``."""
 
     ids: Integers | Column
-    """[1 + units + lines]; every id but the first is there to be predicted."""
+    """[1 + tokens + lines]; every id but the first is there to be predicted."""
     characters: int
     """Code points of the text as it was read, a line end counted as one."""
 

@@ -35,8 +35,6 @@ Tensors = Mapping[str, Tensor]
 
 
 class Scanned(NamedTuple):
-    """What a scan gives."""
-
     outputs: dict[str, Tensor]
     """T x B x width for each signal that the program returns; zero past the end of a sentence."""
     state: dict[str, Tensor]
@@ -235,7 +233,6 @@ def _step_back(stage: Stage, matmuls: Matmuls, dblocks: Blocks, step: int, saved
 
 
 def _all_steps_back(rows: Rows, part: Part, matmuls: Matmuls, dblocks: Blocks, kept: Any) -> None:
-    """All steps of a part undone at once."""
     doutputs = tuple(dblocks.read(name) for name in part.writes)
     if part.by_sentence:
         doutputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in doutputs)

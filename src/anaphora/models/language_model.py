@@ -184,7 +184,6 @@ class LanguageModelStepper:
         return Step(log_probs_NV, None, {name: rows[0] for name, rows in after.items()})
 
     def select(self, state: dict[str, Tensor], rows_N: Tensor) -> dict[str, Tensor]:
-        """The state of the given rows."""
         return {name: rows[rows_N] for name, rows in state.items()}
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
@@ -198,5 +197,4 @@ class LanguageModelStepper:
         )
 
     def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
-        """All tokens that were read."""
         return read + 1

@@ -59,7 +59,6 @@ class RecurrentConfig(Config):
 
 
 def unit_matrices(name: str, cell: Cell, size: int) -> dict[str, Matrix]:
-    """The recurrent matrices and the vectors of a unit."""
     matrices = {f"{name}.{short}": Matrix(blocks * size, size, blocks, True) for short, blocks in cell.matmuls}
     return matrices | {f"{name}.{short}": Matrix(size) for short in cell.vectors}
 
@@ -163,7 +162,6 @@ class Layers:
     def _unit(
         self, name: str, norm: str, inputs: tuple[str, ...], before: tuple[str, ...], training: bool
     ) -> list[Part]:
-        """A unit, after the normalisation of what it reads."""
         config = self.config
         parts: list[Part] = []
         if config.layer_norm:

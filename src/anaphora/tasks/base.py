@@ -64,7 +64,7 @@ class ExperimentBase(Config):
     data: DataConfig
     """Where text comes from."""
     text: TextConfig = Bpe()
-    """What a text is cut into."""
+    """Tokenizer."""
     training: TrainingConfig = TrainingConfig()
     """How the network is trained."""
     start: StartConfig = StartConfig()
@@ -102,7 +102,6 @@ class ExperimentBase(Config):
         return now if now.training.batch_tokens else now.with_batch(begun.training.batch_tokens)
 
     def with_batch(self, tokens: int) -> Self:
-        """The experiment with batches of ``tokens``."""
         return self.model_copy(update={"training": self.training.model_copy(update={"batch_tokens": tokens})})
 
     def to_toml(self) -> str:

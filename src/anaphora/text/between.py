@@ -11,7 +11,6 @@ _WORD = re.compile(r"\S+", re.ASCII)
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a text."""
     return _WORD.findall(text)
 
 

@@ -76,7 +76,6 @@ class CharacterTokenizer:
         return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self.lowercase)]
 
     def by_word(self, text: str) -> list[list[int]]:
-        """The characters of every word: see ``Tokenizer``."""
         line = normalise(text, lowercase=self.lowercase)
         return by_word(line, zip(self.encode(text), range(len(line)), strict=True))
 

@@ -45,7 +45,6 @@ class NumberingTokenizer(WordTokenizer):
     """The words of a source, its unknown ones numbered as they come, a repeated one by the same number."""
 
     def encode(self, text: str) -> list[int]:
-        """One id a word, without marks at the ends."""
         numbers: dict[str, int] = {}
         ids = super().encode(text)
         for place, word in enumerate(self.words(text)):

@@ -337,7 +337,7 @@ def test_a_text_goes_on_for_a_length_past_line_ends_or_for_lines(make: Make) -> 
         assert page.text.startswith(found.text) or len(model._encode(found.text)) > 60
     assert model.generate("the man", lines=5, length=3, seed=1).text.count("\n") <= 3
     assert model.generate("the man", length=9, beam=3).text.count("\n") == 0
-    with pytest.raises(ConfigError, match="draw them, or take the likeliest"):
+    with pytest.raises(ConfigError, match="sample them, or take the most probable"):
         model.generate("the man", lines=2, beam=3)
     with pytest.raises(ConfigError, match="at least 1 unit and 1 line"):
         model.generate("the man", lines=0)

@@ -46,7 +46,7 @@ class LetterExperiment(LetterConfig, ExperimentBase):
     data: TextData = TextData()
     """Where text comes from."""
     text: TextConfig = Character()
-    """What a text is cut into."""
+    """Tokenizer."""
 
 
 class LetterWork(UpdatingWork):

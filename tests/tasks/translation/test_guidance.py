@@ -169,6 +169,6 @@ def test_links_need_units_that_stay_as_they_are(toy_pairs: Path) -> None:
     text = 'task = "translate"\nguide = "learn"\n[text]\nunits = "bpe"\ndropout = 0.1\n'
     with pytest.raises(
         ConfigError,
-        match=r"text\.dropout cuts sentences differently every epoch, but guided_alignment links fixed units",
+        match=r"text\.dropout segments sentences anew every epoch, but guided_alignment links fixed tokens",
     ):
         read_experiment(text, "test.toml")

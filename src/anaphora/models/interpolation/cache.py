@@ -104,21 +104,17 @@ class NoCache(Config):
         return torch.empty(rows, 0, dtype=torch.int64)
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
-        """The same history."""
         return history_RL
 
     def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
-        """The predictions of no component."""
         return ComponentPredictions(
             torch.empty(0, len(history_RL), size), torch.empty(0, len(history_RL), dtype=torch.bool)
         )
 
     def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
-        """The predictions of no component."""
         return ComponentPredictions(torch.empty(0, *ids_BT.shape), torch.empty(0, *ids_BT.shape, dtype=torch.bool))
 
     def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        """The same history."""
         return history_BL
 
 

@@ -162,7 +162,6 @@ class NgramStepper:
         return Step(self._table.log_probs(context_NC), None, context_NC)
 
     def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
-        """The contexts of the given rows."""
         return state[rows_N]
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:

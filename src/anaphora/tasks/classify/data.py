@@ -65,23 +65,19 @@ class ClassifierWork(UpdatingWork):
 
     @property
     def longest(self) -> int:
-        """Tokens of the longest text after truncation."""
         return self._experiment.data.max_length
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """Of the training texts."""
         texts = {"text": self.labelled.train.lines}
         return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """How often each token is in the training texts."""
         train = text_store(cast(TextCorpus, self.parts.train), tokenizers["text"], folder, report=report)
         return unit_counts(train.ids, tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> LabelledBatches:
-        """Training batches."""
         weights = None
         classes = self._classes(self.labelled.train)
         if self._experiment.classes.balanced:

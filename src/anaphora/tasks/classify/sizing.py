@@ -49,9 +49,8 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    """A table in words."""
     unit = UNITS.get(str(value_at(table, "text.tokenizer")), "token")
-    return f"a {unit} classifier{figure(table, 'encoder.size', ' of two directions of {:,} units')}"
+    return f"a {unit} classifier{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')}"
 
 
 def _classifier(tier: Tier) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""ARPA files: read as count models, and written from them."""
+"""ARPA files: read as n-gram language models, and written from them."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -55,7 +55,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     if _END not in known:
         raise DataError(
             f"{path} should have {_END}, the end of a line, among its {len(known):,} n-grams of order 1, but has not: "
-            f"it is no model of lines; make it again with the marks of a line."
+            f"it is no model of lines. Make it again with <s> and </s>."
         )
     words = [word for word in known if word not in (*MARKS, CAPITAL_UNKNOWN)]
     tokenizer = ArpaTokenizer(words)
@@ -107,7 +107,7 @@ def _numbers(
 
 
 def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
-    """Write a count model as an ARPA file; its units are the words.
+    """Write an n-gram language model as an ARPA file; its tokens are the words.
 
     Raises DataError when it cannot be written, or when a unit cannot be a word of such a file.
 
@@ -140,7 +140,7 @@ def _check(names: Iterable[str]) -> None:
     for name in names:
         if name.encode().split() != [name.encode()]:
             raise DataError(
-                f"A word of an ARPA file should hold no white space, but the unit {name!r} does: count other units, or "
+                f"A word of an ARPA file should hold no white space, but the token {name!r} does: use other tokens, or "
                 f"a text without it."
             )
         if name == CAPITAL_UNKNOWN:

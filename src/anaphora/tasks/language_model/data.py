@@ -50,7 +50,7 @@ class LanguageModelWork(TextWork, UpdatingWork):
                 longest=data.max_length,
             )
             if sentences.left_out:
-                text = f"lines with more than {data.max_length} units were left out of {self.parts.train.name}"
+                text = f"lines with more than {data.max_length} tokens were left out of {self.parts.train.name}"
                 report(Skipped(text, sentences.left_out))
             return sentences
         steps = data.steps

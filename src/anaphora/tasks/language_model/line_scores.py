@@ -59,7 +59,6 @@ class LineScores(WordScores):
         return list(self.score_stream(lines, adaptation, limits=limits, report=report))
 
     def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
-        """The scores of the lines of a file."""
         return self.score_stream(lines, report=report)
 
     def score_stream(
@@ -147,7 +146,6 @@ class LineScores(WordScores):
     def _one_after_another(
         self, lines: abc.Iterable[str], adaptation: Adaptation, limits: Limits, report: Report
     ) -> abc.Iterator[LineScore]:
-        """The scores of lines after the lines before."""
         watch, total = limits.start(), len(lines) if isinstance(lines, abc.Sized) else 0
         rows, found = deque[list[int]](), deque[float]()
 
@@ -173,7 +171,6 @@ class LineScores(WordScores):
         return LineScore(nats / LN_10, len(row), row.count(self._tokenizer.symbols.unk))
 
     def _line(self, line: str) -> list[int]:
-        """The units of a line, and its end."""
         return [*self._tokenizer.encode(line), self._tokenizer.symbols.eos]
 
     @property

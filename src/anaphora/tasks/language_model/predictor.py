@@ -157,7 +157,7 @@ class LanguageModelPredictor(LineScores):
             )
         if "\n" in prompt and self._of_sentences:
             raise ConfigError(
-                "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
+                "A model of sentences reads each line by itself, but the prompt has several lines: give one."
             )
         return self._encode(prompt)
 

@@ -49,9 +49,11 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    """The same."""
     unit = UNITS.get(given.tokenizer if given else str(value_at(table, "text.tokenizer")), "unit")
-    figures = figure(table, "recurrence.size", " of {:,} units"), figure(table, "training.epochs", ", {:,} epochs")
+    figures = (
+        figure(table, "recurrence.size", " of {:,} hidden units"),
+        figure(table, "training.epochs", ", {:,} epochs"),
+    )
     return f"a {unit} language model{''.join(figures)}"
 
 

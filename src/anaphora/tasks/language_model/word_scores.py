@@ -27,8 +27,8 @@ class FullScore(NamedTuple):
     log_prob: float
     """log10 p of the word given what stands before it."""
     ngram_length: int
-    """How many words that was looked up with, itself included: of a count model, the longest n-gram that it has; a
-    recurrent model remembers every word."""
+    """Number of words of the matched n-gram, itself included; for a recurrent model, all words of the line so
+    far."""
     oov: bool
     """Whether the word, or a part of it, is ``<unk>`` to the model."""
 

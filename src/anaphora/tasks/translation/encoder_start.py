@@ -1,7 +1,7 @@
 """An encoder that starts from a language model of the source (``start.encoder``; Ramachandran, Liu and Le 2017).
 
-Layer by layer, what reads from left to right starts from what the language model reads with. Word vectors are those of
-the units that both vocabularies have, so that either may have been learnt from text of its own.
+Layer by layer, the forward layers of the encoder start from those of the language model. Word vectors are those of
+the tokens that both vocabularies have, so that either may have been learnt from text of its own.
 """
 
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ class EncoderStart:
         report(
             Note(
                 f"The encoder starts from {checkpoint.path.name} of {self._run.path}: its layers from left "
-                f"to right ({encoder.config.layers}), and the vectors of {len(common):,} of {len(own):,} source units."
+                f"to right ({encoder.config.layers}), and the vectors of {len(common):,} of {len(own):,} source tokens."
             )
         )
 

@@ -35,7 +35,7 @@ class FusedRun:
         own, target = self._run.tokenizer, tokenizers["target"]
         if own.fingerprint != target.fingerprint:
             raise ConfigError(
-                f"Fusion needs a language model of the translator's target vocabulary ({target.symbols.size:,} units), "
+                f"Fusion needs a language model of the same target vocabulary ({target.symbols.size:,} tokens), "
                 f"but {self._run.path} has another ({own.symbols.size:,}): train it with --from RUN --vocabulary only, "
                 f"RUN being the translator."
             )

@@ -277,7 +277,7 @@ def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
             if one.fingerprint != its.fingerprint:
                 raise ConfigError(
                     f"An ensemble needs translators of the same vocabularies, but number {number} has another "
-                    f"{side} vocabulary ({its.symbols.size:,} units) than number 1 ({one.symbols.size:,}): train "
+                    f"{side} vocabulary ({its.symbols.size:,} tokens) than number 1 ({one.symbols.size:,}): train "
                     f"them on the same data with the same [text]."
                 )
 

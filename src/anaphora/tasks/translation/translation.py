@@ -12,11 +12,8 @@ from anaphora.evaluation.alignment import hard_links, merge, spaced, words_of
 from anaphora.formats.pharaoh import Links
 from anaphora.text.sentences import is_blank
 
-NO_LINKS = (
-    "Word links are where a translator looked most, but this one has no attention: take one that has, or go without "
-    "links."
-)
-"""What is said where they are asked for all the same."""
+NO_LINKS = "Word alignments come from attention, but this translator has none: use one with attention."
+"""Message for a request of word alignments."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class Translation:
         """
         if not self.source_pieces and not is_blank(self.text):
             raise ConfigError(
-                "Word links come from attention, which was not asked for: translate or score with attention=True."
+                "Word alignments come from attention, which was not requested: translate or score with attention=True."
             )
         links: set[tuple[int, int]] = set()
         sources = targets = 0

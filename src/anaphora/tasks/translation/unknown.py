@@ -75,7 +75,6 @@ class UnknownWords:
         self._dictionary = Lookup(dictionary)
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
-        """See ``Filler``."""
         assert hypothesis.weights is not None
         places = [step for step, unit in enumerate(hypothesis.ids) if unit == UNK]
         if not places:
@@ -99,7 +98,6 @@ class AnnotatedWords:
         self._dictionary = Lookup(target.dictionary)
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
-        """See ``Filler``."""
         resolved, words = self._target.resolved(hypothesis.ids, ids), self._source.words(text)
         given = [translated(words[place], self._dictionary) if place >= 0 else MARKS[UNK] for place in resolved.sources]
         end = [len(hypothesis.ids)] if hypothesis.finished else []
@@ -125,7 +123,7 @@ def _words_of(source: Tokenizer, target: Tokenizer, able: str, otherwise: str) -
     """The tokenizers of a translator of words; ConfigError for one of smaller tokens, with what is ``able``."""
     if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
         raise ConfigError(
-            f"{able} where text is cut into words, but this translator cuts it otherwise and spells every word: "
+            f"{able} where tokens are words, but this translator has smaller tokens and leaves no word unknown: "
             f"{otherwise}."
         )
     return source, target
