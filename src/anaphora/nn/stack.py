@@ -14,9 +14,9 @@ from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Part, Project, Unit, previous
 from anaphora.kernels.program import Program
-from anaphora.kernels.scan import Scanned, advance
+from anaphora.kernels.scan import advance
 from anaphora.kernels.sums import Add
-from anaphora.kernels.truncation import scan_windows
+from anaphora.kernels.truncation import Windows, scan_windows
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
@@ -235,11 +235,12 @@ class Stack(nn.Module):
         lengths_B: Tensor,
         first: Mapping[str, Tensor] | None = None,
         back: int | None = None,
-    ) -> Scanned:
+        context: int = 0,
+    ) -> Windows:
         """The outputs of the top layer as "h" (T x B x H), and the state at the end of each row.
 
         ``first`` is the initial state and ``back``, the steps that each step's gradient goes back over, all of them if
-        not given.
+        not given. The first ``context`` steps have no outputs: see ``scan_windows``.
         """
         config, state = self.config, first or self.initial_state(x_TBD.shape[1])
         program, weights, inputs, memory = self._plain, self.weights.tensors(), {"x": x_TBD}, {}
@@ -249,11 +250,11 @@ class Stack(nn.Module):
             masks = config.dropout.draw(self.name, widths, self._layers.units, x_TBD)
             inputs, memory = inputs | masks.inputs, masks.memory
         back = x_TBD.shape[0] if back is None else back
-        scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back)
+        scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back, context)
         outputs = {"h": scanned.outputs[program.returns[0]]}
         if self.training and self._undropped:
             outputs["undropped"] = scanned.outputs[program.returns[-1]]
-        return Scanned(outputs, scanned.state)
+        return scanned._replace(outputs=outputs)
 
     def advance(self, x_XBD: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """One step: the output of the top layer, and the new state."""
