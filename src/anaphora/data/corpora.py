@@ -174,11 +174,11 @@ class LocatedCorpus(Protocol):
         """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
 
 
-Corpus = TypeVar("Corpus", PairCorpus, TextCorpus)
+Corpus = TypeVar("Corpus")
 
 
 @dataclass(frozen=True)
-class Parts(Generic[Corpus]):
+class Splits(Generic[Corpus]):
     """What an experiment is trained, validated and tested on; ``tests`` by name, perhaps none."""
 
     train: Corpus

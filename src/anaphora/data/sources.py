@@ -1,7 +1,7 @@
 """What ``--data`` means: the training, validation and test splits of a corpus, each file read through once.
 
 For translation a FOLDER holds line-aligned ``train.en`` and ``train.cs``, ``val.*`` (or ``valid.*``, ``dev.*``) and any
-``test*.*``, or the same parts as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. For language models a
+``test*.*``, or these splits as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. For language models a
 FOLDER holds ``train.txt``, ``valid.txt`` and ``test.txt`` (or ``ptb.train.txt`` and so on); a FILE is a text to train
 on. Anything may be gzipped, and several are put together.
 """
@@ -14,7 +14,7 @@ from anaphora.data.corpora import (
     PairCorpus,
     PairFile,
     PairFiles,
-    Parts,
+    Splits,
     TextCorpus,
     both_sides,
     fingerprint,
@@ -29,7 +29,7 @@ from anaphora.formats.tsv import HEADING, PLAIN, Layout
 from anaphora.text.special_tokens import without_special_tokens
 
 
-def translation_parts(
+def translation_splits(
     data: Sequence[Path],
     source: str,
     target: str,
@@ -40,15 +40,15 @@ def translation_parts(
     layout: Layout = PLAIN,
     seed: int = 1,
     report: Report = silent,
-) -> Parts[PairCorpus]:
-    """The parts of a translation corpus.
+) -> Splits[PairCorpus]:
+    """The splits of a translation corpus.
 
-    ``train``, ``valid`` and ``test`` are the names of the parts' files; ``test`` takes all names that begin with it;
+    ``train``, ``valid`` and ``test`` are the names of the splits' files; ``test`` takes all names that begin with it;
     ``layout`` says where the pairs of tables stand. Without a validation split a seeded one is held out of the training
     split, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the other
-    parts, whose lines must stay in place.
+    splits, whose lines must stay in place.
 
-    Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a part with nothing in it.
+    Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a split with nothing in it.
     """
     _demand(data, "--data FOLDER or --data pairs.tsv")
     found = find_pairs(data, (source, target), Names(train, valid, test, layout), report)
@@ -57,36 +57,36 @@ def translation_parts(
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
     if held is None:
         digest = _digest(found.train, "usable")
-        train_part = PairCorpus(train, tuple(found.train), digest, usable, both_sides)
-        return Parts(train_part, _every_pair(valid, found.valid), tests)
-    train_part, valid_part = _split(PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed)
+        train_split = PairCorpus(train, tuple(found.train), digest, usable, both_sides)
+        return Splits(train_split, _every_pair(valid, found.valid), tests)
+    train_split, valid_split = _split(PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed)
     report(
         Note(
-            f"No validation split was given, so {valid_part.count:,} of {usable:,} pairs are held out of training "
+            f"No validation split was given, so {valid_split.count:,} of {usable:,} pairs are held out of training "
             f"for it (seed {seed}; pairs with the same source stay together)."
         )
     )
-    return Parts(train_part, valid_part, tests)
+    return Splits(train_split, valid_split, tests)
 
 
-def text_parts(
+def text_splits(
     data: Sequence[Path],
     *,
     train: str = "train",
     valid: str = "valid",
     test: str = "test",
     report: Report = silent,
-) -> Parts[TextCorpus]:
+) -> Splits[TextCorpus]:
     """The splits of a running text; without a validation split the last lines are held out, which a Note says.
 
-    Raises DataError for a missing file, invalid UTF-8, and a text too short to part.
+    Raises DataError for a missing file, invalid UTF-8, and a text too short to split.
     """
     _demand(data, "--data FOLDER or --data book.txt")
     found = find_texts(data, Names(train, valid, test), report)
     tests = {name: _whole_text(name, files, report) for name, files in found.tests.items()}
     whole = _whole_text(train, found.train, report)
     if found.valid:
-        return Parts(whole, _whole_text(valid, found.valid, report), tests)
+        return Splits(whole, _whole_text(valid, found.valid, report), tests)
     if whole.count < 2:
         raise DataError(
             f"The last lines are held out for validation, but {_paths(whole.files)} has one line only: break it into "
@@ -95,9 +95,9 @@ def text_parts(
     tail = max(1, min(LARGEST_COUNT, int(whole.count * LARGEST_SHARE)))
     body = whole.count - tail
     report(Note(f"No validation split was given, so the last {tail:,} of {whole.count:,} lines are held out for it."))
-    train_part = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body), body)
-    valid_part = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail), tail, body)
-    return Parts(train_part, valid_part, tests)
+    train_split = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body), body)
+    valid_split = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail), tail, body)
+    return Splits(train_split, valid_split, tests)
 
 
 def _demand(data: Sequence[Path], example: str) -> None:
@@ -174,10 +174,10 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
         return both_sides(source, target) and source in held
 
     rest = _digest(whole.files, "without the held-out part", seed)
-    part = _digest(whole.files, "the held-out part", seed)
+    split = _digest(whole.files, "the held-out part", seed)
     return (
         PairCorpus(whole.name, whole.files, rest, whole.count - held.count, kept),
-        PairCorpus(valid, whole.files, part, held.count, held_out),
+        PairCorpus(valid, whole.files, split, held.count, held_out),
     )
 
 

@@ -1,4 +1,4 @@
-"""The ``[data]`` table: where text comes from, and what its parts are called."""
+"""The ``[data]`` table: where text comes from, and what its splits are called."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -110,7 +110,7 @@ CUTS = ("steps", "windows")
 
 
 def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
-    """The ``[data]`` table for a person's own files; those of a corpus take the names of its parts along with them."""
+    """The ``[data]`` table for a person's own files; those of a corpus take the names of its splits along with them."""
     options = dict(table) if isinstance(table, Mapping) else {}
     if options.get("corpus", "none") != "none":
         options = {key: value for key, value in options.items() if key not in DataConfig.model_fields}

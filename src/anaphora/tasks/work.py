@@ -8,7 +8,7 @@ import torch
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
 from anaphora.data.partitions import Partitions
 from anaphora.events import Event, Report, Skipped
 from anaphora.nn.counts import Counts
@@ -23,29 +23,29 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop, Validate
 
 TRAIN = Path("encoded") / "train"
-"""Where in a run's folder its training part is encoded."""
+"""Where in a run's folder its training split is encoded."""
 
 
 class Work(ABC):
     """An experiment whose data has been found, counted and checked."""
 
-    parts: Parts[PairCorpus] | Parts[TextCorpus]
+    splits: Splits[PairCorpus] | Splits[TextCorpus]
     """The training, validation and test splits."""
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
         """SHA-256 of the data by split."""
-        return {"train": self.parts.train.fingerprint, "valid": self.parts.valid.fingerprint}
+        return {"train": self.splits.train.fingerprint, "valid": self.splits.valid.fingerprint}
 
     @abstractmethod
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """The tokenizers of every side, from the training part."""
+        """The tokenizers of every side, from the training split."""
 
     @abstractmethod
     def tell_counts(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> None:
-        """Tell ``model`` what it has to know of the training part before it learns, where it does not know yet."""
+        """Tell ``model`` what it has to know of the training split before it learns, where it does not know yet."""
 
     @abstractmethod
     def learn(
@@ -57,7 +57,7 @@ class Work(ABC):
         report: Report,
         stop: Stop,
     ) -> Outcome:
-        """Fit ``model`` to the training part, from where ``run`` stands to the end or until ``stop`` says so.
+        """Fit ``model`` to the training split, from where ``run`` stands to the end or until ``stop`` says so.
 
         What is known by then is in ``run``: its log, and its checkpoints with the best of them marked. The text is
         encoded in the run's folder ``encoded``, again only if it changed.
@@ -74,17 +74,17 @@ class UpdatingWork(Work):
 
     @abstractmethod
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """How often each token is to be predicted in the training part, encoded in ``folder`` unless it was before."""
+        """How often each token is to be predicted in the training split, encoded in ``folder`` unless it was before."""
 
     @abstractmethod
     def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
-        """The training part in batches, encoded in ``folder`` unless it was before."""
+        """The training split in batches, encoded in ``folder`` unless it was before."""
 
     @abstractmethod
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
-        """What measures a model on the validation part, encoded in the run's folder unless it was before."""
+        """What measures a model on the validation split, encoded in the run's folder unless it was before."""
 
     def tell_counts(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report

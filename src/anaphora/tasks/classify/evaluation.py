@@ -11,7 +11,7 @@ from anaphora.evaluation.classification import ClassificationScores, classificat
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.classify.config import ClassifierExperiment
-from anaphora.tasks.classify.data import parts_of
+from anaphora.tasks.classify.data import splits_of
 from anaphora.tasks.classify.predictor import ClassifierPredictor
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
 from anaphora.tasks.runs import experiment_of, load, open_run
@@ -29,8 +29,8 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     request.refuse(path, NOUN, ())
     experiment = cast(ClassifierExperiment, experiment_of(path))
     check_found(path, experiment, "data.files")
-    parts = parts_of(experiment)
-    if not parts.tests:
+    splits = splits_of(experiment)
+    if not splits.tests:
         raise DataError(
             f"The data of {path} has no test split: add a file whose name begins with test, or set data.test."
         )
@@ -38,14 +38,14 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     which = run.load("best", report).which
     model: ClassifierPredictor = load(path, which)
     results: dict[str, ClassificationScores] = {}
-    for name, corpus in parts.tests.items():
+    for name, corpus in splits.tests.items():
         examples = list(corpus.examples())
         found = model.predict_stream([example.text for example in examples], report=report)
         probabilities = np.array([[one.probabilities[label] for label in model.labels] for one in found])
         classes = [model.labels.index(example.label) for example in examples]
         results[name] = classification_scores(model.labels, classes, probabilities)
     if request.keep:
-        digests = {name: parts.tests[name].fingerprint for name in results}
+        digests = {name: splits.tests[name].fingerprint for name in results}
         keep_scores(run, which, {name: _figures(scores) for name, scores in results.items()}, digests, report)
     return Answer([Scored(str(path), results)])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.data.labelled import labelled_parts
+from anaphora.data.labelled import labelled_splits
 from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
@@ -42,7 +42,7 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The classifier for as many texts; DataError for data that cannot be read."""
-    found = labelled_parts(data, names)
+    found = labelled_splits(data, names)
     count = found.train.count
     tier = next(tier for tier in TIERS if count <= tier.texts)
     return Sized(_classifier(tier), f"{count:,} texts of {len(found.labels)} classes")

@@ -11,7 +11,7 @@ from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-from anaphora.tasks.language_model.running_text import language_model_parts
+from anaphora.tasks.language_model.running_text import language_model_splits
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
 
@@ -50,7 +50,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
 def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:
     """The adaptation of the model in ``path``, what it leaves open fitted to the run's validation and training splits.
 
-    Raises ConfigError for a model that cannot adapt so, and errors as for ``data.sources.text_parts``.
+    Raises ConfigError for a model that cannot adapt so, and errors as for ``data.sources.text_splits``.
     """
     model.check(adaptation)
     if is_fitted(adaptation):
@@ -59,13 +59,13 @@ def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adapt
     assert isinstance(experiment, LanguageModelExperiment)  # an ARPA file adapts to nothing
     report(Note("Fitting to the run's own data ..."))
     try:
-        parts = language_model_parts(experiment, report)
+        splits = language_model_splits(experiment, report)
     except DataError as error:
         raise DataError(
             f"What is left open is fitted to the data that {path} was trained on, which is not at hand ({error}): give "
             f"every number, as in --dynamic learning_rate=0.001 or --neural-cache tokens=2000,theta=0.3,weight=0.1."
         ) from None
-    return model.adapted(adaptation, parts.valid.lines(), parts.train.lines())
+    return model.adapted(adaptation, splits.valid.lines(), splits.train.lines())
 
 
 def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
@@ -96,7 +96,7 @@ def _texts(
     if request.text:
         return {request.text.name: request.text.lines}
     check_found(path, experiment, "--text")
-    found = language_model_parts(experiment, report).tests
+    found = language_model_splits(experiment, report).tests
     if not found:
         raise DataError("The run's data has no test split: give one with --text.")
     return found

@@ -20,9 +20,9 @@ class NgramWork(FittingWork, TextWork):
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
         counted, tokenizer = cast(NgramModel, model), tokenizers["text"]
-        parts, encoded = self.parts, run.path / "encoded"
-        train = text_store(parts.train, tokenizer, encoded / "train", report=report)
-        valid = text_store(parts.valid, tokenizer, encoded / "valid", report=report)
+        splits, encoded = self.splits, run.path / "encoded"
+        train = text_store(splits.train, tokenizer, encoded / "train", report=report)
+        valid = text_store(splits.valid, tokenizer, encoded / "valid", report=report)
 
         guessed: list[int] = []
         counted.fit(train, guessed.append, report)

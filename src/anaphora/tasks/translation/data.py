@@ -37,7 +37,7 @@ class TranslationWork(PairWork, UpdatingWork):
     """A translator's experiment, its data found: see ``work.UpdatingWork``."""
 
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
-        """Find and check the data; errors as for ``data.sources.translation_parts``.
+        """Find and check the data; errors as for ``data.sources.translation_splits``.
 
         Raises MissingExtraError where BLEU decides and its tokeniser is missing.
         """
@@ -45,7 +45,7 @@ class TranslationWork(PairWork, UpdatingWork):
             metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
         super().__init__(experiment, report)
         self._experiment = experiment
-        guide, train = experiment.guided_alignment, self.parts.train
+        guide, train = experiment.guided_alignment, self.splits.train
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
         self._rare = RareWords(experiment, train) if rare else None
         self._given = GivenLinks(guide, train) if isinstance(guide, GivenGuide) else None
@@ -61,7 +61,7 @@ class TranslationWork(PairWork, UpdatingWork):
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         """Every token of the target as it is stored, and ``</s>`` once a pair."""
         target = tokenizers["target"].symbols
-        train = self._encoded(self.parts.train, tokenizers, folder, self.longest, report)
+        train = self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
         counts_V = token_counts(train.targets.ids, target.size)
         counts_V[target.eos] += len(train)
         return counts_V
@@ -74,7 +74,7 @@ class TranslationWork(PairWork, UpdatingWork):
         unknown = [module for module in model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
             report = not_skipping(report)
-            train = self._encoded(self.parts.train, tokenizers, run.path / TRAIN, self.longest, report)
+            train = self._encoded(self.splits.train, tokenizers, run.path / TRAIN, self.longest, report)
             for module in unknown:  # </s> counts on both sides
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
@@ -83,7 +83,7 @@ class TranslationWork(PairWork, UpdatingWork):
     ) -> PairBatches:
         """Batches by token budget."""
         source, target = tokenizers["source"], tokenizers["target"]
-        train = self._encoded(self.parts.train, tokenizers, folder, self.longest, report)
+        train = self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
         return PairBatches(
             train,
             source.symbols,
@@ -118,8 +118,8 @@ class TranslationWork(PairWork, UpdatingWork):
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
-        """The loss of the validation part, and BLEU where it decides."""
-        valid = self._encoded(self.parts.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
+        """The loss of the validation split, and BLEU where it decides."""
+        valid = self._encoded(self.splits.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,
@@ -140,7 +140,7 @@ class TranslationWork(PairWork, UpdatingWork):
 
     def _bleu(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers) -> float:
         """BLEU of greedy search, or as [evaluation] says, over the validation pairs of these numbers."""
-        evaluation, pairs = self._experiment.evaluation, list(self.parts.valid)
+        evaluation, pairs = self._experiment.evaluation, list(self.splits.valid)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
         translator = TranslationPredictor(
             cast(Searchable, model).stepper,

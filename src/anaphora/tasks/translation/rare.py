@@ -25,7 +25,7 @@ _PAIRS = 500_000
 
 
 class RareWords:
-    """An aligner of the training part, which learns when it is first asked."""
+    """An aligner of the training split, which learns when it is first asked."""
 
     def __init__(self, experiment: TranslationExperiment, train: PairCorpus) -> None:
         """Of ``experiment`` the languages and how words are told apart."""
@@ -33,7 +33,7 @@ class RareWords:
         self._learnt: tuple[Tokenizer, Tokenizer, Aligner] | None = None
 
     def dictionary(self, report: Report) -> dict[str, str]:
-        """The likeliest translation of every word of the training part."""
+        """The likeliest translation of every word of the training split."""
         source, target, aligner = self._aligner(report)
         best: dict[str, str] = {}
         for entry in AlignmentPredictor(aligner, source, target).dictionary():

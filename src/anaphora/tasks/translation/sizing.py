@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.data.sources import translation_parts
+from anaphora.data.sources import translation_splits
 from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer, Bpe
@@ -59,10 +59,10 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The translator for as many pairs; DataError for data that cannot be read."""
     source, target = languages
     # with the sides' usual names where none are given, as an experiment has them
-    parts = translation_parts(
+    splits = translation_splits(
         data, source or "en", target or "de", train=names.train, valid=names.valid, test=names.test, layout=names.layout
     )
-    pairs = parts.train.count
+    pairs = splits.train.count
     tier = next(tier for tier in TIERS if pairs <= tier.pairs)
     return Sized(_translator(tier, text), f"{pairs:,} pairs")
 
