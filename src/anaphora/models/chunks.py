@@ -1,7 +1,7 @@
 """A chunk of running text, with the state carried from the one before it.
 
-If losses go back over k steps, also into the chunk before, the last k ids and the state before them are carried too: the
-next chunk computes these steps again as its context, with its own weights.
+If losses go back over k steps, also into the chunk before, the last k ids and the state before them are carried too:
+the next chunk computes these steps again as its context, with its own weights.
 """
 
 from dataclasses import dataclass

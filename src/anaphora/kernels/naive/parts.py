@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ def with_naive_units(program: Program) -> Program:
     return replace(program, parts=tuple(NaiveUnit(part) if _has_reference(part) else part for part in program.parts))
 
 
-def _has_reference(part: Part) -> bool:
+def _has_reference(part: Part) -> TypeGuard[Unit]:
     if not isinstance(part, Unit) or isinstance(part.cell, Recorded):  # autograd runs it already
         return False
     return not part.normalised or type(part.cell) in NORMALISED_UNITS

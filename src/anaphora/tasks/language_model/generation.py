@@ -13,6 +13,7 @@ from anaphora.search.greedy import greedy
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.sampling import check_sampling, sample
 from anaphora.search.writing import OnToken, ignore_token
+from anaphora.wording import agreeing, counted
 
 _ONE_BY_ONE = 200
 """Units that are each shown by themselves; of a longer text pieces, ever larger, each a share of what there is."""
@@ -32,7 +33,8 @@ class Choice(NamedTuple):
         """Raise ConfigError for what ``search.beam`` or ``search.sampling`` refuse, and for ``lines`` of a beam."""
         if self.beam > 1 and lines is not None and lines > 1:
             raise ConfigError(
-                f"A beam searches for the likeliest line, but {lines:,} lines were asked for: draw them, or take the "
+                f"A beam searches for the likeliest line, but {counted(lines, 'line')} {agreeing(lines, 'were')} "
+                f"asked for: draw them, or take the "
                 f"likeliest token at every step."
             )
         if self.beam:
