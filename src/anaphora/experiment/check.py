@@ -72,7 +72,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
             sides = cast(tuple[str, str], tuple(languages.values()))
             pairs = cast(Parts[PairCorpus], work.parts)
             checked.survey = survey_pairs(pairs, sides, lowercase=lowercase, report=heard)
-        else:
+        elif languages:
             texts = cast(Parts[TextCorpus], work.parts)
             checked.survey = survey_text(texts, language=languages["text"], lowercase=lowercase, report=heard)
         names = languages if len(languages) > 1 else {"text": "text"}
@@ -94,7 +94,8 @@ def _try_out(checked: Checked, work: Work, names: Mapping[str, str], trial: floa
         tokenizers = work.learn_vocabulary(report)
     else:
         return
-    checked.units += _units(work.parts, tokenizers, names)
+    if tokenizers:
+        checked.units += _units(work.parts, tokenizers, names)
 
 
 def _units(
