@@ -144,7 +144,7 @@ class TestTranslation:
         parts = translation_parts([tmp_path], "en", "cs", report=events.append)
         assert list(parts.train) == [("a", "A")]
         assert parts.valid.count == len(list(parts.valid)) == 4
-        assert events == [Skipped("pairs with an empty side were left out of the training part", 3)]
+        assert events == [Skipped("pairs with an empty side were left out of the training split", 3)]
 
     def test_lines_without_two_columns_are_counted(self, tmp_path: Path) -> None:
         put(tmp_path / "train.tsv", "a\tb", "none", "c\td\te", "f\tg")
@@ -221,7 +221,7 @@ class TestTranslation:
         put(tmp_path / "train.en", "", "")
         put(tmp_path / "train.cs", "a", "b")
         put_pairs(tmp_path, "val", 1)
-        with pytest.raises(DataError, match=r"training part should hold pairs .*train\.en"):
+        with pytest.raises(DataError, match=r"training split should hold pairs .*train\.en"):
             translation_parts([tmp_path], "en", "cs")
         put_pairs(tmp_path, "train", 1)
         put_pairs(tmp_path, "val", 0)

@@ -18,17 +18,16 @@ EXAMPLES = (
 
 def run(
     run_folder: RunFolder,
-    output: Annotated[Path, typer.Option(help="The file to write; .gz packs an ARPA file.")],
+    output: Annotated[Path, typer.Option(help="Output file; .gz compresses an ARPA file.")],
     to: Annotated[
         str,
         typer.Option(
             metavar="arpa|dictionary",
-            help="arpa: a count model, for any n-gram toolkit; dictionary: what an aligner learnt, as TSV. "
-            "[default: what the run is]",
+            help="File format. [default: what the run is]",
         ),
     ] = "",
 ) -> None:
-    """Write a count model as an ARPA file, or an aligner's dictionary as source, target and probability."""
+    """Write an n-gram language model as ARPA, or an aligner's dictionary as TSV."""
     from anaphora.config import unknown
     from anaphora.tasks.registry import every_kind, kind_of
     from anaphora.tasks.runs import experiment_of

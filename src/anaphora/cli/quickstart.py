@@ -28,16 +28,16 @@ SHOWN = 5
 
 def run(
     folder: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where everything goes. [default: runs/quickstart]")
+        Path | None, typer.Option(metavar="DIR", help="Folder for all output. [default: runs/quickstart]")
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
     ] = None,
-    sentences: Annotated[int, typer.Option(min=1000, help="Pairs of sentences to train on.")] = 30_000,
+    sentences: Annotated[int, typer.Option(min=1000, help="Number of training pairs.")] = 30_000,
     threads: Threads = 0,
 ) -> None:
-    """Make a small parallel corpus, train a translator on it, and translate sentences that it never saw."""
+    """Train and evaluate a small translator on a generated corpus."""
     place = _free(folder)
 
     from anaphora import recipes
@@ -105,7 +105,7 @@ def _draw(translator: "TranslationPredictor", text: str, picture: Path) -> None:
 
         [output] = translator.translate([text], attention=True)
         if output.weights is None:
-            say("A translator without attention looks nowhere, so there is no picture of it.")
+            say("This translator has no attention, so there is no picture of it.")
             return
         draw_attention(picture, output.source_pieces, output.target_pieces, output.weights, title=text)
     except MissingExtraError as error:

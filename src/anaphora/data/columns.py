@@ -283,7 +283,7 @@ class Table:
         if self._header["columns"] != before:
             raise DataError(
                 f"{self._folder} was damaged, and what it was made from has changed since: "
-                f"restore the corpus, then go on with the run."
+                f"restore the corpus, then resume the run."
             )
 
     def _say_again(self, fault: str) -> None:

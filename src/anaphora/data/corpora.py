@@ -25,7 +25,6 @@ class AlignedFiles:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files."""
         return (self.source, self.target)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -55,7 +54,6 @@ class AlignedFiles:
             )
 
     def lines(self) -> Iterator[Pair | None]:
-        """The pair of every line."""
         return iter(self)
 
 
@@ -68,7 +66,6 @@ class PairFile:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The file."""
         return (self.path,)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -99,7 +96,6 @@ PairFiles = AlignedFiles | PairFile
 
 
 def every_pair(source: str, target: str) -> bool:
-    """Keep the pair."""
     return True
 
 
@@ -122,7 +118,6 @@ class PairCorpus:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files on the disk."""
         return tuple(path for file in self.files for path in file.paths)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -158,7 +153,6 @@ class TextCorpus:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files on the disk."""
         return self.files
 
     def __iter__(self) -> Iterator[str]:

@@ -14,10 +14,10 @@ from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import PLAIN, Layout
 
 VALIDATION_NAMES = ("val", "valid", "dev")
-"""Names that a validation part may have, each as good as the others."""
+"""Names that a validation split may have, each as good as the others."""
 
 TEST_NAME = "test"
-"""What the names of test parts begin with, where nobody says otherwise."""
+"""What the names of test splits begin with, where nobody says otherwise."""
 
 File = TypeVar("File", PairFiles, Path)
 
@@ -33,7 +33,7 @@ class Names:
     """Where the pairs stand in those that are tables."""
 
     def validation(self) -> tuple[str, ...]:
-        """The names to try for the validation part, the one asked for first; never that of the training part."""
+        """The names to try for the validation split, the one asked for first; never that of the training split."""
         others = VALIDATION_NAMES if self.valid in VALIDATION_NAMES else ()
         return tuple(name for name in dict.fromkeys((self.valid, *others)) if name != self.train)
 
@@ -47,7 +47,7 @@ class Found(Generic[File]):
     tests: dict[str, list[File]] = field(default_factory=dict)
 
     def add_test(self, folder: Path, name: str, file: File) -> None:
-        """Add a test part; a second one of the same name is called after its folder."""
+        """Add a test split; a second one of the same name is called after its folder."""
         self.tests.setdefault(f"{folder.name}/{name}" if name in self.tests else name, []).append(file)
 
 
@@ -79,7 +79,7 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, names.layout, lenient=True)
             if test is not None and test in found.valid and name != names.test:
-                continue  # newstest2013 may validate what newstest2014 tests, unless it is named as the test part
+                continue  # newstest2013 may validate what newstest2014 tests, unless it is named as the test split
             if test is not None:
                 found.add_test(path, name, test)
             else:
@@ -121,14 +121,14 @@ def _demand_named(data: Sequence[Path], names: Names, found: Found[File]) -> Non
 
 
 def _first(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
-    """The validation part of a folder, if it has one; ``report`` is told of those it has besides, whole or not."""
+    """The validation split of a folder, if it has one; ``report`` is told of those it has besides, whole or not."""
     chosen, found = "", list[File]()
     for name in names.validation():
         if not found:
             part = find(name)
             chosen, found = (name, [part]) if part is not None else ("", [])
         elif not name.startswith(names.test) and _there(find, name):
-            report(Note(f"{path} holds more than one validation part: {chosen} is taken, {name} is left out.", True))
+            report(Note(f"{path} holds more than one validation split: {chosen} is taken, {name} is left out.", True))
     return found
 
 

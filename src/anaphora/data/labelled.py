@@ -21,7 +21,6 @@ _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
 
 
 def every(example: Example) -> bool:
-    """Keep the example."""
     return True
 
 

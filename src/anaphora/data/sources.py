@@ -1,4 +1,4 @@
-"""What ``--data`` means: the training, validation and test parts of a corpus, each file read through once.
+"""What ``--data`` means: the training, validation and test splits of a corpus, each file read through once.
 
 For translation a FOLDER holds line-aligned ``train.en`` and ``train.cs``, ``val.*`` (or ``valid.*``, ``dev.*``) and any
 ``test*.*``, or the same parts as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. For language models a
@@ -44,8 +44,8 @@ def translation_parts(
     """The parts of a translation corpus.
 
     ``train``, ``valid`` and ``test`` are the names of the parts' files; ``test`` takes all names that begin with it;
-    ``layout`` says where the pairs of tables stand. Without a validation part a seeded one is held out of the training
-    part, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the other
+    ``layout`` says where the pairs of tables stand. Without a validation split a seeded one is held out of the training
+    split, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the other
     parts, whose lines must stay in place.
 
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a part with nothing in it.
@@ -62,7 +62,7 @@ def translation_parts(
     train_part, valid_part = _split(PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed)
     report(
         Note(
-            f"No validation part was given, so {valid_part.count:,} of {usable:,} pairs are held out of training "
+            f"No validation split was given, so {valid_part.count:,} of {usable:,} pairs are held out of training "
             f"for it (seed {seed}; pairs with the same source stay together)."
         )
     )
@@ -77,7 +77,7 @@ def text_parts(
     test: str = "test",
     report: Report = silent,
 ) -> Parts[TextCorpus]:
-    """The parts of a running text; without a validation part the last lines are held out, which a Note says.
+    """The splits of a running text; without a validation split the last lines are held out, which a Note says.
 
     Raises DataError for a missing file, invalid UTF-8, and a text too short to part.
     """
@@ -94,7 +94,7 @@ def text_parts(
         )
     tail = max(1, min(LARGEST_COUNT, int(whole.count * LARGEST_SHARE)))
     body = whole.count - tail
-    report(Note(f"No validation part was given, so the last {tail:,} of {whole.count:,} lines are held out for it."))
+    report(Note(f"No validation split was given, so the last {tail:,} of {whole.count:,} lines are held out for it."))
     train_part = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body), body)
     valid_part = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail), tail, body)
     return Parts(train_part, valid_part, tests)
@@ -117,9 +117,9 @@ def _scan(files: Sequence[PairFiles], held: HeldOut | None, report: Report) -> i
             else:
                 empty += 1
     if empty:
-        report(Skipped("pairs with an empty side were left out of the training part", empty))
+        report(Skipped("pairs with an empty side were left out of the training split", empty))
     if not usable:
-        raise DataError(f"The training part should hold pairs of sentences, but {_paths(_flat(files))} has none.")
+        raise DataError(f"The training split should hold pairs of sentences, but {_paths(_flat(files))} has none.")
     return usable
 
 

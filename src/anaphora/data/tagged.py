@@ -25,7 +25,6 @@ _ENDINGS = (".conllu", ".conll", ".tsv", ".txt", ".iob", ".iob2", ".bio", ".bioe
 
 
 def every(sentence: Sentence) -> bool:
-    """Keep the sentence."""
     return True
 
 

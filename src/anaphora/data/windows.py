@@ -48,8 +48,8 @@ class TextWindows:
         self._span = predictions // rows
         if not self._span:
             raise DataError(
-                f"A text should give each of the {rows} streams of a batch something to predict, but holds only "
-                f"{predictions} units: give more text, or fewer rows."
+                f"The text should have a token for each of the {rows} streams of a batch, but has {predictions} "
+                f"tokens: give more text, or fewer rows."
             )
         self._starts = np.arange(rows) * self._span
 

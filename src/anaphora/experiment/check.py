@@ -8,7 +8,7 @@ from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.survey import Survey, survey_pairs, survey_text
 from anaphora.datacheck.tables import Table, survey_tables
-from anaphora.datacheck.tokens import unknown_tokens as unknown_units
+from anaphora.datacheck.tokens import unknown_tokens
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import work_of
@@ -29,7 +29,7 @@ class Checked:
     estimates: list[Estimate] = field(default_factory=list)
     """One, or none when no trial was asked for or possible."""
     errors: list[Finding] = field(default_factory=list)
-    units: list[Finding] = field(default_factory=list)
+    tokens: list[Finding] = field(default_factory=list)
     """Tokens of held-out splits outside the vocabulary."""
 
     @property
@@ -40,7 +40,7 @@ class Checked:
     @property
     def findings(self) -> list[Finding]:
         """All of them, errors first, then warnings, then notes."""
-        every = [*self.errors, *self.survey.findings, *self.units]
+        every = [*self.errors, *self.survey.findings, *self.tokens]
         return sorted(every, key=lambda finding: _ORDER.index(finding.severity))
 
     def tables(self) -> list[Table]:
@@ -95,14 +95,14 @@ def _try_out(checked: Checked, work: Work, names: Mapping[str, str], trial: floa
     else:
         return
     if tokenizers:
-        checked.units += _units(work.parts, tokenizers, names)
+        checked.tokens += _tokens(work.parts, tokenizers, names)
 
 
-def _units(
+def _tokens(
     parts: Parts[PairCorpus] | Parts[TextCorpus], tokenizers: Mapping[str, Tokenizer], names: Mapping[str, str]
 ) -> Iterator[Finding]:
     for part, corpus in ((parts.valid.name, parts.valid), *parts.tests.items()):
-        yield from unknown_units(part, corpus, tokenizers, names)
+        yield from unknown_tokens(part, corpus, tokenizers, names)
 
 
 def _estimate_table(found: Estimate, experiment: Experiment) -> Table:

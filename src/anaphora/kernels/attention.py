@@ -69,6 +69,10 @@ class Attend:
         saved = Attended(of_score, of_span, of_weighing, b_XBS, g_XBS)
         return (matmul.attend("values", a_XBS), a_XBS), saved  # 4
 
+    def inside(self, saved: Attended) -> dict[str, Tensor]:
+        """The centre of its window (X x B x 1), where it has one: see ``observer.Opened``."""
+        return {} if saved.of_span is None else {"centre": self.span.centre(saved.of_span)}
+
     def backward(self, matmuls: Matmuls, saved: Attended, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """Steps 4 to 1 undone; the weights may have a gradient of their own."""
         matmul = matmuls.of(self.name)

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from anaphora.kernels.observer import Tensors
 from anaphora.kernels.program import Program
-from anaphora.kernels.scan import Scanned, Tensors, scan
+from anaphora.kernels.scan import Scanned, scan
 
 
 def scan_windows(

@@ -21,7 +21,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
-from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
@@ -42,7 +42,7 @@ class WindowTruncation(Config):
     """k: the gradient of step t reaches back over steps t - k to t; 0 for the step itself alone."""
 
 
-class RecurrenceConfig(RecurrentConfig):
+class RecurrenceConfig(StackConfig):
     """The recurrent layers of a language model."""
 
     truncation: Annotated[ChunkTruncation | WindowTruncation, Field(discriminator="kind"), by_kind] = ChunkTruncation()
@@ -101,7 +101,7 @@ class LanguageModel(nn.Module):
             layer.initialise(self.config.initializer, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the state for the next; rows that are not carried on start from zero.
+        """The loss of a window, and the state for the next; rows that are not carried on start from the initial one.
 
         A model of sentences carries nothing.
         """
@@ -135,10 +135,7 @@ class LanguageModel(nn.Module):
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Carry]:
         """The states to predict from as "h", T x B x width, and the state for the next window."""
-        initial = None
-        if carry:
-            mask_B1 = batch.carry_mask_B.unsqueeze(1)
-            initial = {name: state_BH.where(mask_B1, 0) for name, state_BH in carry.items()}
+        initial = self.recurrence.initial_state(batch.size, carry, batch.carry_mask_B)
         x_TBD = self.embedding.vectors(batch.input_ids.ids_BT.T)
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, WindowTruncation) else None
@@ -171,7 +168,7 @@ class LanguageModelStepper:
     @torch.inference_mode()
     def start(self, batch: Batch) -> SearchStart:
         """The initial state for each row of the batch."""
-        state = self._model.recurrence.zeros(batch.size)
+        state = self._model.recurrence.initial_state(batch.size)
         lengths_B = next(iter(state.values())).new_zeros(batch.size, dtype=torch.int64)
         return SearchStart(None, state, lengths_B)
 
@@ -184,7 +181,6 @@ class LanguageModelStepper:
         return Step(log_probs_NV, None, {name: rows[0] for name, rows in after.items()})
 
     def select(self, state: dict[str, Tensor], rows_N: Tensor) -> dict[str, Tensor]:
-        """The state of the given rows."""
         return {name: rows[rows_N] for name, rows in state.items()}
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
@@ -194,9 +190,8 @@ class LanguageModelStepper:
     def unconditional(self) -> Step:
         """The prediction after the end of a line: the network has learnt no other one without context."""
         return self.advance(
-            None, self._model.recurrence.zeros(1), torch.tensor([self.bos], device=device_of(self._model))
+            None, self._model.recurrence.initial_state(1), torch.tensor([self.bos], device=device_of(self._model))
         )
 
     def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
-        """All tokens that were read."""
         return read + 1

@@ -11,8 +11,6 @@ from anaphora.protocols import VocabularyInfo
 
 
 class Network(NamedTuple):
-    """One kind of network."""
-
     home: str
     """The module that its class is in."""
     name: str
@@ -38,7 +36,6 @@ NETWORKS = {
 
 
 def class_of(network: Network) -> type[nn.Module]:
-    """The class of a network."""
     return cast("type[nn.Module]", getattr(import_module(network.home), network.name))
 
 

@@ -44,7 +44,6 @@ class TranslationEmbeddingConfig(TableConfig):
 
     @property
     def files(self) -> Mapping[str, str]:
-        """The files that are given, by side."""
         named = {"source": self.source_vectors, "target": self.target_vectors}
         return {side: file for side, file in named.items() if file != "none"}
 
@@ -270,10 +269,8 @@ class TranslatorStepper:
         return Step(log_probs_NV, weights_NS, TranslatorState(signals, language))
 
     def select(self, state: TranslatorState, rows_N: Tensor) -> TranslatorState:
-        """The state of the given rows."""
         return TranslatorState(*({name: rows[rows_N] for name, rows in carried.items()} for carried in state))
 
     def keep(self, memory: TranslatorMemory, sentences_B: Tensor) -> TranslatorMemory:
-        """The memory of the given sentences."""
         encoded = {name: tensor[sentences_B] for name, tensor in memory.encoded.items()}
         return TranslatorMemory(encoded, memory.shortlist.keep(sentences_B) if memory.shortlist else None)

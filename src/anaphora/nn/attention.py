@@ -157,7 +157,6 @@ class SoftAttention(Attention):
         self._query, self._memory, self._hidden = query, spec.width, config.size or query
 
     def matrices(self) -> dict[str, Matrix]:
-        """Those of the score, and those of the span."""
         shapes = self._score.weights(self._query, self._memory, self._hidden)
         shapes |= self._span.weights(self._query, self._hidden)
         return {

@@ -47,7 +47,6 @@ class EmbeddingConfig(TableConfig):
 
     @property
     def files(self) -> Mapping[str, str]:
-        """That one."""
         return {} if self.vectors == "none" else {"text": self.vectors}
 
 
@@ -90,7 +89,6 @@ class Embedding(nn.Embedding):
         return dweight_VE.masked_fill(self.held.unsqueeze(1), 0)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the table with what training starts from."""
         with torch.no_grad():
             start.fill_table(self.weight, generator)
             self.weight /= self._scale

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from anaphora.errors import RunError
 from anaphora.files import DamagedError, is_sealed, json_bytes, read_exactly, read_json, sealed, sha256
 from anaphora.kernels.compiled import available
+from anaphora.kernels.runtime import Runtime
 
 FORMAT = 2
 """The newest format of run folders and checkpoints that this version reads, and the one that it writes."""
@@ -73,7 +74,6 @@ class Manifest(_Record):
         return files
 
     def serialise(self) -> bytes:
-        """The bytes of the file."""
         return json_bytes(sealed(self.model_dump()))
 
     def verify(self, folder: Path, name: str) -> bytes:
@@ -116,7 +116,7 @@ def environment(precision: str, device: torch.device) -> Environment:
         processor=torch.cuda.get_device_name(device) if device.type == "cuda" else processor,
         torch=torch.__version__,
         precision=precision,
-        compiled=available(),
+        compiled=available() and Runtime().kernels == "native",
     )
 
 

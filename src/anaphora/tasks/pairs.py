@@ -23,11 +23,10 @@ class PairWork(Work):
 
     @property
     def longest(self) -> int:
-        """Units of the longest side of a training pair."""
+        """Tokens of the longest side of a training pair."""
         return self._data.max_length
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """The tokenizers of both sides."""
         train = self.parts.train
         sides = {"source": train.sources, "target": train.targets}
         return tokenization.fit(
@@ -46,7 +45,6 @@ def pairs_of(experiment: ExperimentBase) -> PairData:
 
 
 def pair_parts(experiment: ExperimentBase, report: Report) -> Parts[PairCorpus]:
-    """The training, validation and test parts that an experiment names."""
     data = pairs_of(experiment)
     return translation_parts(
         data.paths(),

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-UNITS = {"bpe": "subword", "unigram": "subword", "word": "word", "character": "character", "byte": "byte"}
-"""What a unit of text is called, by what ``text.tokenizer`` says."""
+TOKENS = {"bpe": "subword", "unigram": "subword", "word": "word", "character": "character", "byte": "byte"}
+"""Name of a token by ``text.tokenizer``."""
 
 
 def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:

@@ -70,11 +70,11 @@ class UpdatingWork(Work):
     @property
     @abstractmethod
     def longest(self) -> int:
-        """Units of the longest row there may be in a batch; 0 when nothing bounds them."""
+        """Tokens of the longest row there may be in a batch; 0 when nothing bounds them."""
 
     @abstractmethod
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """How often each unit is to be predicted in the training part, encoded in ``folder`` unless it was before."""
+        """How often each token is to be predicted in the training part, encoded in ``folder`` unless it was before."""
 
     @abstractmethod
     def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
@@ -89,7 +89,7 @@ class UpdatingWork(Work):
     def tell_counts(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> None:
-        """Tell ``model`` how often each unit is to be predicted, where it asks for that and does not know yet."""
+        """Tell ``model`` how often each token is to be predicted, where it asks for that and does not know yet."""
         unknown = [module for module in model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:
             counts_V = torch.from_numpy(self.counts(tokenizers, run.path / TRAIN, not_skipping(report)))

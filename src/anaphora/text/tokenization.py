@@ -40,7 +40,7 @@ _INDEX = "vocabulary.json"
 
 
 class TokenizerConfig(Config):
-    """What all units have."""
+    """What all tokens have."""
 
     lowercase: bool = False
     """Whether to lower-case text, by the rules of its language."""
@@ -61,7 +61,7 @@ class TokenizerConfig(Config):
         return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
 
     def settled(self) -> Self:
-        """The same units, every text cut the likeliest way."""
+        """The same tokens, every text cut the likeliest way."""
         return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 
 

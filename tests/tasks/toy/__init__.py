@@ -10,7 +10,7 @@ import torch
 from anaphora.config import SET, Conflict
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Parts, TextCorpus
-from anaphora.data.ragged import unit_counts
+from anaphora.data.ragged import token_counts
 from anaphora.data.sentences import TextSentences
 from anaphora.data.sources import text_parts
 from anaphora.data.store import text_store
@@ -46,7 +46,7 @@ class LetterExperiment(LetterConfig, ExperimentBase):
     data: TextData = TextData()
     """Where text comes from."""
     text: TextConfig = Character()
-    """What a text is cut into."""
+    """Tokenizer."""
 
 
 class LetterWork(UpdatingWork):
@@ -69,7 +69,7 @@ class LetterWork(UpdatingWork):
         )
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        return unit_counts(text_store(self.parts.train, tokenizers["text"], folder, report=report).ids, 10)
+        return token_counts(text_store(self.parts.train, tokenizers["text"], folder, report=report).ids, 10)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report

@@ -81,7 +81,7 @@ def test_a_language_model_is_scored_on_given_text(
     for search in SearchOptions(beam=2), SearchOptions(candidates=Candidates({})):
         with pytest.raises(ConfigError, match="a beam, a length penalty, candidates, known words"):
             assess(run, text=toy_book, search=search)
-    with pytest.raises(DataError, match="no test part"):
+    with pytest.raises(DataError, match="no test split"):
         assess(run)
 
 

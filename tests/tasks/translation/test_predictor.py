@@ -201,7 +201,7 @@ def test_attention_is_kept_only_where_it_is_asked_for(untrained_translator: Tran
         assert one.weights is None and not one.source_pieces and not one.target_pieces
         assert other.weights is not None and other.source_pieces and other.target_pieces
         assert (one.text, one.score, one.finished) == (other.text, other.score, other.finished)
-        with pytest.raises(ConfigError, match="attention, which was not asked for"):
+        with pytest.raises(ConfigError, match="attention, which was not requested"):
             one.links()
 
 

@@ -156,7 +156,7 @@ def _layers(
             a_BG = normalised(a_BG, weights[f"norm{layer}.gain"]) + weights.get(f"norm{layer}.bias", 0)
         names = [f"layer{layer}.{field}" for field in cell.state]
         before = tuple(state[name] for name in names)
-        after = _unit(cell, a_BG, before, _of(f"layer{layer}", weights), masks.get(f"recurrent{layer}"))
+        after = unit(cell, a_BG, before, _of(f"layer{layer}", weights), masks.get(f"recurrent{layer}"))
         new.update(zip(names, after, strict=True))
         h = after[0] * masks.get(f"mask{layer}", 1)
         x = h + x if residual and layer else h
@@ -170,20 +170,20 @@ def _first_half(cell: Cell, inputs: list[Tensor], state: Tensors, weights: Tenso
     if "norm_ask.gain" in weights:
         a_BG = normalised(a_BG, weights["norm_ask.gain"]) + weights.get("norm_ask.bias", 0)
     before = tuple(state[f"layer0.{field}"] for field in cell.state)
-    return _unit(cell, a_BG, before, _of("ask", weights), masks.get("ask"))
+    return unit(cell, a_BG, before, _of("ask", weights), masks.get("ask"))
 
 
-def _unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], mask_BH: Tensor | None) -> State:
+def unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], mask_BH: Tensor | None) -> State:
     """One step of a unit; to drop a number of its recurrent state is to drop a column of its recurrent matrices."""
     normalises = any(name.endswith("_gain") for name in weights)
-    unit = NORMALISED_UNITS[type(cell)] if normalises else unit_step
+    step = NORMALISED_UNITS[type(cell)] if normalises else unit_step
     if mask_BH is None:
-        return unit(cell, a_BG, before, weights)
+        return step(cell, a_BG, before, weights)
     recurrent = [name for name, _ in cell.matmuls]
     rows = []
     for b, mask_H in enumerate(mask_BH):
         masked = weights | {name: weights[name] * mask_H for name in recurrent}
-        rows.append(unit(cell, a_BG[b : b + 1], tuple(field[b : b + 1] for field in before), masked))
+        rows.append(step(cell, a_BG[b : b + 1], tuple(field[b : b + 1] for field in before), masked))
     return tuple(torch.cat(field) for field in zip(*rows, strict=True))
 
 

@@ -21,7 +21,6 @@ class AlignerWork(FittingWork, PairWork):
     def fit(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
-        """Learn from the training part."""
         aligner = cast(Aligner, model)
         sides, encoded = (tokenizers["source"], tokenizers["target"]), run.path / "encoded"
         train = pair_store(self.parts.train, *sides, encoded / "train", longest=self.longest, report=report)

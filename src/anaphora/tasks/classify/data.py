@@ -12,7 +12,7 @@ from anaphora.data.corpora import Parts, TextCorpus
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledParts, check_labels, labelled_parts
 from anaphora.data.labelled_batches import LabelledBatches
-from anaphora.data.ragged import unit_counts
+from anaphora.data.ragged import token_counts
 from anaphora.data.store import text_store
 from anaphora.errors import DataError
 from anaphora.evaluation.classification import classification_scores
@@ -65,23 +65,19 @@ class ClassifierWork(UpdatingWork):
 
     @property
     def longest(self) -> int:
-        """Tokens of the longest text after truncation."""
         return self._experiment.data.max_length
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """Of the training texts."""
         texts = {"text": self.labelled.train.lines}
         return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """How often each token is in the training texts."""
         train = text_store(cast(TextCorpus, self.parts.train), tokenizers["text"], folder, report=report)
-        return unit_counts(train.ids, tokenizers["text"].symbols.size)
+        return token_counts(train.ids, tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> LabelledBatches:
-        """Training batches."""
         weights = None
         classes = self._classes(self.labelled.train)
         if self._experiment.classes.balanced:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
 from anaphora.data.labelled import labelled_parts
-from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
+from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 
@@ -49,9 +49,8 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    """A table in words."""
-    unit = UNITS.get(str(value_at(table, "text.tokenizer")), "token")
-    return f"a {unit} classifier{figure(table, 'encoder.size', ' of two directions of {:,} units')}"
+    token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")
+    return f"a {token} classifier{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')}"
 
 
 def _classifier(tier: Tier) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.ragged import unit_counts
+from anaphora.data.ragged import token_counts
 from anaphora.data.sentences import TextSentences
 from anaphora.data.store import text_store
 from anaphora.data.windows import TextWindows
@@ -33,9 +33,9 @@ class LanguageModelWork(TextWork, UpdatingWork):
         return not self._experiment.reads_stream
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """Every unit of the text but the first is predicted."""
+        """Every token of the text but the first is predicted."""
         train = text_store(self.parts.train, tokenizers["text"], folder, report=report)
-        return unit_counts(train.ids[1:], tokenizers["text"].symbols.size)
+        return token_counts(train.ids[1:], tokenizers["text"].symbols.size)
 
     def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
         """Windows over as many streams as ``batch_tokens`` have room for, or sentences of like length."""
@@ -50,7 +50,7 @@ class LanguageModelWork(TextWork, UpdatingWork):
                 longest=data.max_length,
             )
             if sentences.left_out:
-                text = f"lines with more than {data.max_length} units were left out of {self.parts.train.name}"
+                text = f"lines with more than {data.max_length} tokens were left out of {self.parts.train.name}"
                 report(Skipped(text, sentences.left_out))
             return sentences
         steps = data.steps

@@ -63,7 +63,7 @@ def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adapt
     except DataError as error:
         raise DataError(
             f"What is left open is fitted to the data that {path} was trained on, which is not at hand ({error}): give "
-            f"every number, as in --dynamic rate=0.001 or --neural-cache units=2000,theta=0.3,weight=0.1."
+            f"every number, as in --dynamic learning_rate=0.001 or --neural-cache tokens=2000,theta=0.3,weight=0.1."
         ) from None
     return model.adapted(adaptation, parts.valid.lines(), parts.train.lines())
 
@@ -76,7 +76,7 @@ def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
     how = f"{counted}{adapted}"
     how_known = f"{reading}, {result.tokens - result.unknown:,} predictions{adapted}"
     how_words = f"{counted}, {result.size.words:,} words and line ends{adapted}"
-    of_words = () if result.units_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
+    of_words = () if result.tokens_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
     return (
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),
@@ -98,5 +98,5 @@ def _texts(
     check_found(path, experiment, "--text")
     found = language_model_parts(experiment, report).tests
     if not found:
-        raise DataError("The run's data has no test part: give one with --text.")
+        raise DataError("The run's data has no test split: give one with --text.")
     return found

@@ -25,7 +25,6 @@ class TextWork(Work):
         self.parts = language_model_parts(experiment, report)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """The tokenizer of the text."""
         experiment = self._experiment
         return tokenization.fit(
             experiment.text, {"text": self.parts.train.lines}, report, languages=experiment.data.languages
@@ -33,7 +32,6 @@ class TextWork(Work):
 
 
 def language_model_parts(experiment: LanguageModelExperiment, report: Report) -> Parts[TextCorpus]:
-    """The training, validation and test parts that an experiment names."""
     data = experiment.data
     return text_parts(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
 

@@ -8,7 +8,7 @@ from anaphora.data.finding import Names, find_pairs, find_texts
 from anaphora.data.sources import text_parts
 from anaphora.errors import DataError
 from anaphora.events import silent
-from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
+from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 
@@ -49,10 +49,12 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    """The same."""
-    unit = UNITS.get(given.tokenizer if given else str(value_at(table, "text.tokenizer")), "unit")
-    figures = figure(table, "recurrence.size", " of {:,} units"), figure(table, "training.epochs", ", {:,} epochs")
-    return f"a {unit} language model{''.join(figures)}"
+    token = TOKENS.get(given.tokenizer if given else str(value_at(table, "text.tokenizer")), "token")
+    figures = (
+        figure(table, "recurrence.size", " of {:,} hidden units"),
+        figure(table, "training.epochs", ", {:,} epochs"),
+    )
+    return f"a {token} language model{''.join(figures)}"
 
 
 def _is_running_text(path: Path, names: Names) -> bool:

@@ -55,7 +55,6 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
 
 
 def encoding_in(experiment: TaggerExperiment) -> Encoding | None:
-    """The encoding of spans of a settled experiment."""
     return None if experiment.spans in ("auto", "none") else cast(Encoding, experiment.spans)
 
 

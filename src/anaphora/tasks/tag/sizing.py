@@ -52,9 +52,8 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    """A table in words."""
     output = value_at(table, "output.kind") or value_at(table, "output")
-    return f"a tagger{figure(table, 'encoder.size', ' of two directions of {:,} units')} with {output} output"
+    return f"a tagger{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')} with {output} output"
 
 
 def _tagger(tier: Tier, spans: bool) -> dict[str, Any]:

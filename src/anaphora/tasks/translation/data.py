@@ -9,7 +9,7 @@ import torch
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus
 from anaphora.data.pairs import PairBatches, search_batches
-from anaphora.data.ragged import Ragged, unit_counts
+from anaphora.data.ragged import Ragged, token_counts
 from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
@@ -59,10 +59,10 @@ class TranslationWork(PairWork, UpdatingWork):
         return self._rare.dictionary(report) if self._rare else None
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """Every unit of the target as it is stored, and ``</s>`` once a pair."""
+        """Every token of the target as it is stored, and ``</s>`` once a pair."""
         target = tokenizers["target"].symbols
         train = self._encoded(self.parts.train, tokenizers, folder, self.longest, report)
-        counts_V = unit_counts(train.targets.ids, target.size)
+        counts_V = token_counts(train.targets.ids, target.size)
         counts_V[target.eos] += len(train)
         return counts_V
 
@@ -110,7 +110,7 @@ class TranslationWork(PairWork, UpdatingWork):
     ) -> Ragged | None:
         """The links that attention is guided by, where it is."""
         if self._given:
-            return self._given.units(train, source, target)
+            return self._given.tokens(train, source, target)
         if isinstance(self._experiment.guided_alignment, LearntGuide):
             return learnt_links(self._experiment.guided_alignment, train, source, target, path, report)
         return None

@@ -148,7 +148,7 @@ def _texts(path: Path, experiment: TranslationExperiment, request: Request, repo
     check_found(path, experiment, "--source and --reference")
     found = pair_parts(experiment, report).tests
     if not found:
-        raise DataError("The run's data has no test part: give one with --source and --reference.")
+        raise DataError("The run's data has no test split: give one with --source and --reference.")
     return found
 
 
@@ -193,6 +193,6 @@ def _lowercase(experiment: TranslationExperiment) -> Lowercase:
 def _training_words(path: Path, experiment: TranslationExperiment, report: Report) -> Set[str]:
     train = pair_parts(experiment, report).train
     if Run.open(path).load("best").fingerprints.get("data/train") != train.fingerprint:
-        raise DataError(f"the training part of {path} is no longer the text that it was trained on.")
+        raise DataError(f"the training split of {path} is no longer the text that it was trained on.")
     lowercase = _lowercase(experiment)
     return frozenset(word for line in train.sources() for word in words_of_text(line, lowercase))
