@@ -18,6 +18,7 @@ from anaphora.config import MAX_UNITS, SET, Config, Conflict, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.clock import Clock
+from anaphora.kernels.gate import Gated
 from anaphora.kernels.parts import Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.scores import AnyScore, General
 from anaphora.kernels.scores.additive import Additive
@@ -71,6 +72,10 @@ class AttentionConfig(AttentionBase):
     size: int = Field(0, ge=0, le=MAX_UNITS)
     """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the
     decoder."""
+    gate: bool = False
+    """Whether the context is scaled by one number from 0 to 1 that the query decides (beta of Xu et al. 2015)."""
+    doubly_stochastic: float = Field(0.0, ge=0)
+    """Factor of the penalty on positions whose weights over all steps do not sum to 1 (Xu et al. 2015, equation 14)."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
@@ -155,22 +160,30 @@ class SoftAttention(Attention):
         super().__init__(config, spec)
         self._score, self._span, self._weighing = config.score, config.window, config.normalizer
         self._query, self._memory, self._hidden = query, spec.width, config.size or query
+        self._gated = config.gate
 
     def matrices(self) -> dict[str, Matrix]:
+        """Those of the score, those of the span, and that of the gate."""
         shapes = self._score.weights(self._query, self._memory, self._hidden)
         shapes |= self._span.weights(self._query, self._hidden)
-        return {
+        matrices = {
             f"{self.name}.{short}": Matrix(shape[0], shape[1] if shape[1:] else 0) for short, shape in shapes.items()
         }
+        return matrices | (projection_matrices("context_gate", 1, self._query, True) if self._gated else {})
 
     def parts(self, query: str) -> tuple[Part, ...]:
         """Attend, with what counts steps or sums up weights where score or span look at it."""
         scale = self._score.width(self._query, self._hidden) ** -0.5 if self._score.scaled else 1.0
-        attend = Attend(self.name, self._score, self._span, self._weighing, scale, query)
+        gated = (
+            Project("context_gate", query, "context_gate", True),
+            Gated("gated_context", "attended_context", "context", "context_gate"),
+        )
+        target = "attended_context" if self._gated else "context"
+        attend = Attend(self.name, self._score, self._span, self._weighing, scale, query, target)
         clock = (Clock(),) if "clock" in attend.reads else ()
         covered = previous("coverage")
         coverage = (Add("coverage", (covered, "weights"), "coverage"),) if covered in attend.reads else ()
-        return (*clock, attend, *coverage)
+        return (*clock, attend, *(gated if self._gated else ()), *coverage)
 
     def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The memory of a batch; a sentence longer than the score can tell apart is cut for it."""
