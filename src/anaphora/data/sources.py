@@ -15,18 +15,24 @@ from anaphora.data.corpora import (
     PairFile,
     PairFiles,
     Parts,
+    StringFile,
     TextCorpus,
     both_sides,
     fingerprint,
     plain_pair,
 )
-from anaphora.data.finding import Names, find_pairs, find_texts
+from anaphora.data.finding import Found, Names, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, Skipped, silent
 from anaphora.formats.lines import read_lines
+from anaphora.formats.strings import read_format
 from anaphora.formats.tsv import HEADING, PLAIN, Layout
 from anaphora.text.special_tokens import without_special_tokens
+
+_STRING_ENDINGS = (".tsv", ".txt", ".dict", ".dic")
+_TENTH = 0.1
+"""Fraction of the inputs of strings that is held out at most."""
 
 
 def translation_parts(
@@ -51,22 +57,53 @@ def translation_parts(
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a part with nothing in it.
     """
     _demand(data, "--data FOLDER or --data pairs.tsv")
-    found = find_pairs(data, (source, target), Names(train, valid, test, layout), report)
-    held = None if found.valid else HeldOut(seed)
+    names = Names(train, valid, test, layout)
+    found = find_pairs(data, (source, target), names, report)
+    return _parts(found, names, seed, LARGEST_SHARE, report)
+
+
+def string_parts(
+    data: Sequence[Path], names: Names, *, columns: Sequence[int] = (), seed: int = 1, report: Report = silent
+) -> Parts[PairCorpus]:
+    """The parts of pairs of strings, each file in a format that its content tells (``formats.strings``).
+
+    Without a validation part a tenth of the inputs is held out, all answers of an input together; Notes say so, and how
+    each file is read. Raises DataError as ``finding.find_files``, for a file of no known format, and with the line for
+    one that is not in the format of its file.
+    """
+    found = find_files(data, names, _STRING_ENDINGS)
+
+    def recognized(path: Path) -> StringFile:
+        file = StringFile(path, format=read_format(path, columns))
+        report(Note(f"{path} is read as {file.format}."))
+        return file
+
+    files: Found[PairFiles] = Found(
+        list(map(recognized, found.train)),
+        list(map(recognized, found.valid)),
+        {name: list(map(recognized, paths)) for name, paths in found.tests.items()},
+    )
+    return _parts(files, names, seed, _TENTH, report)
+
+
+def _parts(found: Found[PairFiles], names: Names, seed: int, share: float, report: Report) -> Parts[PairCorpus]:
+    """The parts in files that are found; without a validation part at most ``share`` of the training part."""
+    held = None if found.valid else HeldOut(seed, share)
     usable = _scan(found.train, held, report)
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
     if held is None:
         digest = _digest(found.train, "usable")
-        train_part = PairCorpus(train, tuple(found.train), digest, usable, both_sides)
-        return Parts(train_part, _every_pair(valid, found.valid), tests)
-    train_part, valid_part = _split(PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed)
+        train = PairCorpus(names.train, tuple(found.train), digest, usable, both_sides)
+        return Parts(train, _every_pair(names.valid, found.valid), tests)
+    whole = PairCorpus(names.train, tuple(found.train), "", usable, both_sides)
+    train, valid = _split(whole, names.valid, held, seed)
     report(
         Note(
-            f"No validation part was given, so {valid_part.count:,} of {usable:,} pairs are held out of training "
+            f"No validation part was given, so {valid.count:,} of {usable:,} pairs are held out of training "
             f"for it (seed {seed}; pairs with the same source stay together)."
         )
     )
-    return Parts(train_part, valid_part, tests)
+    return Parts(train, valid, tests)
 
 
 def text_parts(
@@ -163,8 +200,8 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
     held.choose()
     if not held.count:
         raise DataError(
-            f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in more than a "
-            f"twentieth of the {whole.count:,} pairs: give a validation split, or more different sources."
+            f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in too many "
+            f"of the {whole.count:,} pairs: give a validation split, or more different sources."
         )
 
     def kept(source: str, target: str) -> bool:
@@ -203,8 +240,8 @@ def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
 
 
 def _digest(files: Sequence[PairFiles], *choices: object) -> str:
-    layouts = {file.layout for file in files if isinstance(file, PairFile)} - {PLAIN}
-    return fingerprint(_flat(files), *choices, *sorted(map(repr, layouts)))
+    layouts = {choice for file in files if isinstance(file, PairFile) for choice in file.choices}
+    return fingerprint(_flat(files), *choices, *sorted(layouts))
 
 
 def _flat(files: Sequence[PairFiles]) -> list[Path]:

@@ -24,6 +24,7 @@ TASKS = {
     "align": "anaphora.tasks.alignment",
     "classify": "anaphora.tasks.classify",
     "tag": "anaphora.tasks.tag",
+    "transduce": "anaphora.tasks.transduce",
 }
 """A new task is one line here: the package whose ``TASK`` it is."""
 
