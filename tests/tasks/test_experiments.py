@@ -46,21 +46,24 @@ def test_an_experiment_survives_being_written_and_read(experiment: ExperimentBas
 def test_the_task_decides_which_tables_there_are() -> None:
     assert isinstance(read_experiment(TRANSLATE + "[encoder]\n", "x"), TranslationExperiment)
     assert isinstance(read_experiment(LANGUAGE_MODEL + "[recurrence]\n", "x"), LanguageModelExperiment)
-    assert (
-        'mine.toml: encoder is for task = "translate" or "classify" or "tag" or "trace", but that is "language-model"'
-        in complaint(LANGUAGE_MODEL + "[encoder]\n")
+    known = '"translate" or "classify" or "tag" or "trace" or "transduce"'
+    assert f'mine.toml: encoder is for task = {known}, but that is "language-model"' in complaint(
+        LANGUAGE_MODEL + "[encoder]\n"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "mine.toml: task is missing. Known: align, classify, language-model, tag, trace, translate."),
-        ("task = 3", "mine.toml: task is missing. Known: align, classify, language-model, tag, trace, translate."),
+        ("", "mine.toml: task is missing. Known: align, classify, language-model, tag, trace, transduce, translate."),
+        (
+            "task = 3",
+            "mine.toml: task is missing. Known: align, classify, language-model, tag, trace, transduce, translate.",
+        ),
         (
             'task = "translat"',
             "mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: align, classify, language-model, "
-            "tag, trace, translate.",
+            "tag, trace, transduce, translate.",
         ),
         (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
         (
