@@ -15,9 +15,9 @@ EXAMPLES = (
 
 
 def run(
-    output: Annotated[Path, typer.Argument(metavar="FILE.html", help="Where to write the page.")],
+    output: Annotated[Path, typer.Argument(metavar="FILE.html", help="Output file, an HTML page.")],
 ) -> None:
-    """Write a web page that records handwriting with a pen, finger or mouse, and saves it for training.
+    """Write a web page that records handwriting for training.
 
     The page is one file that makes no request; it saves .jsonl, which anaphora train --task trace and draw --prime
     read.

@@ -17,6 +17,7 @@ from anaphora.formats.traces import Trace, ink
 from anaphora.formats.xml_elements import Element, xml_elements
 
 _TRUTHS = ("truth", "label", "transcription", "text")
+_INKML_STROKE = "trace"
 _TIMES = ("t", "time")
 
 
@@ -42,7 +43,7 @@ def read_ink_xml(path: Path) -> Iterator[Trace]:
                 channels.append(element.attributes.get("name", "").lower())
             case "annotation" if element.attributes.get("type", "").lower() in _TRUTHS and not text:
                 text = element.text.strip()
-            case "trace":
+            case name if name == _INKML_STROKE:
                 strokes.append(_trace_points(element.text, channels or ["x", "y"], place))
     if not strokes:
         raise DataError(f"{path} should have strokes of IAM-OnDB or InkML, but is <{root}> without any: give ink.")
