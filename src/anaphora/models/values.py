@@ -25,7 +25,7 @@ from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs.values import AnyValueOutput, Expected, MixtureDensity, ValueOutput
 from anaphora.nn.randomness import generator
-from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
@@ -58,7 +58,7 @@ class PredictionConfig(Config):
 
     values: ValuesConfig = ValuesConfig()
     """The vectors of the data."""
-    recurrence: RecurrentConfig = RecurrentConfig()
+    recurrence: StackConfig = StackConfig()
     """Recurrent layers."""
     output: AnyValueOutput = MixtureDensity()
     """Output layer."""
@@ -152,7 +152,7 @@ class PredictionNetwork(nn.Module):
     @torch.inference_mode()
     def start(self, batch: Batch) -> ValueState:
         """See ``ValueNetwork``."""
-        return ValueState({}, self.recurrence.zeros(batch.size))
+        return ValueState({}, self.recurrence.initial_state(batch.size))
 
     @torch.inference_mode()
     def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, None, ValueState]:

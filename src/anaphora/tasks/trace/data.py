@@ -11,7 +11,7 @@ import torch
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Parts, TextCorpus
 from anaphora.data.finding import Names
-from anaphora.data.ragged import unit_counts
+from anaphora.data.ragged import token_counts
 from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store
 from anaphora.data.traces import TraceCorpus, TraceParts, trace_parts
 from anaphora.events import Report, silent
@@ -87,7 +87,7 @@ class TraceWork(UpdatingWork):
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         """How often each token is in the training texts."""
         texts = self.store(self.traces.train, tokenizers, folder, report).texts
-        return unit_counts(texts.ids, tokenizers["text"].symbols.size)
+        return token_counts(texts.ids, tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
