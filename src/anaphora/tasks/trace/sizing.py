@@ -68,5 +68,5 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 def describe(table: Table, given: AnyTokenizer | None) -> str:
     """A table in words."""
     if value_at(table, "model") == "synthesis":
-        return f"a network that writes texts{figure(table, 'decoder.size', ' with hidden size {:,}')}"
-    return f"a network that predicts vectors{figure(table, 'recurrence.size', ' with hidden size {:,}')}"
+        return f"a network that writes texts{figure(table, 'decoder.size', ' of {:,} hidden tokens')}"
+    return f"a network that predicts vectors{figure(table, 'recurrence.size', ' of {:,} hidden tokens')}"
