@@ -51,6 +51,7 @@ VERBS = (
     "score",
     "rescore",
     "info",
+    "inspect",
     "average",
     "generate",
     "fetch",
