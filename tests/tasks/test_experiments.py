@@ -59,8 +59,8 @@ def test_the_task_decides_which_tables_there_are() -> None:
         ("task = 3", "mine.toml: task is missing. Known: align, classify, language-model, tag, translate."),
         (
             'task = "translat"',
-            "mine.toml: task 'translat' is unknown. Known: align, classify, language-model, tag, translate. "
-            "Did you mean 'translate'?",
+            "mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: align, classify, language-model, "
+            "tag, translate.",
         ),
         (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
         (
@@ -69,13 +69,13 @@ def test_the_task_decides_which_tables_there_are() -> None:
         ),
         (
             TRANSLATE + '[encoder]\ncell = "lstmm"',
-            "mine.toml: encoder.cell 'lstmm' is unknown. Known: elman, gru, lstm, lstm-additive, lstm-forget, "
-            "lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate. Did you mean 'lstm'?",
+            "mine.toml: encoder.cell 'lstmm' is unknown. Did you mean 'lstm'? Known: elman, gru, lstm, lstm-additive, "
+            "lstm-forget, lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate.",
         ),
         (
             TRANSLATE + '[attention]\nspan = "globl"',
-            "mine.toml: attention.window 'globl' is unknown. Known: global, local-m, local-p, median. "
-            "Did you mean 'global'?",
+            "mine.toml: attention.window 'globl' is unknown. Did you mean 'global'? "
+            "Known: global, local-m, local-p, median.",
         ),
         (
             TRANSLATE + '[attention]\nkind = "gaussian-window"\nscore = "dot"',
@@ -123,7 +123,7 @@ def test_the_task_decides_which_tables_there_are() -> None:
         (TRANSLATE + "format = 3", "mine.toml: format should be from 1 to 2, but is 3: leave it out."),
         (
             TRANSLATE + '[training]\nmetric = "blue"',
-            "mine.toml: training.metric 'blue' is unknown. Known: bleu, loss, perplexity. Did you mean 'bleu'?",
+            "mine.toml: training.metric 'blue' is unknown. Did you mean 'bleu'? Known: bleu, loss, perplexity.",
         ),
     ],
 )

@@ -16,6 +16,7 @@ from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
 from anaphora.formats.lines import write_lines
+from anaphora.wording import agreeing, counted
 
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
 
@@ -111,7 +112,12 @@ def labelled_splits(
     held = sum(map(_held_out, whole.examples()))
     if not 0 < held < whole.count:
         raise DataError(f"{train[0]} has too few texts to hold some out for validation: give a validation split.")
-    report(Note(f"No validation split was given, so {held:,} of {whole.count:,} texts are held out for it (by hash)."))
+    report(
+        Note(
+            f"No validation split was given, so {held:,} of {counted(whole.count, 'text')} "
+            f"{agreeing(held, 'are')} held out for it (by hash)."
+        )
+    )
     files = tuple(train)
     return LabelledSplits(
         LabelledCorpus(names.train, files, fingerprint(_files(files), "rest"), whole.count - held, encoding, _kept),

@@ -27,6 +27,7 @@ from anaphora.events import Note, Report, Skipped, silent
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import HEADING, PLAIN, Layout
 from anaphora.text.special_tokens import without_special_tokens
+from anaphora.wording import agreeing, counted
 
 
 def translation_splits(
@@ -62,7 +63,8 @@ def translation_splits(
     train_split, valid_split = _split(PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed)
     report(
         Note(
-            f"No validation split was given, so {valid_split.count:,} of {usable:,} pairs are held out of training "
+            f"No validation split was given, so {valid_split.count:,} of {counted(usable, 'pair')} "
+            f"{agreeing(valid_split.count, 'are')} held out of training "
             f"for it (seed {seed}; pairs with the same source stay together)."
         )
     )
@@ -94,7 +96,12 @@ def text_splits(
         )
     tail = max(1, min(LARGEST_COUNT, int(whole.count * LARGEST_SHARE)))
     body = whole.count - tail
-    report(Note(f"No validation split was given, so the last {tail:,} of {whole.count:,} lines are held out for it."))
+    report(
+        Note(
+            f"No validation split was given, so the last {tail:,} of {counted(whole.count, 'line')} "
+            f"{agreeing(tail, 'are')} held out for it."
+        )
+    )
     train_split = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body), body)
     valid_split = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail), tail, body)
     return Splits(train_split, valid_split, tests)
@@ -153,7 +160,8 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
     if count:
         report(
             Note(
-                f"{count:,} lines of {_paths(paths)} begin or end with special tokens such as <s> or </s>: these are "
+                f"{counted(count, 'line')} of {_paths(paths)} {agreeing(count, 'begin or end')} with special tokens "
+                f"such as <s> or </s>: these are "
                 f"no part of the text, and are left out."
             )
         )
@@ -164,7 +172,7 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
     if not held.count:
         raise DataError(
             f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in more than a "
-            f"twentieth of the {whole.count:,} pairs: give a validation split, or more different sources."
+            f"twentieth of the {counted(whole.count, 'pair')}: give a validation split, or more different sources."
         )
 
     def kept(source: str, target: str) -> bool:

@@ -16,6 +16,7 @@ from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.work import UpdatingWork, Work, not_skipping
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import counted
 
 _ORDER = ("error", "warning", "note")
 
@@ -111,18 +112,18 @@ def _estimate_table(found: Estimate, experiment: Experiment) -> Table:
     rows = (
         ("parameters", f"{found.parameters:,}"),
         ("vocabulary", vocabulary),
-        ("an epoch", f"{found.updates:,} updates, {found.tokens:,} tokens to predict"),
+        ("an epoch", f"{counted(found.updates, 'update')}, {counted(found.tokens, 'token')} to predict"),
         ("threads", f"{found.threads}"),
         ("an update", f"{1000 * found.seconds_of_update:.0f} ms"),
         ("time of an epoch", f"about {_time(found.seconds_of_epoch)}{without}"),
-        ("time in all", f"about {_time(found.seconds)} for {found.epochs} epochs at most{bound}"),
+        ("time in all", f"about {_time(found.seconds)} for {counted(found.epochs, 'epoch')} at most{bound}"),
         ("memory", f"{found.memory / 1e9:.1f} GB at most"),
     )
-    title = f"What training takes, by a trial of {found.trial_updates:,} updates on this machine"
+    title = f"What training takes, by a trial of {counted(found.trial_updates, 'update')} on this machine"
     return Table(title, ("", ""), rows)
 
 
 def _time(seconds: float) -> str:
     if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+        return counted(round(seconds), "second")
+    return counted(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"

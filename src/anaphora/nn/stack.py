@@ -207,8 +207,8 @@ class Stack(nn.Module):
         self._undropped = undropped
         self._layers = Layers(config)
         self.weights = Weights(self._layers.matrices(width))
-        self._plain, self._training = self._program(training=False), self._program(training=True)
-        learned = self._plain.carried if config.initial_state == "learned" else ()
+        self.program, self._training = self._program(training=False), self._program(training=True)
+        learned = self.program.carried if config.initial_state == "learned" else ()
         self.initial = Weights({name: Matrix(config.size) for name in learned})
 
     def _program(self, training: bool) -> Program:
@@ -222,7 +222,7 @@ class Stack(nn.Module):
     ) -> dict[str, Tensor]:
         """The state before anything was read; that of ``carry``, B x H by name, where ``carry_mask_B`` is true."""
         like, learned = next(self.parameters()), self.initial.tensors()
-        state = {name: like.new_zeros(sentences, self.config.size) for name in self._plain.carried}
+        state = {name: like.new_zeros(sentences, self.config.size) for name in self.program.carried}
         mask_B = like.new_zeros(sentences, dtype=torch.bool)
         if carry and carry_mask_B is not None:
             mask_B = carry_mask_B
@@ -243,7 +243,7 @@ class Stack(nn.Module):
         not given. The first ``context`` steps have no outputs: see ``scan_windows``.
         """
         config, state = self.config, first or self.initial_state(x_TBD.shape[1])
-        program, weights, inputs, memory = self._plain, self.weights.tensors(), {"x": x_TBD}, {}
+        program, weights, inputs, memory = self.program, self.weights.tensors(), {"x": x_TBD}, {}
         if self.training:
             program, weights = self._training, self.weights.dropped(self.name, config.weight_dropout)
             widths = {f"dropout{layer}": config.size for layer in range(config.layers)}
@@ -258,15 +258,15 @@ class Stack(nn.Module):
 
     def advance(self, x_XBD: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """One step: the output of the top layer, and the new state."""
-        signals = advance(self._plain, {"x": x_XBD}, state, self.weights.tensors(), {})
-        return signals[self._plain.returns[0]], {name: signals[name] for name in self._plain.carried}
+        signals = advance(self.program, {"x": x_XBD}, state, self.weights.tensors(), {})
+        return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 
     def described(self) -> tuple[PartDescription, ...]:
         """The parts of a step without dropout."""
         weights = self.weights.tensors()
         x_11D = weights["input0.weight"].new_zeros(1, 1, weights["input0.weight"].shape[1])
         state = {name: rows.unsqueeze(0) for name, rows in self.initial_state(1).items()}
-        return described(self._plain, {"x": x_11D}, state, weights, {})
+        return described(self.program, {"x": x_11D}, state, weights, {})
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

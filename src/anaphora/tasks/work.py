@@ -7,14 +7,15 @@ from pathlib import Path
 import torch
 
 from anaphora.batch import Batch
-from anaphora.data.columns import Integers
+from anaphora.data.columns import Column, Integers
 from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
 from anaphora.data.partitions import Partitions
-from anaphora.events import Event, Report, Skipped
+from anaphora.data.ragged import token_counts
+from anaphora.events import Event, Note, Report, Skipped
 from anaphora.nn.counts import Counts
 from anaphora.nn.device import device_of
 from anaphora.nn.outputs import Output
-from anaphora.protocols import Batches, Carry
+from anaphora.protocols import Batches, Carry, VocabularyInfo
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.text.tokenizer import Tokenizer
@@ -113,6 +114,18 @@ class UpdatingWork(Work):
             batches = Partitions(batches, words)
         validate = self.validation(tokenizers, run, training, report)
         return loop.train(model, batches, training, run, validate, report, stop, better=experiment.better)
+
+
+def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, report: Report) -> None:
+    """Note the fraction of unknown tokens in an encoded validation split, if there are any."""
+    unknown = int(token_counts(ids, symbols.size)[symbols.unk])
+    if unknown:
+        report(
+            Note(
+                f"{unknown / len(ids):.2%} of the tokens of the validation split are unknown ({unknown:,} of "
+                f"{len(ids):,}). All count as the same token, <unk>, so the loss looks better than it is."
+            )
+        )
 
 
 def not_skipping(report: Report) -> Report:

@@ -25,6 +25,7 @@ from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.tokenizer import SPACE, Tokenizer
 from anaphora.text.words import WordTokenizer
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.text.resegmentation import Resegment
@@ -269,7 +270,9 @@ def _learn(
     for side, lines in sides.items():
         kept, seen = sample(lines(), config.sample)
         if seen > len(kept):
-            report(Note(f"The {side} vocabulary is learnt from {len(kept):,} of {seen:,} lines (text.sample)."))
+            report(
+                Note(f"The {side} vocabulary is learnt from {len(kept):,} of {counted(seen, 'line')} (text.sample).")
+            )
         drawn += (lowered(line, cases[side]) for line in kept)
     if any(SPACE in line for line in drawn):
         report(

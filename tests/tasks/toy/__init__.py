@@ -141,7 +141,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora score",
-    next_command="score {run} FILE",
+    next_command="echo 'Your text.' | anaphora score {run}",
     example='letters = anaphora.load("{path}")\nprint(list(letters.predict(["..."])))',
     tokenizers_of=lambda tokenizers, path: {"text": tokenizers["text"]},
     evaluate=_evaluate,

@@ -9,6 +9,7 @@ from anaphora.data.labelled import labelled_splits
 from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
@@ -45,7 +46,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     found = labelled_splits(data, names)
     count = found.train.count
     tier = next(tier for tier in TIERS if count <= tier.texts)
-    return Sized(_classifier(tier), f"{count:,} texts of {len(found.labels)} classes")
+    return Sized(_classifier(tier), f"{counted(count, 'text')} of {counted(len(found.labels), 'class')}")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:

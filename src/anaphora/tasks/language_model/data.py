@@ -14,10 +14,11 @@ from anaphora.events import Report, Skipped
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
-from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.tasks.work import UpdatingWork, mean_loss, report_unknown
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
+from anaphora.wording import counted
 
 
 class LanguageModelWork(TextWork, UpdatingWork):
@@ -50,7 +51,8 @@ class LanguageModelWork(TextWork, UpdatingWork):
                 longest=data.max_length,
             )
             if sentences.left_out:
-                text = f"lines with more than {data.max_length} tokens were left out of {self.splits.train.name}"
+                longer = counted(data.max_length, "token")
+                text = f"lines with more than {longer} were left out of {self.splits.train.name}"
                 report(Skipped(text, sentences.left_out))
             return sentences
         steps = data.steps
@@ -64,6 +66,7 @@ class LanguageModelWork(TextWork, UpdatingWork):
     ) -> Validate:
         """What it costs to predict the validation text."""
         valid = text_store(self.splits.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
+        report_unknown(valid.ids, tokenizers["text"].symbols, report)
         batches: Batches
         if self._of_sentences:
             batches = TextSentences(valid, tokenizers["text"].symbols, batch_tokens=training.batch_tokens, seed=0)

@@ -12,6 +12,7 @@ from anaphora.models.ngram.model import NgramModel
 from anaphora.run import Run
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
+from anaphora.tasks.work import report_unknown
 from anaphora.text.tokenizer import Tokenizer
 
 
@@ -23,7 +24,7 @@ class NgramWork(FittingWork, TextWork):
         splits, encoded = self.splits, run.path / "encoded"
         train = text_store(splits.train, tokenizer, encoded / "train", report=report)
         valid = text_store(splits.valid, tokenizer, encoded / "valid", report=report)
-
+        report_unknown(valid.ids, tokenizer.symbols, report)
         guessed: list[int] = []
         counted.fit(train, guessed.append, report)
         if guessed:

@@ -11,6 +11,7 @@ from anaphora.events import silent
 from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
@@ -45,7 +46,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     found = text_splits(data, train=names.train, valid=names.valid, test=names.test)
     characters = sum(len(line) + 1 for line in found.train)
     size = next(tier for tier in TIERS if characters <= tier.characters)
-    return Sized(_language_model(size), f"{characters:,} characters of running text")
+    return Sized(_language_model(size), f"{counted(characters, 'character')} of running text")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:

@@ -10,6 +10,7 @@ from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import settled, splits_of
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
@@ -48,7 +49,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     count = splits_of(experiment).train.count
     tier = next(tier for tier in TIERS if count <= tier.sentences)
     tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
-    return Sized(_tagger(tier, experiment.spans != "none"), f"{count:,} sentences ({tagged})")
+    return Sized(_tagger(tier, experiment.spans != "none"), f"{counted(count, 'sentence')} ({tagged})")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:

@@ -25,7 +25,7 @@ from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.rare import RareWords
-from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping
+from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping, report_unknown
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
@@ -120,6 +120,7 @@ class TranslationWork(PairWork, UpdatingWork):
     ) -> Validate:
         """The loss of the validation split, and BLEU where it decides."""
         valid = self._encoded(self.splits.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
+        report_unknown(valid.targets.ids, tokenizers["target"].symbols, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,

@@ -16,6 +16,7 @@ from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.sampling import sample
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import counted
 
 _EVERY_WORD = 1_000_000
 """Words that the aligner tells apart: none of them is rare to it."""
@@ -69,7 +70,12 @@ class RareWords:
             aligner = Aligner(AlignerModelConfig(), source.symbols, target.symbols)
             pairs, count = sample(self._train, _PAIRS)
             if len(pairs) < count:
-                report(Note(f"Rare words are linked by what {len(pairs):,} of {count:,} pairs show, an even sample."))
+                report(
+                    Note(
+                        f"Rare words are linked by what {len(pairs):,} of {counted(count, 'pair')} show, an even "
+                        f"sample."
+                    )
+                )
             aligner.fit(*_encoded(pairs, source, target), report)
             self._learnt = source, target, aligner
         return self._learnt
