@@ -1,5 +1,6 @@
 """Which files are which split: by their names alone. A name counts without its ``.gz``."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +19,9 @@ VALIDATION_NAMES = ("val", "valid", "dev")
 
 TEST_NAME = "test"
 """What the names of test splits begin with, where nobody says otherwise."""
+
+HELD_OUT = "none"
+"""The name of a validation split that is held out of training, whatever other files there are."""
 
 File = TypeVar("File", PairFiles, Path)
 
@@ -107,6 +111,62 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path
                 found.add_test(path, name, file)
     _demand_named(data, names, found)
     return found
+
+
+def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> Found[Path]:
+    """The file of each split, known by its name less its ending or by the last part of that; a file is trained on.
+
+    "train" is ``train.conllu``, ``en_ewt-ud-train.conllu`` or ``eng.train``. A validation split named ``HELD_OUT`` is
+    none of the files. Raises DataError for a path or a split that is missing, and for two files of one split.
+    """
+    if not data:
+        raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
+    found: Found[Path] = Found()
+    for path in data:
+        if path.is_file():
+            found.train.append(path)
+            continue
+        listing = [entry for entry in _list(path, "a file").values() if not entry.name.startswith(".")]
+        train = _called(listing, names.train, endings)
+        if not train:
+            there = ", ".join(file.name for file in listing[:8]) or "nothing"
+            name = f"{names.train}{endings[0]}"
+            raise DataError(f"{path} should hold {name} or the like, but holds {there}: name the files.")
+        found.train += train
+        if names.valid != HELD_OUT:
+            found.valid += next(filter(None, (_called(listing, name, endings) for name in names.validation())), [])
+        for file in listing:
+            split = _split_of(file, endings)
+            if split.startswith(names.test) and file not in (*found.train, *found.valid):
+                found.tests.setdefault(split, []).append(file)
+    if not found.valid and names.valid not in (HELD_OUT, *VALIDATION_NAMES):
+        raise DataError(f"data.valid = '{names.valid}' names no file in {data[0]}: check the name, or leave it out.")
+    return found
+
+
+def ending_of(path: Path, endings: Sequence[str]) -> str:
+    """The ending of a file's name, ``.gz`` aside, where it is one of ``endings``; empty for none."""
+    name = _plain_name(path).lower()
+    return next((end for end in endings if name.endswith(end)), "")
+
+
+def _stem(path: Path, endings: Sequence[str]) -> str:
+    return _plain_name(path)[: -len(ending_of(path, endings)) or None]
+
+
+def _split_of(path: Path, endings: Sequence[str]) -> str:
+    """The last part of a name."""
+    return re.split(r"[-._]", _stem(path, endings))[-1]
+
+
+def _called(files: Sequence[Path], name: str, endings: Sequence[str]) -> list[Path]:
+    """The file of a split: called so as a whole, or by the last part of its name; DataError where there are several."""
+    fitting = [file for file in files if _stem(file, endings) == name]
+    fitting = fitting or [file for file in files if _split_of(file, endings) == name]
+    if len(fitting) > 1:
+        several = " and ".join(file.name for file in fitting)
+        raise DataError(f"{fitting[0].parent} should hold one {name} split, not {several}: keep one of them there.")
+    return fitting
 
 
 def _demand_named(data: Sequence[Path], names: Names, found: Found[File]) -> None:

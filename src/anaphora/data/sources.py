@@ -15,19 +15,25 @@ from anaphora.data.corpora import (
     PairFile,
     PairFiles,
     Splits,
+    StringFile,
     TextCorpus,
     both_sides,
     fingerprint,
     plain_pair,
 )
-from anaphora.data.finding import Names, find_pairs, find_texts
+from anaphora.data.finding import Found, Names, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, Skipped, silent
 from anaphora.formats.lines import read_lines
+from anaphora.formats.strings import read_format
 from anaphora.formats.tsv import HEADING, PLAIN, Layout
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.wording import agreeing, counted
+
+_STRING_ENDINGS = (".tsv", ".txt", ".dict", ".dic")
+_TENTH = 0.1
+"""Fraction of the inputs of strings that is held out at most."""
 
 
 def translation_splits(
@@ -52,23 +58,53 @@ def translation_splits(
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a split with nothing in it.
     """
     _demand(data, "--data FOLDER or --data pairs.tsv")
-    found = find_pairs(data, (source, target), Names(train, valid, test, layout), report)
-    held = None if found.valid else HeldOut(seed)
+    names = Names(train, valid, test, layout)
+    found = find_pairs(data, (source, target), names, report)
+    return _parts(found, names, seed, LARGEST_SHARE, report)
+
+
+def string_splits(
+    data: Sequence[Path], names: Names, *, columns: Sequence[int] = (), seed: int = 1, report: Report = silent
+) -> Splits[PairCorpus]:
+    """The splits of pairs of strings, each file in a format that its content tells (``formats.strings``).
+
+    Without a validation split a tenth of the inputs is held out, all answers of an input together. Notes say so, and
+    how each file is read. Raises DataError as ``finding.find_files``, for a file of no known format, and with the line
+    for one that is not in the format of its file.
+    """
+    found = find_files(data, names, _STRING_ENDINGS)
+
+    def recognized(path: Path) -> StringFile:
+        file = StringFile(path, format=read_format(path, columns))
+        report(Note(f"{path} is read as {file.format}."))
+        return file
+
+    files: Found[PairFiles] = Found(
+        list(map(recognized, found.train)),
+        list(map(recognized, found.valid)),
+        {name: list(map(recognized, paths)) for name, paths in found.tests.items()},
+    )
+    return _parts(files, names, seed, _TENTH, report)
+
+
+def _parts(found: Found[PairFiles], names: Names, seed: int, share: float, report: Report) -> Splits[PairCorpus]:
+    """The splits in files that are found; without a validation split at most ``share`` of the training split."""
+    held = None if found.valid else HeldOut(seed, share)
     usable = _scan(found.train, held, report)
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
     if held is None:
         digest = _digest(found.train, "usable")
-        train_split = PairCorpus(train, tuple(found.train), digest, usable, both_sides)
-        return Splits(train_split, _every_pair(valid, found.valid), tests)
-    train_split, valid_split = _split(PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed)
+        train = PairCorpus(names.train, tuple(found.train), digest, usable, both_sides)
+        return Splits(train, _every_pair(names.valid, found.valid), tests)
+    whole = PairCorpus(names.train, tuple(found.train), "", usable, both_sides)
+    train, valid = _split(whole, names.valid, held, seed)
     report(
         Note(
-            f"No validation split was given, so {valid_split.count:,} of {counted(usable, 'pair')} "
-            f"{agreeing(valid_split.count, 'are')} held out of training "
-            f"for it (seed {seed}; pairs with the same source stay together)."
+            f"No validation split was given, so {valid.count:,} of {counted(usable, 'pair')} "
+            f"{agreeing(valid.count, 'are')} held out of training for it (seed {seed}; pairs with the same source stay together)."
         )
     )
-    return Splits(train_split, valid_split, tests)
+    return Splits(train, valid, tests)
 
 
 def text_splits(
@@ -171,8 +207,8 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
     held.choose()
     if not held.count:
         raise DataError(
-            f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in more than a "
-            f"twentieth of the {counted(whole.count, 'pair')}: give a validation split, or more different sources."
+            f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in too many "
+            f"of the {counted(whole.count, 'pair')}: give a validation split, or more different sources."
         )
 
     def kept(source: str, target: str) -> bool:
@@ -211,8 +247,8 @@ def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
 
 
 def _digest(files: Sequence[PairFiles], *choices: object) -> str:
-    layouts = {file.layout for file in files if isinstance(file, PairFile)} - {PLAIN}
-    return fingerprint(_flat(files), *choices, *sorted(map(repr, layouts)))
+    layouts = {choice for file in files if isinstance(file, PairFile) for choice in file.choices}
+    return fingerprint(_flat(files), *choices, *sorted(layouts))
 
 
 def _flat(files: Sequence[PairFiles]) -> list[Path]:

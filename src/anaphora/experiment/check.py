@@ -73,7 +73,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
             sides = cast(tuple[str, str], tuple(languages.values()))
             pairs = cast(Splits[PairCorpus], work.splits)
             checked.survey = survey_pairs(pairs, sides, lowercase=lowercase, report=heard)
-        else:
+        elif languages:
             texts = cast(Splits[TextCorpus], work.splits)
             checked.survey = survey_text(texts, language=languages["text"], lowercase=lowercase, report=heard)
         names = languages if len(languages) > 1 else {"text": "text"}
@@ -95,7 +95,8 @@ def _try_out(checked: Checked, work: Work, names: Mapping[str, str], trial: floa
         tokenizers = work.learn_vocabulary(report)
     else:
         return
-    checked.tokens += _tokens(work.splits, tokenizers, names)
+    if tokenizers:
+        checked.tokens += _tokens(work.splits, tokenizers, names)
 
 
 def _tokens(

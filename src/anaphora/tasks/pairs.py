@@ -6,7 +6,7 @@ from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.sources import translation_splits
 from anaphora.events import Report
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.data_table import PairData
+from anaphora.tasks.data_table import PairData, PairsData
 from anaphora.tasks.work import Work
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
@@ -18,8 +18,15 @@ class PairWork(Work):
     splits: Splits[PairCorpus]
 
     def __init__(self, experiment: ExperimentBase, report: Report) -> None:
-        """Find and check the data; errors as for ``data.sources.translation_splits``."""
-        self.splits, self._text, self._data = pair_splits(experiment, report), experiment.text, pairs_of(experiment)
+        """Find and check the data; errors as for ``found``."""
+        self.splits, self._text = self.found(experiment, report), experiment.text
+        assert isinstance(experiment.data, PairsData)
+        self._data = experiment.data
+
+    @staticmethod
+    def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
+        """The splits of its data; errors as for ``data.sources.translation_splits``."""
+        return pair_splits(experiment, report)
 
     @property
     def longest(self) -> int:

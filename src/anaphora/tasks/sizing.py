@@ -3,8 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-TOKENS = {"bpe": "subword", "unigram": "subword", "word": "word", "character": "character", "byte": "byte"}
-"""Name of a token by ``text.tokenizer``."""
+TOKENS = {
+    "bpe": "subword",
+    "unigram": "subword",
+    "word": "word",
+    "character": "character",
+    "byte": "byte",
+    "symbol": "symbol",
+}
+"""What a unit of text is called, by what ``text.tokenizer`` says."""
 
 
 def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:

@@ -37,7 +37,7 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
     if experiment.is_settled:
         return experiment
     data, spans = experiment.data, experiment.spans
-    train, _, _ = find_tagged(data.paths(), _names(data))
+    train = find_tagged(data.paths(), _names(data)).train
     first = _first_row(train[0])
     kind = data.format if data.format != "auto" else _ending(train[0]) or ("conllu" if _is_conllu(first) else "columns")
     column = _column(data.column, kind, first, train[0])

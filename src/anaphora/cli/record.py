@@ -1,0 +1,31 @@
+"""``anaphora record``: a web page that records pen strokes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anaphora.cli.files import check_writable
+from anaphora.cli.talk import say
+
+EXAMPLES = (
+    "anaphora record strokes.html",
+    "anaphora record strokes.html && xdg-open strokes.html",
+)
+
+
+def run(
+    output: Annotated[Path, typer.Argument(metavar="FILE.html", help="Where to write the page.")],
+) -> None:
+    """Write a web page that records handwriting with a pen, finger or mouse, and saves it for training.
+
+    The page is one file that makes no request; it saves .jsonl, which anaphora train --task trace and draw --prime
+    read.
+    """
+    check_writable(output)
+
+    from anaphora.formats.lines import write_lines
+    from anaphora.tasks.trace.page import page
+
+    write_lines(output, page().splitlines())
+    say(f"Open {output} in a browser, write, save, and train:  anaphora train --task trace --data FOLDER")
