@@ -76,7 +76,7 @@ class Encoded(NamedTuple):
     """One encoded sequence."""
 
     read_TX: Singles
-    """What is read before each vector: the one before it, from the first point of strokes or from zeros."""
+    """Input of each step: the vector before it, from the first point of strokes or from zeros."""
     targets_TY: Singles
     """Each vector with its flags; the last flag is 1 where the sequence ends."""
 
@@ -134,7 +134,7 @@ def trace_store(
 
     def encode(into: Writer) -> dict[str, int]:
         skipped = count = 0
-        for number, trace in enumerate(corpus.traces()):
+        for number, trace in enumerate(corpus.examples()):
             rows_TX = scale.encoded(trace)
             _check(trace, len(rows_TX), scale.pen, tokenizer is not None)
             if longest and len(rows_TX) > longest:
