@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.ragged import token_counts
 from anaphora.data.tagged import TaggedCorpus
 from anaphora.data.tagged_store import (
@@ -47,8 +46,7 @@ class TaggerWork(UpdatingWork):
     def __init__(self, experiment: TaggerExperiment, report: Report) -> None:
         self._experiment = settled(experiment)
         self._tagged = splits_of(self._experiment, report)
-        # a tagged corpus gives its sentences as running text does
-        self.splits = cast(Splits[TextCorpus], cast(Any, self._tagged))
+        self.splits = self._tagged
 
     @property
     def longest(self) -> int:

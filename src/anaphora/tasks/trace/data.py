@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Splits, TextCorpus
+from anaphora.data.corpora import Splits
 from anaphora.data.finding import Names
 from anaphora.data.ragged import token_counts
 from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store
@@ -68,8 +68,7 @@ class TraceWork(UpdatingWork):
         """Find and check the data."""
         self.traces = splits_of(experiment, report)
         self._experiment = experiment if experiment.is_settled else _settled(experiment, self.traces.train)
-        # a corpus of sequences gives its texts as running text does
-        self.splits = cast(Splits[TextCorpus], cast(Any, self.traces))
+        self.splits = self.traces
 
     @property
     def longest(self) -> int:
