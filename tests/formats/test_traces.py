@@ -146,3 +146,18 @@ def test_what_is_written_as_json_is_read_again(
     again = one(folder / "b.jsonl", json_line(first))
     assert np.array_equal(first.values_TD, again.values_TD) and np.array_equal(first.ends_T, again.ends_T)
     assert first.text == again.text == text
+
+
+def test_arrays_are_sequences_of_vectors_with_their_texts(tmp_path: Path) -> None:
+    file, values = tmp_path / "a.npz", np.arange(10.0).reshape(5, 2)
+    np.savez(file, values=values, lengths=[2, 3], texts=["a", "b"])
+    first, second = read_traces(file)
+    assert (first.text, second.text) == ("a", "b") and first.ends_T is None
+    assert np.array_equal(np.concatenate([first.values_TD, second.values_TD]), values)
+    np.savez(file, values=values, lengths=[2, 3], texts=["a"])
+    with pytest.raises(DataError, match="has 1 texts, but 2 sequences"):
+        next(read_traces(file))
+    values[3, 1] = np.nan
+    np.savez(file, values=values, lengths=[2, 3])
+    with pytest.raises(DataError, match=r"has nan at \[3, 1\]"):
+        list(read_traces(file))

@@ -17,6 +17,8 @@ from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.text.tokenization import Bpe
 from anaphora.training.rules import Momentum
 
+TASKS = "align, classify, language-model, tag, trace, transduce, translate"
+
 TRANSLATE = 'task = "translate"\n'
 LANGUAGE_MODEL = 'task = "language-model"\n'
 
@@ -55,15 +57,14 @@ def test_the_task_decides_which_tables_there_are() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "mine.toml: task is missing. Known: align, classify, language-model, tag, trace, transduce, translate."),
+        ("", f"mine.toml: task is missing. Known: {TASKS}."),
         (
             "task = 3",
-            "mine.toml: task is missing. Known: align, classify, language-model, tag, trace, transduce, translate.",
+            f"mine.toml: task is missing. Known: {TASKS}.",
         ),
         (
             'task = "translat"',
-            "mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: align, classify, language-model, "
-            "tag, trace, transduce, translate.",
+            f"mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: {TASKS}.",
         ),
         (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
         (

@@ -8,19 +8,16 @@ import typer
 from anaphora.cli.files import check_writable
 from anaphora.cli.talk import say
 
-EXAMPLES = (
-    "anaphora record strokes.html",
-    "anaphora record strokes.html && xdg-open strokes.html",
-)
+EXAMPLES = ("anaphora record strokes.html",)
 
 
 def run(
-    output: Annotated[Path, typer.Argument(metavar="FILE.html", help="Where to write the page.")],
+    output: Annotated[Path, typer.Argument(metavar="FILE.html", help="File for the page.")],
 ) -> None:
-    """Write a web page that records handwriting with a pen, finger or mouse, and saves it for training.
+    """Write a web page that records handwriting, and saves it for training.
 
-    The page is one file that makes no request; it saves .jsonl, which anaphora train --task trace and draw --prime
-    read.
+    It takes a pen, a finger or a mouse. The page is one file that makes no request; it saves .jsonl, which anaphora
+    train --task trace and draw --prime read.
     """
     check_writable(output)
 

@@ -101,8 +101,8 @@ def _parts(found: Found[PairFiles], names: Names, seed: int, share: float, repor
     report(
         Note(
             f"No validation split was given, so {valid.count:,} of {counted(usable, 'pair')} "
-            f"{agreeing(valid.count, 'are')} held out of training for it "
-            f"(seed {seed}; pairs with the same source stay together)."
+            f"{agreeing(valid.count, 'are')} held out of training "
+            f"for it (seed {seed}; pairs with the same source stay together)."
         )
     )
     return Splits(train, valid, tests)

@@ -76,7 +76,7 @@ class Encoded(NamedTuple):
     """One encoded sequence."""
 
     read_TX: Singles
-    """Input of each step: the vector before it, from the first point of strokes or from zeros."""
+    """Inputs: the vector before each target; first the first point of strokes, or zeros."""
     targets_TY: Singles
     """Each vector with its flags; the last flag is 1 where the sequence ends."""
 

@@ -16,10 +16,26 @@ from anaphora.data.examples import ExampleCorpus, place_in
 from anaphora.data.finding import Names
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
+from anaphora.formats.arrays import ArrayFile, Sequences
 from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.lines import write_lines
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.traces import Trace
+
+
+def read_arrays(path: Path) -> Iterator[Trace]:
+    """The sequences of ``values`` and ``lengths``, with their ``texts`` if there are any: see ``arrays.Sequences``.
+
+    Raises DataError with its place for a fault.
+    """
+    file = ArrayFile(path)
+    sequences = Sequences(file)
+    texts = file.strings("texts") if "texts" in file.names else [""] * len(sequences)
+    if len(texts) != len(sequences):
+        raise DataError(f"{path} has {len(texts):,} texts, but {len(sequences):,} sequences: give each a text.")
+    for number, text in enumerate(texts):
+        yield Trace(f"{path}: sequence {number + 1}", sequences[number].astype(np.float64), None, text)
+
 
 READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
     ".jsonl": read_stroke_json,
@@ -27,6 +43,8 @@ READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
     ".json": read_stroke_json,
     ".inkml": read_ink_xml,
     ".xml": read_ink_xml,
+    ".npz": read_arrays,
+    ".safetensors": read_arrays,
 }
 """By the ending of a name, ``.gz`` aside."""
 
@@ -62,17 +80,22 @@ class TraceCorpus(ExampleCorpus[Trace]):
         return place_in(example.place)
 
     def write(self, examples: Sequence[Trace], folder: Path, name: str) -> None:
-        """JSON lines."""
-        write_lines(folder / f"{name}.jsonl", map(json_line, examples))
+        """JSON lines, or arrays without a pen."""
+        if examples[0].ends_T is not None:
+            write_lines(folder / f"{name}.jsonl", map(json_line, examples))
+        else:
+            values = np.concatenate([trace.values_TD for trace in examples])
+            lengths = [len(trace.values_TD) for trace in examples]
+            np.savez(folder / f"{name}.npz", values=values, lengths=lengths, texts=[trace.text for trace in examples])
 
 
 def json_line(trace: Trace) -> str:
-    """A sequence as a line of JSON that ``read_stroke_json`` reads."""
+    """A sequence of strokes as a line of JSON that ``read_stroke_json`` reads."""
+    assert trace.ends_T is not None
     text = {"text": trace.text} if trace.text else {}
-    if trace.ends_T is not None and trace.offsets is None:
+    if trace.offsets is None:
         rows = [[*row, int(end)] for row, end in zip(trace.values_TD.tolist(), trace.ends_T, strict=True)]
         return json.dumps({**text, "points": rows}, ensure_ascii=False)
-    assert trace.ends_T is not None
     cuts = np.flatnonzero(trace.ends_T)[:-1] + 1
     return json.dumps(
         {**text, "strokes": [part.tolist() for part in np.split(trace.values_TD, cuts)]}, ensure_ascii=False

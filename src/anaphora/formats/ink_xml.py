@@ -18,6 +18,7 @@ from anaphora.formats.xml_elements import Element, xml_elements
 
 _TRUTHS = ("truth", "label", "transcription", "text")
 _TIMES = ("t", "time")
+_INKML_STROKE = "trace"
 
 
 def read_ink_xml(path: Path) -> Iterator[Trace]:
@@ -28,22 +29,19 @@ def read_ink_xml(path: Path) -> Iterator[Trace]:
     text, root = "", ""
     for element in xml_elements(path):
         place, root = f"{path}:{element.line}", element.name
-        match element.name:
-            case "Point":
-                points.append(
-                    [_number(element, name, place) for name in ("x", "y", "time") if name in element.attributes]
-                )
-            case "Stroke":
-                if not points:
-                    raise DataError(f"{place} is a stroke without points: remove it.")
-                strokes.append(points)
-                points = []
-            case "channel":
-                channels.append(element.attributes.get("name", "").lower())
-            case "annotation" if element.attributes.get("type", "").lower() in _TRUTHS and not text:
-                text = element.text.strip()
-            case "trace":
-                strokes.append(_trace_points(element.text, channels or ["x", "y"], place))
+        if element.name == "Point":
+            points.append([_number(element, name, place) for name in ("x", "y", "time") if name in element.attributes])
+        elif element.name == "Stroke":
+            if not points:
+                raise DataError(f"{place} is a stroke without points: remove it.")
+            strokes.append(points)
+            points = []
+        elif element.name == "channel":
+            channels.append(element.attributes.get("name", "").lower())
+        elif element.name == "annotation" and element.attributes.get("type", "").lower() in _TRUTHS:
+            text = text or element.text.strip()
+        elif element.name == _INKML_STROKE:
+            strokes.append(_trace_points(element.text, channels or ["x", "y"], place))
     if not strokes:
         raise DataError(f"{path} should have strokes of IAM-OnDB or InkML, but is <{root}> without any: give ink.")
     yield ink(str(path), strokes, text or _text_of(path))

@@ -76,18 +76,6 @@ def pen_rows(place: str, rows: Sequence[Sequence[float]], text: str = "") -> Tra
     return Trace(place, np.array(values, dtype=np.float64), np.array(ends), text, None)
 
 
-def vectors(place: str, rows_TD: Any, text: str = "") -> Trace:
-    """A sequence of vectors without a pen; DataError for a number that is none, with its place."""
-    values_TD = np.asarray(rows_TD, dtype=np.float64)
-    wrong = np.argwhere(~np.isfinite(values_TD))
-    if len(wrong):
-        row, column = (int(place) + 1 for place in wrong[0])
-        raise DataError(
-            f"{place}: vector {row} has {values_TD[tuple(wrong[0])]} in column {column}: give finite numbers."
-        )
-    return Trace(place, values_TD, None, text)
-
-
 def _numbers(row: Any, where: str, widths: tuple[int, ...]) -> list[float]:
     if isinstance(row, dict):
         row = [row[key] for key in ("x", "y", "t", "time") if key in row]

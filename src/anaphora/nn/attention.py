@@ -8,6 +8,7 @@ none      the summary of the sentence alone (``bridge.py``)
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from math import log
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -27,7 +28,7 @@ from anaphora.kernels.sums import Add
 from anaphora.kernels.weighing import AnyWeighing, Softmax
 from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.nn.encoders.encoder import EncoderSpec
-from anaphora.nn.weights import Matrix, projection_matrices
+from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
 
 class NoAttention(Config):
@@ -98,6 +99,12 @@ class WindowAttention(AttentionBase):
     """How many Gaussians the window is the sum of."""
     bias: bool = True
     """Whether what the query says of each has a bias."""
+    initial_step: float = Field(1.0, gt=0)
+    """Positions that the window moves in a step before training; less than 1 where outputs are longer than inputs."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"initial_step": SET, "bias": False}, "it is what the bias starts from; leave one of the two out"),
+    )
 
 
 AnyAttention = Annotated[
@@ -143,6 +150,10 @@ class Attention(ABC):
             f"{self.name}.closed": positions_S >= lengths_B1,
             f"{self.name}.length": lengths_B1,
         }
+
+    @abstractmethod
+    def initialise(self, weights: Weights) -> None:
+        """Fill what starts from a number of its own, after all else was filled."""
 
     @abstractmethod
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
@@ -191,6 +202,9 @@ class SoftAttention(Attention):
         keys = {f"{self.name}.{short}": block for short, block in self._score.prepare(annotations_BSM, own).items()}
         return keys | super().prepare(annotations_BSM, self._score.reach(lengths_B), weights)
 
+    def initialise(self, weights: Weights) -> None:
+        """Nothing has a number of its own."""
+
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """Weights of 1 at the first position; no coverage yet; step 0."""
         sentences, positions = annotations_BSM.shape[:2]
@@ -212,6 +226,7 @@ class SoftWindow(Attention):
         """
         super().__init__(config, spec)
         self._query, self._components, self._bias = query, config.components, config.bias
+        self._step = config.initial_step
 
     def matrices(self) -> dict[str, Matrix]:
         """The projection of the query, in the blocks alpha, beta, kappa."""
@@ -221,6 +236,12 @@ class SoftWindow(Attention):
         """The projection, and the window moved and looked through."""
         projected = Project("window", query, "window.hat", self._bias)
         return projected, Move("move", "window.hat"), GaussianWindow(self.name, "window.hat")
+
+    def initialise(self, weights: Weights) -> None:
+        """Add the logarithm of the first step to the bias of khat."""
+        if self._bias:
+            with torch.no_grad():
+                weights.tensors()["window.bias"][2 * self._components :] += log(self._step)
 
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """All Gaussians in front of the first position."""

@@ -259,6 +259,8 @@ class Decoder(nn.Module):
         """Fill the weights with what training starts from."""
         self._layers.initialise(self.weights, start, generator)
         self._readout.initialise(self.weights)
+        if self.attention:
+            self.attention.initialise(self.weights)
 
 
 def _read(x_XBD: Tensor, language_XBL: Tensor | None) -> dict[str, Tensor]:

@@ -117,6 +117,28 @@ def test_offsets_and_positions_in_either_direction_of_y_are_the_same_data(lines:
     assert 'points = "offsets"' in Path("run-offsets/experiment.toml").read_text()
 
 
+def test_signals_without_a_pen_are_predicted_and_continued(lines: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = np.arange(20)
+    waves = [np.column_stack([np.sin(steps / 3 + phase), np.cos(steps / 3 + phase), steps]) for phase in range(8)]
+    folder = Path("waves")
+    folder.mkdir()
+    for name, rows in (("train", waves[:6]), ("val", waves[6:7]), ("test", waves[7:])):
+        np.savez(folder / f"{name}.npz", values=np.concatenate(rows), lengths=[20] * len(rows))
+    assert main(begin("prediction", folder, "run")) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parts"]["test"]["vectors"] == 20
+    assert main(["draw", "run", "--json", "--length", "4", "--prime", "waves/test.npz"]) == 0
+    drawn = json.loads(capsys.readouterr().out)
+    assert np.allclose(drawn["values"][:20], waves[7], atol=1e-5) and 20 < len(drawn["values"]) <= 24
+    assert main(["draw", "run"]) == 2
+    assert "add --json" in capsys.readouterr().err
+    assert main(["check", "prediction.toml", "--data", "waves", "--json", "--trial", "0.1"]) == 0
+    np.savez(folder / "test.npz", values=np.zeros((3, 2)), lengths=[3])
+    assert main(["evaluate", "run"]) == 2
+    assert "has vectors of 2 numbers, but others have 3" in capsys.readouterr().err
+
+
 def test_faults_of_the_data_end_with_one_sentence(lines: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train = lines / "train.jsonl"
     good = train.read_text()

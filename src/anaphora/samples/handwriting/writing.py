@@ -50,15 +50,15 @@ def lines(seed: int, count: int) -> Iterator[Line]:
     """``count`` lines of one or two made-up words; a longer stream begins with the shorter."""
     for number in range(count):
         source = random.Random(f"{seed}/{number}/text")
-        words = [_word(source) for _ in range(2 if source.random() < 0.3 else 1)]
+        words = [_word(source) for _ in range(2 if source.random() < 0.15 else 1)]
         yield written(" ".join(words), seed, number)
 
 
 def _word(source: random.Random) -> str:
     """Syllables, or letters of any order: every letter comes after every other."""
     if source.random() < 0.5:
-        return "".join(_pick(source, _VOWELS + _CONSONANTS) for _ in range(1 + int(source.random() * 5)))
-    syllables = (_pick(source, _CONSONANTS) + _pick(source, _VOWELS) for _ in range(1 + int(source.random() * 3)))
+        return "".join(_pick(source, _VOWELS + _CONSONANTS) for _ in range(1 + int(source.random() * 4)))
+    syllables = (_pick(source, _CONSONANTS) + _pick(source, _VOWELS) for _ in range(1 + int(source.random() * 2)))
     return "".join(syllables) + (_pick(source, _CONSONANTS) if source.random() < 0.5 else "")
 
 
@@ -73,7 +73,7 @@ def _hand(source: random.Random) -> _Hand:
         size=_within(source, 0.85, 1.15),
         unsteady=_within(source, 0.01, 0.035),
         joined=source.random() < 0.4,
-        step=_within(source, 0.22, 0.28),
+        step=_within(source, 0.28, 0.34),
         spacing=_within(source, 0.1, 0.3),
     )
 
