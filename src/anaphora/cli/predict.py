@@ -31,11 +31,13 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="Texts or strings, one a line; a file to be tagged.")
+        str, typer.Argument(metavar="[FILE|-]", help="File of texts, one per line, or a file to tag.")
     ] = "-",
-    output: Annotated[Path | None, typer.Option(help="Write the predictions here instead of printing them.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write predictions to this file instead of printing them.")
+    ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object for each text or sentence, with all that is known.")
+        bool, typer.Option("--json", help="Print a JSON object for each text or sentence, with all details.")
     ] = False,
     format_: Annotated[
         str,
@@ -49,7 +51,7 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Print the prediction for each line; a tagger prints the file again with its tags."""
+    """Print the prediction for each line; a tagger prints the file with its tags."""
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
     where = known_device(device), known_precision(precision)

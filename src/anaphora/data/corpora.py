@@ -26,7 +26,6 @@ class AlignedFiles:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files."""
         return (self.source, self.target)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -56,7 +55,6 @@ class AlignedFiles:
             )
 
     def lines(self) -> Iterator[Pair | None]:
-        """The pair of every line."""
         return iter(self)
 
 
@@ -69,7 +67,6 @@ class PairFile:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The file."""
         return (self.path,)
 
     @property
@@ -125,7 +122,6 @@ PairFiles = AlignedFiles | PairFile
 
 
 def every_pair(source: str, target: str) -> bool:
-    """Keep the pair."""
     return True
 
 
@@ -148,7 +144,6 @@ class PairCorpus:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files on the disk."""
         return tuple(path for file in self.files for path in file.paths)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -184,7 +179,6 @@ class TextCorpus:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files on the disk."""
         return self.files
 
     def __iter__(self) -> Iterator[str]:
@@ -206,11 +200,11 @@ class LocatedCorpus(Protocol):
         """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
 
 
-Corpus = TypeVar("Corpus", PairCorpus, TextCorpus)
+Corpus = TypeVar("Corpus")
 
 
 @dataclass(frozen=True)
-class Parts(Generic[Corpus]):
+class Splits(Generic[Corpus]):
     """What an experiment is trained, validated and tested on; ``tests`` by name, perhaps none."""
 
     train: Corpus

@@ -53,7 +53,6 @@ class HeldOut:
         self._chosen = frozenset(chosen)
 
     def __contains__(self, source: str) -> bool:
-        """Whether pairs with this source are held out."""
         return self._hash(source) in self._chosen
 
     def _hash(self, source: str) -> int:

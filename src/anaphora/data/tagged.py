@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from anaphora.data.corpora import fingerprint
+from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.finding import Found, Names, ending_of, find_files
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
@@ -21,7 +21,6 @@ _ENDINGS = (".conllu", ".conll", ".tsv", ".txt", ".iob", ".iob2", ".bio", ".bioe
 
 
 def every(sentence: Sentence) -> bool:
-    """Keep the sentence."""
     return True
 
 
@@ -65,15 +64,6 @@ class TaggedCorpus:
         return len(sample)
 
 
-@dataclass(frozen=True)
-class TaggedParts:
-    """The splits; ``tests`` by name, perhaps none."""
-
-    train: TaggedCorpus
-    valid: TaggedCorpus
-    tests: dict[str, TaggedCorpus]
-
-
 def exact_lines(path: Path) -> Iterator[str]:
     """The lines of a file with their ends; errors as for ``formats.lines.read_lines``."""
     return read_lines(path, exact=True, any_format=True)
@@ -84,7 +74,9 @@ def find_tagged(data: Sequence[Path], names: Names) -> Found[Path]:
     return find_files(data, names, _ENDINGS)
 
 
-def tagged_parts(data: Sequence[Path], names: Names, format_: TaggedFormat, report: Report = silent) -> TaggedParts:
+def tagged_splits(
+    data: Sequence[Path], names: Names, format_: TaggedFormat, report: Report = silent
+) -> Splits[TaggedCorpus]:
     """The splits; without a validation split a tenth is held out by a hash of the words, which a Note reports.
 
     Raises DataError for a missing file, a faulty line, and a split with nothing in it.
@@ -94,7 +86,7 @@ def tagged_parts(data: Sequence[Path], names: Names, format_: TaggedFormat, repo
     whole = _corpus(names.train, train, format_)
     of_tests = {name: _corpus(name, files, format_) for name, files in tests.items()}
     if valid:
-        return TaggedParts(whole, _corpus(names.valid, valid, format_), of_tests)
+        return Splits(whole, _corpus(names.valid, valid, format_), of_tests)
     held = sum(_held_out(sentence) for _, sentence in whole.sentences())
     if not 0 < held < whole.count:
         raise DataError(f"{train[0]} has too few sentences to hold some out for validation: give a validation split.")
@@ -104,7 +96,7 @@ def tagged_parts(data: Sequence[Path], names: Names, format_: TaggedFormat, repo
     rest, part = (
         fingerprint(train, repr(format_), choice) for choice in ("without the held-out tenth", "the held-out tenth")
     )
-    return TaggedParts(
+    return Splits(
         replace(whole, fingerprint=rest, count=whole.count - held, keep=_kept),
         replace(whole, name="valid", fingerprint=part, count=held, keep=_held_out),
         of_tests,

@@ -18,6 +18,7 @@ from anaphora.errors import DataError
 from anaphora.formats.span_tags import Encoding, Span, spans_of, tags_of
 from anaphora.formats.tagged import Sentence, content_of, split_end
 from anaphora.formats.tokens import token_places
+from anaphora.wording import counted
 
 _LABELS = ("label", "labels", "entities", "spans")
 """Keys that spans may be under."""
@@ -98,7 +99,6 @@ def _text(item: Mapping[str, Any], place: str) -> str:
 
 
 def _spans(item: Mapping[str, Any], place: str) -> list[Labelled]:
-    """The spans of an object, in order."""
     found = next((item[key] for key in _LABELS if isinstance(item.get(key), list)), None)
     if found is None and isinstance(item.get("annotations"), list):
         results = [one.get("result") for one in item["annotations"][:1] if isinstance(one, Mapping)]
@@ -125,14 +125,15 @@ def _check(spans: Sequence[Labelled], length: int, place: str) -> None:
     last = 0
     for start, end, type_ in spans:
         if not 0 <= start < end <= length:
-            raise DataError(f"{place}: the span {start} to {end} ({type_}) lies outside of its {length} characters.")
+            raise DataError(
+                f"{place}: the span {start} to {end} ({type_}) lies outside of its {counted(length, 'character')}."
+            )
         if start < last:
             raise DataError(f"{place}: the span {start} to {end} ({type_}) overlaps another: keep one of them.")
         last = end
 
 
 def _cut(places: Sequence[tuple[int, int]], edges: Sequence[int]) -> list[tuple[int, int]]:
-    """The tokens, cut at these characters."""
     cuts, pieces = sorted(set(edges)), list[tuple[int, int]]()
     for start, end in places:
         inner = [edge for edge in cuts if start < edge < end]

@@ -26,6 +26,7 @@ from anaphora.text.segmentation import Segmentation
 from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenizer import SPACE, Tokenizer
 from anaphora.text.words import WordTokenizer
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.text.cuts import Cut
@@ -42,7 +43,7 @@ _NOTATIONS = {False: "characters", True: "separated by spaces"}
 
 
 class TokenizerConfig(Config):
-    """What all units have."""
+    """What all tokens have."""
 
     lowercase: bool = False
     """Whether to lower-case text, by the rules of its language."""
@@ -63,7 +64,7 @@ class TokenizerConfig(Config):
         return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
 
     def settled(self) -> Self:
-        """The same units, every text cut the likeliest way."""
+        """The same tokens, every text cut the likeliest way."""
         return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 
 
@@ -316,7 +317,9 @@ def _learn(
     for side, lines in sides.items():
         kept, seen = sample(lines(), config.sample)
         if seen > len(kept):
-            report(Note(f"The {side} vocabulary is learnt from {len(kept):,} of {seen:,} lines (text.sample)."))
+            report(
+                Note(f"The {side} vocabulary is learnt from {len(kept):,} of {counted(seen, 'line')} (text.sample).")
+            )
         drawn += (lowered(line, cases[side]) for line in kept)
     if any(SPACE in line for line in drawn):
         report(

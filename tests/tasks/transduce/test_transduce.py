@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import anaphora
 from anaphora.cli.app import main
 from anaphora.data.finding import Names
-from anaphora.data.sources import string_parts
+from anaphora.data.sources import string_splits
 from anaphora.models.translator import Translator
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.registry import task_named
@@ -153,7 +153,7 @@ def test_a_transducer_is_the_network_of_a_translator() -> None:
 def test_answers_of_one_input_are_never_in_two_splits(rows: list[tuple[str, str]], tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path_factory.mktemp("data") / "my.tsv"
     path.write_text("".join(f"{source}\t{target}\n" for source, target in [*rows, ("other", "x"), ("another", "y")]))
-    parts = string_parts([path], Names("train", "val", "test"))
+    parts = string_splits([path], Names("train", "val", "test"))
     train, valid = ({source.casefold() for source in part.sources()} for part in (parts.train, parts.valid))
     assert train and valid and not train & valid
     assert parts.train.count + parts.valid.count == len(rows) + 2

@@ -39,7 +39,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora predict",
-    next_command="predict {run} FILE",
+    next_command="echo 'Your string' | anaphora predict {run}",
     example='transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)',
     tokenizers_of=both_sides,
     evaluate=evaluate,

@@ -7,10 +7,10 @@ from typing import cast
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Pair, PairCorpus, Parts
+from anaphora.data.corpora import Pair, PairCorpus, Splits
 from anaphora.data.finding import Names
 from anaphora.data.hallucination import hallucinated
-from anaphora.data.sources import string_parts
+from anaphora.data.sources import string_splits
 from anaphora.data.store import PairStore
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
@@ -21,11 +21,11 @@ from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import Tokenizer
 
 
-def parts_of(experiment: TransductionExperiment, report: Report = silent) -> Parts[PairCorpus]:
-    """The splits of an experiment; errors as for ``data.sources.string_parts``."""
+def splits_of(experiment: TransductionExperiment, report: Report = silent) -> Splits[PairCorpus]:
+    """The splits of an experiment; errors as for ``data.sources.string_splits``."""
     data = experiment.data
     names, seed = Names(data.train, data.valid, data.test), experiment.training.seed
-    return string_parts(data.paths(), names, columns=data.columns, seed=seed, report=report)
+    return string_splits(data.paths(), names, columns=data.columns, seed=seed, report=report)
 
 
 def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
@@ -49,18 +49,18 @@ class TransducerWork(TranslatorWork):
         """Find and check the data; DataError where data.hallucinate finds nothing to replace."""
         super().__init__(experiment, report)
         count, seed = experiment.data.hallucinate, experiment.training.seed
-        self._more = hallucinated(self.parts.train, count, seed) if count else self.parts.train
+        self._more = hallucinated(self.splits.train, count, seed) if count else self.splits.train
 
     @staticmethod
-    def found(experiment: ExperimentBase, report: Report) -> Parts[PairCorpus]:
-        """The parts of its data; errors as for ``parts_of``."""
-        return parts_of(cast(TransductionExperiment, experiment), report)
+    def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
+        """The parts of its data; errors as for ``splits_of``."""
+        return splits_of(cast(TransductionExperiment, experiment), report)
 
     def scores(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
     ) -> Mapping[str, float]:
         """Accuracy and symbol error rate of the validation inputs of these numbers."""
-        pairs = list(self.parts.valid)
+        pairs = list(self.splits.valid)
         answers = answers_of(pairs[number] for number in numbers.tolist())
         outputs = self.searched(model, tokenizers, list(answers))
         scores = scores_of(outputs, answers.values(), cast(SymbolTokenizer, tokenizers["target"]))
@@ -70,5 +70,5 @@ class TransducerWork(TranslatorWork):
         self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, longest: int, report: Report
     ) -> PairStore:
         """A part as ids, the training part with what is hallucinated."""
-        corpus = self._more if part is self.parts.train else part
+        corpus = self._more if part is self.splits.train else part
         return super()._encoded(corpus, tokenizers, folder, longest, report)

@@ -17,7 +17,7 @@ from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
 from anaphora.tasks.transduce.config import TransductionExperiment
-from anaphora.tasks.transduce.data import answers_of, parts_of, scores_of
+from anaphora.tasks.transduce.data import answers_of, scores_of, splits_of
 from anaphora.tasks.transduce.predictor import TransducerPredictor
 
 NOUN = "a transducer"
@@ -90,7 +90,7 @@ def _texts(
         rows = recognized(first, name, experiment.data.columns).read(chain(first, lines), name)
         return {name: ((row.source, row.target) for row in rows)}
     check_found(path, experiment, "--text")
-    tests = parts_of(experiment, report).tests
+    tests = splits_of(experiment, report).tests
     if not tests:
         raise DataError(f"The data of {path} has no test split: give one with --text, or set data.test.")
     return tests

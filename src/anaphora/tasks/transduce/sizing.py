@@ -8,7 +8,7 @@ from anaphora.data.finding import Names
 from anaphora.tasks.sizing import figure, tier_lines
 from anaphora.tasks.task import Sized, Table
 from anaphora.tasks.transduce.config import TransductionExperiment
-from anaphora.tasks.transduce.data import parts_of
+from anaphora.tasks.transduce.data import splits_of
 from anaphora.text.symbols import are_separated
 from anaphora.text.tokenization import AnyTokenizer
 
@@ -56,7 +56,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
         "test": names.test,
         "columns": columns,
     }
-    train = parts_of(TransductionExperiment.parse({"task": "transduce", "data": table}, "the data")).train
+    train = splits_of(TransductionExperiment.parse({"task": "transduce", "data": table}, "the data")).train
     tier = next(tier for tier in TIERS if train.count <= tier.pairs)
     alike = are_separated(train.sources()) == are_separated(train.targets())
     return Sized(_transducer(tier, alike), f"{train.count:,} pairs of strings")

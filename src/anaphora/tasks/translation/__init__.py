@@ -92,7 +92,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora translate",
-    next_command="translate {run} FILE",
+    next_command="echo 'Your text.' | anaphora translate {run}",
     example='translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)',
     tokenizers_of=both_sides,
     evaluate=evaluate,

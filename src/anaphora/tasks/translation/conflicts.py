@@ -19,7 +19,7 @@ CONFLICTS = (
             and experiment.embedding.files
             and (experiment.embedding.shared or "source" in experiment.embedding.files)
         ),
-        "start.encoder gives vectors of source units, and so does a file that embedding names for them: keep one of "
+        "start.encoder gives vectors of source tokens, and so does a file that embedding names for them: keep one of "
         "the two",
     ),
     Conflict(
@@ -28,7 +28,7 @@ CONFLICTS = (
     ),
     Conflict(
         {"start.encoder": other_than("none"), "encoder.reversed": True},
-        "it gives what reads from left to right; set encoder.reversed = false, or leave start.encoder out",
+        "it gives a forward encoder; set encoder.reversed = false, or leave start.encoder out",
     ),
     Conflict(
         {"start.encoder": other_than("none"), "encoder.bidirectional": True, "encoder.layers": lambda count: count > 1},
@@ -41,9 +41,8 @@ CONFLICTS = (
     ),
     Conflict(
         lambda experiment: experiment.text.sampling_option and experiment.guided_alignment.kind != "none",
-        "text.{table.text.sampling_option} cuts sentences differently every epoch, but guided_alignment links fixed "
-        "units: "
-        "leave out one of the two",
+        "text.{table.text.sampling_option} segments sentences anew every epoch, but guided_alignment links fixed "
+        "tokens: leave out one of the two",
     ),
     Conflict(
         lambda experiment: experiment.embedding.shared and not experiment.text.one_vocabulary,

@@ -9,7 +9,7 @@ import torch
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus
 from anaphora.data.pairs import PairBatches, search_batches
-from anaphora.data.ragged import Ragged, unit_counts
+from anaphora.data.ragged import Ragged, token_counts
 from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
@@ -25,7 +25,7 @@ from anaphora.tasks.translation.config import TranslationExperiment, TranslatorE
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.rare import RareWords
-from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping
+from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping, report_unknown
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
@@ -40,7 +40,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         """Find and check the data; errors as for ``found``."""
         super().__init__(experiment, report)
         self._experiment = experiment
-        guide, train = experiment.guided_alignment, self.parts.train
+        guide, train = experiment.guided_alignment, self.splits.train
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
         self._rare = RareWords(experiment, train) if rare else None
         self._given = GivenLinks(guide, train) if isinstance(guide, GivenGuide) else None
@@ -54,10 +54,10 @@ class TranslatorWork(PairWork, UpdatingWork):
         return self._rare.dictionary(report) if self._rare else None
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """Every unit of the target as it is stored, and ``</s>`` once a pair."""
+        """Every token of the target as it is stored, and ``</s>`` once a pair."""
         target = tokenizers["target"].symbols
-        train = self._encoded(self.parts.train, tokenizers, folder, self.longest, report)
-        counts_V = unit_counts(train.targets.ids, target.size)
+        train = self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
+        counts_V = token_counts(train.targets.ids, target.size)
         counts_V[target.eos] += len(train)
         return counts_V
 
@@ -69,7 +69,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         unknown = [module for module in model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
             report = not_skipping(report)
-            train = self._encoded(self.parts.train, tokenizers, run.path / TRAIN, self.longest, report)
+            train = self._encoded(self.splits.train, tokenizers, run.path / TRAIN, self.longest, report)
             for module in unknown:  # </s> counts on both sides
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
@@ -78,7 +78,7 @@ class TranslatorWork(PairWork, UpdatingWork):
     ) -> PairBatches:
         """Batches by token budget."""
         source, target = tokenizers["source"], tokenizers["target"]
-        train = self._encoded(self.parts.train, tokenizers, folder, self.longest, report)
+        train = self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
         return PairBatches(
             train,
             source.symbols,
@@ -105,7 +105,7 @@ class TranslatorWork(PairWork, UpdatingWork):
     ) -> Ragged | None:
         """The links that attention is guided by, where it is."""
         if self._given:
-            return self._given.units(train, source, target)
+            return self._given.tokens(train, source, target)
         if isinstance(self._experiment.guided_alignment, LearntGuide):
             return learnt_links(self._experiment.guided_alignment, train, source, target, path, report)
         return None
@@ -113,8 +113,9 @@ class TranslatorWork(PairWork, UpdatingWork):
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
-        """The loss of the validation part, and the scores of its outputs."""
-        valid = self._encoded(self.parts.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
+        """The loss of the validation split, and the scores of its outputs."""
+        valid = self._encoded(self.splits.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
+        report_unknown(valid.targets.ids, tokenizers["target"].symbols, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,
@@ -168,7 +169,7 @@ class TranslationWork(TranslatorWork):
         """BLEU where it decides."""
         if self._of_sentences.training.metric != "bleu":
             return {}
-        pairs = list(self.parts.valid)
+        pairs = list(self.splits.valid)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
         texts = self.searched(model, tokenizers, sources)
         language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions

@@ -277,7 +277,7 @@ def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
             if one.fingerprint != its.fingerprint:
                 raise ConfigError(
                     f"An ensemble needs translators of the same vocabularies, but number {number} has another "
-                    f"{side} vocabulary ({its.symbols.size:,} units) than number 1 ({one.symbols.size:,}): train "
+                    f"{side} vocabulary ({its.symbols.size:,} tokens) than number 1 ({one.symbols.size:,}): train "
                     f"them on the same data with the same [text]."
                 )
 
@@ -289,6 +289,6 @@ class _Line(NamedTuple):
     sentences: list[Given]
 
 
-def longest(units: int) -> int:
-    """How many symbols a translation of ``units`` may take, ``</s>`` included: far more than it ever should."""
-    return min(3 * units + 10, 2 * units + 200)
+def longest(tokens: int) -> int:
+    """How many symbols a translation of ``tokens`` may take, ``</s>`` included: far more than it ever should."""
+    return min(3 * tokens + 10, 2 * tokens + 200)

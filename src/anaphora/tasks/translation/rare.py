@@ -16,6 +16,7 @@ from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.sampling import sample
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import counted
 
 _EVERY_WORD = 1_000_000
 """Words that the aligner tells apart: none of them is rare to it."""
@@ -25,7 +26,7 @@ _PAIRS = 500_000
 
 
 class RareWords:
-    """An aligner of the training part, which learns when it is first asked."""
+    """An aligner of the training split, which learns when it is first asked."""
 
     def __init__(self, experiment: TranslatorExperiment, train: PairCorpus) -> None:
         """Of ``experiment`` the languages and how words are told apart."""
@@ -33,7 +34,7 @@ class RareWords:
         self._learnt: tuple[Tokenizer, Tokenizer, Aligner] | None = None
 
     def dictionary(self, report: Report) -> dict[str, str]:
-        """The likeliest translation of every word of the training part."""
+        """The likeliest translation of every word of the training split."""
         source, target, aligner = self._aligner(report)
         best: dict[str, str] = {}
         for entry in AlignmentPredictor(aligner, source, target).dictionary():
@@ -68,7 +69,12 @@ class RareWords:
             aligner = Aligner(AlignerModelConfig(), source.symbols, target.symbols)
             pairs, count = sample(self._train, _PAIRS)
             if len(pairs) < count:
-                report(Note(f"Rare words are linked by what {len(pairs):,} of {count:,} pairs show, an even sample."))
+                report(
+                    Note(
+                        f"Rare words are linked by what {len(pairs):,} of {counted(count, 'pair')} show, an even "
+                        f"sample."
+                    )
+                )
             aligner.fit(*_encoded(pairs, source, target), report)
             self._learnt = source, target, aligner
         return self._learnt
