@@ -116,7 +116,7 @@ def test_pairs_are_scored_by_a_translator(
 ) -> None:
     run, pairs = tmp_path / "my run", tmp_path / "pairs.tsv"
     assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
-    assert f"Next: anaphora translate '{run}' FILE" in capsys.readouterr().err
+    assert f"Next: echo 'Your text.' | anaphora translate '{run}'\n" in capsys.readouterr().err
     pairs.write_text("adf\tfda\nbeg\tgeb\n")
     capsys.readouterr()
     assert main(["score", str(run), str(pairs)]) == 0

@@ -32,7 +32,7 @@ def run(
         ),
     ] = "",
 ) -> None:
-    """Write an n-gram model as ARPA, an aligner's dictionary as TSV, or a network as an HTML page."""
+    """Export an n-gram model (ARPA), a dictionary (TSV) or a network (HTML page)."""
     from anaphora.config import unknown
     from anaphora.tasks.registry import every_kind, kind_of
     from anaphora.tasks.runs import experiment_of

@@ -21,6 +21,7 @@ from anaphora.cli.options import (
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.prediction.scores import LineScore
@@ -80,8 +81,10 @@ def run(
         say("There is nothing to score: the text is empty.")
     else:
         say(
-            f"{count:,} lines, log10 p {total:.4f} in all, perplexity {perplexity_of_log10(total, tokens):,.3f} "
-            f"of {tokens:,} predictions, {unknown:,} unknown{'; ' + str(adaptation) if str(adaptation) else ''}."
+            f"{counted(count, 'line')}, log10 p {total:.4f} in all, perplexity "
+            f"{perplexity_of_log10(total, tokens):,.3f} "
+            f"of {counted(tokens, 'prediction')}, {unknown:,} "
+            f"unknown{'; ' + str(adaptation) if str(adaptation) else ''}."
         )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from anaphora.data.columns import Column, Integers
 from anaphora.data.store import TextStore
 from anaphora.events import Progress, Report, silent
+from anaphora.wording import counted
 
 _BLOCK = 1 << 20
 """Predictions counted at a time."""
@@ -52,7 +53,11 @@ def count(
         runs.append(_run(_windows(store.ids, begin, min(begin + block, predictions), order, end)))
         while len(runs) > 1 and len(runs[-2].counts) <= 2 * len(runs[-1].counts):
             runs.append(_merged(runs.pop(), runs.pop()))
-        report(Progress(f"counting up to {order} tokens", min(begin + block, predictions), predictions, "tokens"))
+        report(
+            Progress(
+                f"counting up to {counted(order, 'token')}", min(begin + block, predictions), predictions, "tokens"
+            )
+        )
     while len(runs) > 1:
         runs.append(_merged(runs.pop(), runs.pop()))
     return list(_grams(runs[0], order, size, end))

@@ -10,6 +10,7 @@ from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import counted
 
 Annotate = Callable[[int, list[int], list[int]], list[int]]
 """The number of a pair and the ids of its sides to other ids of its target."""
@@ -79,9 +80,15 @@ def pair_store(
     columns = sizes | {"source.ends": UNBOUNDED, "target.ends": UNBOUNDED}
     table = Table(folder, identity, columns, encode, task=_task(corpus), total=corpus.count, report=report)
     if skipped := table.facts["skipped"]:
-        report(Skipped(f"pairs with more than {longest} tokens on a side were left out of {corpus.name}", skipped))
+        report(
+            Skipped(
+                f"pairs with more than {counted(longest, 'token')} on a side were left out of {corpus.name}", skipped
+            )
+        )
     if not len(table["numbers"]):
-        raise DataError(f"Every pair of {corpus.name} has more than {longest} tokens on a side: raise data.max_length.")
+        raise DataError(
+            f"Every pair of {corpus.name} has more than {counted(longest, 'token')} on a side: raise data.max_length."
+        )
     return PairStore(
         Ragged(table["source.ids"], table["source.ends"]),
         Ragged(table["target.ids"], table["target.ends"]),

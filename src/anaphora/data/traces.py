@@ -114,7 +114,7 @@ class TraceCorpus:
 
 
 @dataclass(frozen=True)
-class TraceParts:
+class TraceSplits:
     """The splits; ``tests`` by name, perhaps none."""
 
     train: TraceCorpus
@@ -135,7 +135,7 @@ def json_line(trace: Trace) -> str:
     )
 
 
-def trace_parts(data: Sequence[Path], names: Names, report: Report = silent) -> TraceParts:
+def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) -> TraceSplits:
     """The splits; without a validation split a tenth is held out by a hash of text and points, which a Note reports.
 
     Raises DataError for a missing file, a fault in one, and a split with nothing in it.
@@ -158,13 +158,13 @@ def trace_parts(data: Sequence[Path], names: Names, report: Report = silent) -> 
     whole = _read(names.train, train)
     of_tests = {name: _read(name, files) for name, files in tests.items()}
     if valid:
-        return TraceParts(whole, _read(names.valid, valid), of_tests)
+        return TraceSplits(whole, _read(names.valid, valid), of_tests)
     held = sum(map(_held_out, whole.traces()))
     if not 0 < held < whole.count:
         raise DataError(f"{train[0]} has too few sequences to hold some out for validation: give a validation split.")
     report(Note(f"No validation split was given, so {held:,} of {whole.count:,} sequences are held out (by hash)."))
     rest, part = (fingerprint(train, choice) for choice in ("without the held-out tenth", "the held-out tenth"))
-    return TraceParts(
+    return TraceSplits(
         replace(whole, fingerprint=rest, count=whole.count - held, keep=_kept),
         replace(whole, name="valid", fingerprint=part, count=held, keep=_held_out),
         of_tests,

@@ -29,6 +29,7 @@ from anaphora.evaluation.gradient_sizes import weights_of
 from anaphora.evaluation.windows import windows
 from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
+from anaphora.wording import counted
 
 RATES = {"sgd": (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03), "rms": (0.0001, 0.0003, 0.0006, 0.001, 0.002, 0.004)}
 """What is tried by each rule where the rate is not given."""
@@ -58,7 +59,7 @@ class Dynamic(Config):
     def __str__(self) -> str:
         back = f", decay {self.decay:g}" if self.decay else ""
         scaled = f", scaled by gradients in training, epsilon {self.epsilon:g}" if self.rule == "rms" else ""
-        return f"dynamic evaluation by {self.steps} predictions, rate {self.learning_rate:g}{back}{scaled}"
+        return f"dynamic evaluation by {counted(self.steps, 'prediction')}, rate {self.learning_rate:g}{back}{scaled}"
 
 
 def dynamic_log_probs(

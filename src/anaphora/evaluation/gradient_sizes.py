@@ -16,6 +16,7 @@ from anaphora.errors import DataError
 from anaphora.evaluation.windows import blocks, rows_of_text
 from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
+from anaphora.wording import counted
 
 ROWS = 32
 """Segments side by side, at most."""
@@ -45,7 +46,9 @@ def gradient_sizes(model: TextModel, tokens: Iterable[int], before: int, steps: 
             torch._foreach_addcmul_(squares, gradients, gradients)
             count += rows
     if not count:
-        raise DataError(f"The training text has fewer than {steps:,} predictions: lower steps, or take the rule 'sgd'.")
+        raise DataError(
+            f"The training text has fewer than {counted(steps, 'prediction')}: lower steps, or take the rule 'sgd'."
+        )
     return tuple((square / count).sqrt() for square in squares)
 
 

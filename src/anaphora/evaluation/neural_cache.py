@@ -20,6 +20,7 @@ from anaphora.evaluation.windows import windows
 from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.nn.device import device_of
 from anaphora.protocols import StateModel
+from anaphora.wording import counted
 
 THETAS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 """What is tried where theta is not given."""
@@ -45,7 +46,7 @@ class NeuralCache(Config):
 
     def __str__(self) -> str:
         theta, weight = self.settled()
-        return f"neural cache of {self.tokens:,} tokens, theta {theta:g}, weight {weight:.4f}"
+        return f"neural cache of {counted(self.tokens, 'token')}, theta {theta:g}, weight {weight:.4f}"
 
 
 class Found(NamedTuple):

@@ -12,6 +12,7 @@ from anaphora.errors import DataError
 from anaphora.evaluation.stream import stream_log_probs
 from anaphora.nn.device import device_of
 from anaphora.protocols import TextModel
+from anaphora.wording import counted
 
 ROWS = 64
 """Sentences of a batch."""
@@ -70,7 +71,8 @@ def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
         if token == end:
             if 0 < most < len(row):
                 raise DataError(
-                    f"Line {number:,} should be a sentence of at most {most:,} tokens, but has {len(row):,}: split it."
+                    f"Line {number:,} should be a sentence of at most {counted(most, 'token')}, but has "
+                    f"{len(row):,}: split it."
                 )
             yield row
             row, number = [], number + 1

@@ -15,6 +15,7 @@ from anaphora.prediction.lookup import Lookup
 from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
+from anaphora.wording import counted
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Candidates:
 
     def __str__(self) -> str:
         """What they are, in words."""
-        return f"{self.frequent:,} frequent words and {self.each:,} translations of each source word"
+        return f"{counted(self.frequent, 'frequent word')} and {counted(self.each, 'translation')} of each source word"
 
     def of(self, texts: Sequence[str], source: Tokenizer, target: Tokenizer) -> Ids:
         """The candidates of every text: a function of the text alone; ids rise.

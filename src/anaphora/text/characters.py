@@ -25,11 +25,14 @@ class CharacterTokenizer:
         self._written = ("", UNKNOWN, "", "", *self._alphabet)
 
     @classmethod
-    def learn(cls, lines: Iterable[str], *, lowercase: Lowercase, least: int) -> Self:
-        """The characters seen at least ``least`` times, the most frequent first; DataError when there are none."""
+    def learn(cls, lines: Iterable[Iterable[str]], *, lowercase: Lowercase, least: int) -> Self:
+        """The characters seen at least ``least`` times, the most frequent first; DataError when there are none.
+
+        Lines are texts, or their symbols.
+        """
         counts: Counter[str] = Counter()
         for line in lines:
-            counts.update(normalise(line, lowercase=lowercase))
+            counts.update(normalise(line, lowercase=lowercase) if isinstance(line, str) else line)
         counts.pop("\n", None)
         alphabet = [character for character, count in counts.items() if count >= least]
         if not alphabet:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from anaphora.data.corpora import PairCorpus
-from anaphora.data.sources import translation_parts
+from anaphora.data.sources import translation_splits
 from anaphora.data.store import PairStore, pair_store
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Event
@@ -37,7 +37,7 @@ def corpus(tmp_path: Path) -> PairCorpus:
     for side, lines in (("en", SOURCES), ("fr", TARGETS)):
         write_lines(tmp_path / f"train.{side}", lines)
         write_lines(tmp_path / f"val.{side}", lines[:1])
-    return translation_parts([tmp_path], "en", "fr").train
+    return translation_splits([tmp_path], "en", "fr").train
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_links_follow_the_lines_of_a_file_whichever_training_leaves_out(tmp_path
     lines = ["no pair", "the red house\tla maison rouge", "\tvide", "a\tb\tc", "a house\tune maison", "no pair"]
     write_lines(tmp_path / "train.tsv", lines)
     write_lines(tmp_path / "val.tsv", lines[1:2])
-    corpus = translation_parts([tmp_path], "en", "fr").train
+    corpus = translation_splits([tmp_path], "en", "fr").train
     store = pair_store(corpus, WORDS, LETTERS, tmp_path / "encoded")
     links = GivenLinks(given(tmp_path, "", "1-2", "", "", "0-0", ""), corpus).tokens(store, WORDS, LETTERS)
     assert links[0].reshape(-1, 2).tolist() == [[1, j] for j in range(10, 15)]  # red: the letters of rouge
@@ -79,7 +79,7 @@ def test_a_no_break_space_parts_no_words_of_links(tokenizer: Tokenizer, tmp_path
     for side in ("en", "fr"):
         write_lines(tmp_path / f"train.{side}", [text])
         write_lines(tmp_path / f"val.{side}", [text])
-    corpus = translation_parts([tmp_path], "en", "fr").train
+    corpus = translation_splits([tmp_path], "en", "fr").train
     store = pair_store(corpus, tokenizer, tokenizer, tmp_path / "encoded")
     [row] = [
         links.reshape(-1, 2) for links in GivenLinks(given(tmp_path, "1-1"), corpus).tokens(store, tokenizer, tokenizer)

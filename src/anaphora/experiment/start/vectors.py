@@ -12,6 +12,7 @@ from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import written
+from anaphora.wording import counted
 
 _TABLES = {"source": "source_embedding", "target": "target_embedding", "text": "embedding"}
 """Where a model looks up the tokens of a side."""
@@ -44,7 +45,9 @@ class WordVectors:
                     f"written ('{next(iter(tokens))}'), but has none for any of {asked:,}: give others, or set "
                     f"text.tokenizer and text.lowercase as the words of the file are."
                 )
-            report(Note(f"Of {asked:,} {side} tokens, {asked - len(rows):,} start from their vectors in {file}."))
+            report(
+                Note(f"Of {counted(asked, f'{side} token')}, {asked - len(rows):,} start from their vectors in {file}.")
+            )
 
 
 def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVectors | None:

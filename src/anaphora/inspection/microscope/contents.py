@@ -214,6 +214,6 @@ def tokens_of(tokenizer: Tokenizer, kind: str) -> Table:
 
 def _unsupported(what: str) -> ConfigError:
     return ConfigError(
-        f"The microscope shows translators and language models of vanilla, LSTM and GRU units with attention scores "
+        f"The microscope shows translators and language models with vanilla, LSTM and GRU cells and attention scores "
         f'"dot", "general" and "concat", but not {what}: use another verb of anaphora inspect for this run.'
     )

@@ -14,6 +14,7 @@ from anaphora.text.between import words_in
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written
+from anaphora.wording import counted
 
 _BEGIN, _END, _UNKNOWN = MARKS[BOS], MARKS[EOS], MARKS[UNK]
 _MISSING_UNKNOWN = -100.0
@@ -54,7 +55,8 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     known = [gram.words[0] for gram in orders[0]]
     if _END not in known:
         raise DataError(
-            f"{path} should have {_END}, the end of a line, among its {len(known):,} n-grams of order 1, but has not: "
+            f"{path} should have {_END}, the end of a line, among its {counted(len(known), 'n-gram')} of order 1, "
+            f"but has not: "
             f"it is no model of lines. Make it again with <s> and </s>."
         )
     words = [word for word in known if word not in (*MARKS, CAPITAL_UNKNOWN)]

@@ -9,11 +9,11 @@ from typing import Any, cast
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.finding import Names
 from anaphora.data.ragged import token_counts
 from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store
-from anaphora.data.traces import TraceCorpus, TraceParts, trace_parts
+from anaphora.data.traces import TraceCorpus, TraceSplits, trace_splits
 from anaphora.events import Report, silent
 from anaphora.models.values import ValuesConfig
 from anaphora.run import Run
@@ -25,10 +25,10 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
-def parts_of(experiment: TraceExperiment, report: Report = silent) -> TraceParts:
-    """The splits of an experiment; errors as for ``data.traces.trace_parts``."""
+def splits_of(experiment: TraceExperiment, report: Report = silent) -> TraceSplits:
+    """The splits of an experiment; errors as for ``data.traces.trace_splits``."""
     data = experiment.data
-    return trace_parts(data.paths(), Names(data.train, data.valid, data.test), report)
+    return trace_splits(data.paths(), Names(data.train, data.valid, data.test), report)
 
 
 def with_values(experiment: TraceExperiment, parent: Any) -> TraceExperiment:
@@ -36,7 +36,7 @@ def with_values(experiment: TraceExperiment, parent: Any) -> TraceExperiment:
 
     Raises DataError for sequences of several kinds.
     """
-    return experiment if experiment.is_settled else _settled(experiment, parts_of(experiment).train)
+    return experiment if experiment.is_settled else _settled(experiment, splits_of(experiment).train)
 
 
 def _settled(experiment: TraceExperiment, train: TraceCorpus) -> TraceExperiment:
@@ -66,10 +66,10 @@ class TraceWork(UpdatingWork):
 
     def __init__(self, experiment: TraceExperiment, report: Report) -> None:
         """Find and check the data."""
-        self.traces = parts_of(experiment, report)
+        self.traces = splits_of(experiment, report)
         self._experiment = experiment if experiment.is_settled else _settled(experiment, self.traces.train)
         # a corpus of sequences gives its texts as running text does
-        self.parts = cast(Parts[TextCorpus], cast(Any, self.traces))
+        self.splits = cast(Splits[TextCorpus], cast(Any, self.traces))
 
     @property
     def longest(self) -> int:

@@ -14,7 +14,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.models.translator import Translator
 from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
-from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.config import TranslatorExperiment
 from anaphora.tasks.translation.pretrained import Pretrained
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import written
@@ -26,7 +26,7 @@ _ALIKE = ("cell", "layers", "size", "residual", "layer_norm", "bias", "initial_s
 class EncoderStart:
     """The run of a language model, for the encoder of one experiment."""
 
-    def __init__(self, experiment: TranslationExperiment) -> None:
+    def __init__(self, experiment: TranslatorExperiment) -> None:
         """Open it; errors as for ``Pretrained``, and ConfigError where the encoder is not like it."""
         self._run = Pretrained(experiment.start.encoder, "start.encoder")
         encoder, vectors, table = experiment.encoder, experiment.embedding, self._run.embedding

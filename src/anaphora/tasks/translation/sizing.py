@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.data.sources import translation_parts
+from anaphora.data.sources import translation_splits
+from anaphora.errors import MissingExtraError
+from anaphora.evaluation.bleu import metric_of
 from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer, Bpe
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
@@ -59,12 +62,12 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The translator for as many pairs; DataError for data that cannot be read."""
     source, target = languages
     # with the sides' usual names where none are given, as an experiment has them
-    parts = translation_parts(
+    splits = translation_splits(
         data, source or "en", target or "de", train=names.train, valid=names.valid, test=names.test, layout=names.layout
     )
-    pairs = parts.train.count
+    pairs = splits.train.count
     tier = next(tier for tier in TIERS if pairs <= tier.pairs)
-    return Sized(_translator(tier, text), f"{pairs:,} pairs")
+    return Sized(_translator(tier, text, _metric(target or "de")), counted(pairs, "pair"))
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
@@ -83,7 +86,16 @@ def describe(table: Table, given: AnyTokenizer | None) -> str:
     return f"a translator with {', '.join(filter(None, figures))}"
 
 
-def _translator(tier: Tier, given: AnyTokenizer | None) -> Table:
+def _metric(target: str) -> str:
+    """BLEU; the loss where the word segmenter that BLEU needs for the target language is not installed."""
+    try:
+        metric_of("BLEU", target, "raw")
+    except MissingExtraError:
+        return "loss"
+    return "bleu"
+
+
+def _translator(tier: Tier, given: AnyTokenizer | None, metric: str) -> Table:
     text = given or Bpe(size=tier.vocabulary, joint=True)
     shared = text.one_vocabulary  # else there is no table for both sides to share
     return {
@@ -113,6 +125,7 @@ def _translator(tier: Tier, given: AnyTokenizer | None) -> Table:
             "batch_tokens": tier.batch,
             "epochs": tier.epochs,
             "patience": 6,
+            "metric": metric,
         },
         "evaluation": {"beam": 5, "length_penalty": 1.0},
     }
