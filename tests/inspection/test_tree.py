@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -66,6 +66,7 @@ def path_of(found: Tree, number: int) -> tuple[int, ...]:
     return (*before, WORDS.index(node.token))
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(1, 4))
 def test_the_tree_has_the_scores_of_the_model_and_the_result_of_the_search(seed: int, size: int) -> None:
     search = search_over(seed)
@@ -83,6 +84,7 @@ def test_the_tree_has_the_scores_of_the_model_and_the_result_of_the_search(seed:
     assert best[-1].fate == "finished" and best[-1].score == pytest.approx(first.score) == pytest.approx(found.score)
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(1, 4))
 def test_greedy_search_is_a_path_of_the_tree_down_to_its_end(seed: int, size: int) -> None:
     search = search_over(seed)
@@ -94,6 +96,7 @@ def test_greedy_search_is_a_path_of_the_tree_down_to_its_end(seed: int, size: in
     assert nodes[0].greedy and (size > 1 or all(node.best for node in nodes))
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(1, 4))
 def test_what_is_pruned_scores_below_all_that_was_kept_in_its_step(seed: int, size: int) -> None:
     found = tree_of(search_over(seed), size, ON_CPU, "run", "text")

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.breakdown import by_length
+from anaphora.events import Report, silent
 from anaphora.inspection.subject import Subject
 from anaphora.prediction.scores import LineScore
 
@@ -15,7 +16,7 @@ from anaphora.prediction.scores import LineScore
 class ScoresLines(Protocol):
     """A predictor that gives lines a probability."""
 
-    def score_lines_of(self, lines: Sequence[str], where: str) -> Iterator[LineScore]:
+    def score_lines_of(self, lines: Sequence[str], where: str, report: Report) -> Iterator[LineScore]:
         """The scores of lines; of pairs, with a tab between source and target."""
 
 
@@ -91,7 +92,7 @@ def _of(
             raise DataError(f"There are {len(sources):,} sources but {len(targets):,} references: give as many.")
         lines = [f"{source}\t{target}" for source, target in zip(sources, targets, strict=True)]
         outputs = [output.text for output in predictor.translate(sources)]
-    scores = list(predictor.score_lines_of(lines, subject.name))
+    scores = list(predictor.score_lines_of(lines, subject.name, silent))
     groups = []
     for name, numbers in grouped(sources).items():
         tokens = sum(scores[n].units for n in numbers)

@@ -17,6 +17,8 @@ from anaphora.text.tokenizer import MARKS
 
 _LINE = 200
 """Tokens of a continuation at most."""
+_BESIDE = 32
+"""Lines that are continued side by side."""
 _LONGEST = 65_536
 """Tokens of a text that is looked into."""
 
@@ -46,11 +48,15 @@ class InspectedLanguageModel(LineScores):
 
     def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
         """The rests of lines by a beam of this size."""
-        for text in texts:
-            search = self.search_for(text)
+        rows, model = [self._ids(text) for text in texts], self._stepper()
+        stepper = Without.special_tokens(model, self._tokenizer.symbols)
+        for start in range(0, len(rows), _BESIDE):
+            own = rows[start : start + _BESIDE]
+            batch = prompt_batch(model.bos, own, range(len(own)))
             with running(self._runtime):
-                [[best, *_]] = beam_search(search.stepper, search.batch, size=beam, max_length=search.max_length)
-            yield self._tokenizer.decode(best.ids), best.score
+                found = beam_search(stepper, batch, size=beam, max_length=[len(ids) + _LINE for ids in own])
+            for [best, *_] in found:
+                yield self._tokenizer.decode(best.ids), best.score
 
     def _ids(self, text: str) -> list[int]:
         """The tokens of a text, its line ends among them."""

@@ -41,13 +41,17 @@ class InspectedTranslator(ForcedDecoding):
 
     def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
         """The translations of sentences by a beam of this size, unnormalised."""
-        for text in texts:
-            search = self.search_for(text)
+        rows = [Given(text, sentence_of(self._source, text, number)) for number, text in enumerate(texts, 1)]
+        stepper = Without.special_tokens(self._stepper(), self._target.symbols)
+        found: dict[int, tuple[str, float]] = {}
+        for batch in self._batches(rows, beam=beam):
+            numbers = batch.example_ids_B.tolist()
+            most = [longest(len(rows[number].ids)) for number in numbers]
             with running(self._runtime):
-                [[best, *_]] = beam_search(
-                    search.stepper, search.batch, size=beam, max_length=search.max_length, attention=False
-                )
-            yield self._target.decode(best.ids), best.score
+                hypotheses = beam_search(stepper, batch, size=beam, max_length=most, attention=False)
+            for number, [best, *_] in zip(numbers, hypotheses, strict=True):
+                found[number] = self._target.decode(best.ids), best.score
+        return (found[number] for number in range(len(texts)))
 
 
 def longest(units: int) -> int:
