@@ -15,7 +15,7 @@ from anaphora.data.finding import Names
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
-from anaphora.formats.lines import read_lines, writing_text
+from anaphora.formats.lines import check_regular, read_lines, writing_text
 from anaphora.formats.tagged import Sentence, TaggedFormat
 
 HELD_OUT = "none"
@@ -92,6 +92,7 @@ def find_tagged(data: Sequence[Path], names: Names) -> tuple[list[Path], list[Pa
             train.append(path)
             continue
         if not path.is_dir():
+            check_regular(path)
             raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
         files = [entry for entry in sorted(path.iterdir()) if entry.is_file() and not entry.name.startswith(".")]
         found = _called(files, names.train)
