@@ -44,7 +44,7 @@ FAULTY: dict[str, Callable[[], int]] = {
 
 @pytest.mark.parametrize("fault", FAULTY)
 def test_what_must_never_happen_is_a_fault(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "LIMIT", 3.0)
+    monkeypatch.setattr(processes, "SECONDS", 3.0)
     with pytest.raises(Fault, match=fault.strip()):
         checked(forked(FAULTY[fault]), "it")
 
