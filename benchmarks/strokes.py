@@ -62,7 +62,7 @@ def main() -> None:
     experiment: Any = experiment_of(run)
     parts, scale = splits_of(experiment), experiment.scale
     train_ND, test_ND = (
-        np.concatenate([scale.encoded(trace)[1:, :2] for trace in split.traces()])
+        np.concatenate([scale.encoded(trace)[1:, :2] for trace in split.examples()])
         for split in (parts.train, parts.tests["test"])
     )
     for components in COMPONENTS:
