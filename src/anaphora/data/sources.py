@@ -168,7 +168,7 @@ def _scan(files: Sequence[PairFiles], held: HeldOut | None, report: Report) -> i
 
 
 def _told(file: PairFiles, report: Report) -> Iterator[Pair]:
-    """The pairs of a file; when it is through, ``report`` is told of what was left out of its lines."""
+    """The pairs of a file; at the end ``report`` receives what was left out of its lines."""
     wrong = first = marked = 0
 
     def rejected(line: int, columns: int) -> None:

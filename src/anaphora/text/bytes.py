@@ -34,7 +34,7 @@ class ByteTokenizer:
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its marks."""
+        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(_FIRST + 256)
 
     @property
@@ -48,7 +48,7 @@ class ByteTokenizer:
         return hashlib.sha256(f"byte {case_name(self.lowercase)}".encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """One id a byte, without marks at the ends."""
+        """One id a byte, without special tokens at the ends."""
         return [_FIRST + byte for byte in normalise(text, lowercase=self.lowercase).encode()]
 
     def by_word(self, text: str) -> list[list[int]]:
