@@ -15,7 +15,7 @@ from anaphora.data.finding import Names
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
-from anaphora.formats.lines import write_lines
+from anaphora.formats.lines import check_regular, write_lines
 
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
 
@@ -112,6 +112,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
 
 def _listing(path: Path) -> dict[str, Path]:
     if not path.is_dir():
+        check_regular(path)
         raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
     return {_stem(entry): entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
 
