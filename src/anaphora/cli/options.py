@@ -200,22 +200,24 @@ def threads_of(count: int | None) -> list[str]:
 
 def known_device(name: str) -> "DeviceName":
     """The device of that name; ConfigError for another name."""
-    from anaphora.config import unknown
     from anaphora.kernels.device import Device
 
-    if name not in get_args(Device):
-        raise ConfigError(unknown("--device", name, get_args(Device)))
-    return cast("DeviceName", name)
+    return cast("DeviceName", _known("--device", name, Device))
 
 
 def known_precision(name: str) -> "PrecisionName":
     """The precision of that name; ConfigError for another name."""
-    from anaphora.config import unknown
     from anaphora.kernels.backends import Precision
 
-    if name not in get_args(Precision):
-        raise ConfigError(unknown("--precision", name, get_args(Precision)))
-    return cast("PrecisionName", name)
+    return cast("PrecisionName", _known("--precision", name, Precision))
+
+
+def _known(option: str, name: str, names: object) -> str:
+    from anaphora.config import unknown
+
+    if name not in get_args(names):
+        raise ConfigError(unknown(option, name, get_args(names)))
+    return name
 
 
 _COMPILED_PRODUCTS = "32"

@@ -17,6 +17,9 @@ _FIRST = len(MARKS)
 class ByteTokenizer:
     """A Tokenizer whose tokens are the bytes of a line after normalisation."""
 
+    context_free = False
+    """Inside a line, a space precedes a word."""
+
     def __init__(self, *, lowercase: Lowercase) -> None:
         self.lowercase: Lowercase = lowercase
 
@@ -36,11 +39,6 @@ class ByteTokenizer:
     def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(_FIRST + 256)
-
-    @property
-    def context_free(self) -> bool:
-        """It has not: a space is in front of it inside a line."""
-        return False
 
     @property
     def fingerprint(self) -> str:

@@ -34,6 +34,9 @@ Kind = Literal["bpe", "unigram"]
 class SubwordTokenizer:
     """A Tokenizer over a sentencepiece model."""
 
+    context_free = True
+    """A line begins as if a space preceded it."""
+
     def __init__(self, model: bytes, *, lowercase: Lowercase) -> None:
         """``model`` is what sentencepiece trained; RunError when it cannot be read or has other special tokens."""
         self._model = model
@@ -109,11 +112,6 @@ class SubwordTokenizer:
     def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(self._processor.get_piece_size())
-
-    @property
-    def context_free(self) -> bool:
-        """It has: a line begins as if a space were in front of it."""
-        return True
 
     @property
     def fingerprint(self) -> str:
