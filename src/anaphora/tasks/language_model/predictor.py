@@ -160,7 +160,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
             raise ConfigError(
                 "A model of sentences knows nothing of the line before, but a prompt of several was given: give one."
             )
-        return self._ids(prompt)
+        return self._encode(prompt)
 
     def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
         """``adaptation`` with the numbers under which ``lines`` are likeliest, where they are not given.
