@@ -160,7 +160,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """The sentences for a name that is none of the known ones, with the nearest of them."""
     names = sorted(known)
-    return f"{what} '{name}' is unknown. Known: {', '.join(names)}.{nearest(name, names)}"
+    return f"{what} '{name}' is unknown.{nearest(name, names)} Known: {', '.join(names)}."
 
 
 _EXPECTED = {
@@ -175,10 +175,10 @@ _EXPECTED = {
     "dict_type": "a table",
     "model_type": "a table",
     "model_attributes_type": "a name or a table",
-    "greater_than": "greater than {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than": "less than {lt:g}",
-    "less_than_equal": "at most {le:g}",
+    "greater_than": "greater than {gt:,.12g}",
+    "greater_than_equal": "at least {ge:,.12g}",
+    "less_than": "less than {lt:,.12g}",
+    "less_than_equal": "at most {le:,.12g}",
 }
 """What should have come, by pydantic's name of the fault."""
 

@@ -19,6 +19,7 @@ from anaphora.data.columns import UNBOUNDED, Table, Writer
 from anaphora.errors import DataError
 from anaphora.events import Event, Note
 from anaphora.files import json_bytes, part_of, sealed
+from tests.faults.damage import KINDS, Damage
 
 BOUNDS = {"source.ids": 300, "source.ends": UNBOUNDED, "numbers": 40}
 ROWS = [[(7 * row + place) % 300 for place in range(row % 9)] for row in range(40)]
@@ -80,21 +81,13 @@ def test_columns_have_the_smallest_type_and_every_block_a_digest(made: Path) -> 
 @given(
     name=st.sampled_from([*BOUNDS, "header.json"]),
     share=st.floats(0, 1, exclude_max=True),
-    what=st.sampled_from(["flip", "zero", "cut", "longer", "gone"]),
+    kind=st.sampled_from([*KINDS, "gone"]),
 )
-def test_whatever_happens_to_a_file_what_is_read_was_written(made: Path, name: str, share: float, what: str) -> None:
+def test_whatever_happens_to_a_file_what_is_read_was_written(made: Path, name: str, share: float, kind: str) -> None:
     file = made / name
     before = file.read_bytes()
-    place = int(share * len(before))
-    file.write_bytes(
-        {
-            "flip": before[:place] + bytes([before[place] ^ 4]) + before[place + 1 :],
-            "zero": before[:place] + bytes(min(8, len(before) - place)) + before[place + 8 :],
-            "cut": before[:place],
-            "longer": before + before[place:],
-        }.get(what, before)
-    )
-    if what == "gone":
+    file.write_bytes(Damage(kind, share, bit=2)(before))
+    if kind == "gone":
         file.unlink()
     changed = not file.exists() or file.read_bytes() != before
     events: list[Event] = []
@@ -202,3 +195,28 @@ def test_what_a_killed_process_left_half_made_is_removed(tmp_path: Path, whose: 
     assert content(table(tmp_path / "train[1]", lambda event: None)) == EXPECTED
     shutil.rmtree(tmp_path / "train[1]")
     assert list(tmp_path.iterdir()) == ([left] if whose == "one that is alive" else [])
+
+
+def test_real_numbers_are_read_as_they_were_written_and_mended(tmp_path: Path) -> None:
+    numbers = np.linspace(-3, 3, 50).astype(np.float32)
+
+    def write(into: Writer) -> Mapping[str, int]:
+        into.write("values", numbers)
+        return {}
+
+    def made() -> Table:
+        return Table(
+            tmp_path / "t", [1], {"values": columns.FLOATS}, write, task="encoding", total=1, report=heard.append
+        )
+
+    heard: list[Event] = []
+    assert np.array_equal(made()["values"][:], numbers)
+    file = tmp_path / "t" / "values"
+    content = bytearray(file.read_bytes())
+    content[9] ^= 1
+    file.write_bytes(content)
+    assert np.array_equal(made()["values"][:], numbers) and len(warnings_of(heard)) == 1
+    numbers[7] = np.nan
+    (tmp_path / "t" / "header.json").unlink()
+    with pytest.raises(DataError, match="numbers that are not finite"):
+        made()["values"][:]

@@ -13,6 +13,7 @@ from anaphora.kernels import compiled
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.compiled.library import run
 from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scores import Concat
 from anaphora.kernels.softmax import softmax_loss
 
@@ -51,7 +52,7 @@ def test_a_compiled_unit_takes_the_steps_of_the_torch_operations(
     x = scale * drawn(1, rows, cell.gates * size)
     state, dstate = (tuple(drawn(1, rows, size, seed=s + n) for n in range(len(cell.state))) for s in (1, 7))
     fast = step(cell, x, state, dstate)
-    with compiled.torch_alone():
+    with running(Runtime(kernels="python")):
         plain = step(cell, x, state, dstate)
     assert_close(fast, plain, rtol=2e-5, atol=2e-6)
 
@@ -83,7 +84,7 @@ def test_the_compiled_score_takes_the_steps_of_the_torch_operations(
     if gap:
         de[..., positions // 2] = 0  # as a closed position has it
     fast = attended(query, keys, de)
-    with compiled.torch_alone():
+    with running(Runtime(kernels="python")):
         plain = attended(query, keys, de)
     assert_close(fast, plain, rtol=2e-5, atol=2e-5)
 
@@ -103,7 +104,7 @@ def test_the_compiled_softmax_takes_the_steps_of_the_torch_operations(
         return [loss, *torch.autograd.grad(loss, own, allow_unused=True)]
 
     fast = loss_and_gradients()
-    with compiled.torch_alone():
+    with running(Runtime(kernels="python")):
         plain = loss_and_gradients()
     assert_close(fast, plain, rtol=2e-5, atol=2e-5)
 
@@ -167,8 +168,7 @@ def test_a_block_that_is_not_contiguous_is_refused_rather_than_misread() -> None
 
 def test_without_the_library_or_in_double_precision_nothing_is_compiled() -> None:
     assert not compiled.suits(torch.zeros(1, dtype=torch.float64))
-    with compiled.torch_alone():
-        assert not compiled.suits(torch.zeros(1))
+    assert not Runtime(kernels="python").native(torch.zeros(1))
 
 
 @built

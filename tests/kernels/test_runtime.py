@@ -215,13 +215,18 @@ ENTER = {
     "prediction/stream.py",
     "training/loop.py",
 }
-READ = {"kernels/linear.py", "kernels/matmul.py", "kernels/prepared.py", "nn/randomness.py"}
+READ = {
+    "kernels/linear.py",
+    "kernels/matmul.py",
+    "kernels/prepared.py",
+    "kernels/scan.py",
+    "kernels/softmax.py",
+    "nn/randomness.py",
+}
 
 
 @pytest.mark.parametrize(("name", "allowed"), [("running", ENTER), ("current", READ)])
-def test_only_the_loop_and_predictors_enter_it_and_only_products_and_draws_read_it(
-    name: str, allowed: set[str]
-) -> None:
+def test_only_the_loop_and_predictors_enter_it_and_only_kernels_and_draws_read_it(name: str, allowed: set[str]) -> None:
     found = set()
     for file in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -230,8 +235,7 @@ def test_only_the_loop_and_predictors_enter_it_and_only_products_and_draws_read_
     assert found == allowed
 
 
-def test_the_package_has_two_context_variables() -> None:
-    # the other one lets benchmarks and tests leave out the compiled steps
+def test_the_package_has_one_context_variable() -> None:
     texts = {file: file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py")}
     having = {file.relative_to(PACKAGE).as_posix() for file, text in texts.items() if "ContextVar(" in text}
-    assert having == {"kernels/runtime.py", "kernels/compiled/library.py"}
+    assert having == {"kernels/runtime.py"}

@@ -10,6 +10,7 @@ from anaphora.cli.options import Json, TaskOption, TrainingThreads, threads_of
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, DataError
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.datacheck.tables import Table
@@ -28,34 +29,32 @@ def run(
         str,
         typer.Argument(
             metavar="RECIPE|FILE.toml",
-            help="A recipe's name, or a TOML file of your own. [default: chosen by the data]",
+            help="Recipe name, or your own TOML file. [default: chosen by the data]",
         ),
     ] = "",
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", metavar="FOLDER|FILE", help="Your own text instead of the recipe's; may be repeated."),
+        typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
     ] = None,
     task: TaskOption = "",
-    source: Annotated[str, typer.Option(help="The language translated from, as files of it end: en.")] = "",
-    target: Annotated[str, typer.Option(help="The language translated into, as files of it end: cs.")] = "",
+    source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = "",
+    target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = "",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
     ] = None,
     trial: Annotated[
         float,
-        typer.Option(
-            min=0, metavar="SECONDS", help="Length of the trial training behind the estimate; 0 leaves it out."
-        ),
+        typer.Option(min=0, metavar="SECONDS", help="Duration of the trial training for the estimate; 0 skips it."),
     ] = 5.0,
     threads: TrainingThreads = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write a page, pictures and the figures as JSON here.")
+        Path | None, typer.Option(metavar="FOLDER", help="Write a report page, plots and JSON into this folder.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Look at data before training on it: counts, faults by line, repeats, unknown words, time and memory.
+    """Check data before training: faults, duplicates, unknown words, time, memory.
 
     The exit code is 0 if the data can be trained on, and 2 if not.
     """
@@ -118,7 +117,7 @@ def _upshot(checked: "Checked") -> str:
         severity: sum(finding.severity == severity for finding in checked.findings)
         for severity in ("error", "warning", "note")
     }
-    said = ", ".join(f"{number} {word}{'s' if number != 1 else ''}" for word, number in count.items() if number)
+    said = ", ".join(counted(number, word) for word, number in count.items() if number)
     able = "This data can be trained on" if checked.trainable else "This data cannot be trained on"
     return f"{able}: {said or 'nothing was found'}."
 

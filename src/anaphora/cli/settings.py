@@ -23,11 +23,11 @@ EXAMPLES = (
 
 def run(
     key: Annotated[
-        str, typer.Argument(metavar="[KEY]", help="A table such as training, or an option as --set takes it.")
+        str, typer.Argument(metavar="[KEY]", help="Table such as training, or option such as training.seed.")
     ] = "",
     json: Json = False,
 ) -> None:
-    """Show what can be set in an experiment: every option with its default and what it does."""
+    """List the options of an experiment with their defaults."""
     from dataclasses import asdict
     from json import dumps
 
@@ -75,7 +75,7 @@ def _lines(name: str, setting: "Setting", more: str, of: str = "") -> Iterator[s
 
 
 def _plain(text: str) -> str:
-    """A sentence without the marks of code."""
+    """A sentence without the special tokens of code."""
     return text.replace("``", "")
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import PLAIN, Layout, ignore, read_pairs
+from anaphora.formats.lines import check_regular, read_lines
+from anaphora.formats.strings import COLUMNS, StringFormat
+from anaphora.formats.tsv import PLAIN, Layout, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
 
 Pair = tuple[str, str]
@@ -25,7 +26,6 @@ class AlignedFiles:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files."""
         return (self.source, self.target)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -55,7 +55,6 @@ class AlignedFiles:
             )
 
     def lines(self) -> Iterator[Pair | None]:
-        """The pair of every line."""
         return iter(self)
 
 
@@ -68,16 +67,24 @@ class PairFile:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The file."""
         return (self.path,)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What is chosen from the file, for fingerprints."""
+        return () if self.layout == PLAIN else (repr(self.layout),)
+
+    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+        """The pairs with their lines; ``rejected`` as for ``formats.tsv.read_pairs``."""
+        return read_pairs(self.path, self.layout, rejected=rejected)
 
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, lines of other than two columns left out."""
         return (pair for pair in self.lines() if pair is not None)
 
     def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
-        """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
-        return ((row.source, row.target) for row in read_pairs(self.path, self.layout, rejected=rejected))
+        """The pairs as they are written; ``rejected`` as for ``rows``."""
+        return ((row.source, row.target) for row in self.rows(rejected))
 
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line, None for one of other than two columns."""
@@ -87,6 +94,22 @@ class PairFile:
             between.clear()
             yield plain_pair(pair)
         yield from between
+
+
+@dataclass(frozen=True)
+class StringFile(PairFile):
+    """One file of pairs of strings, in a format of its own."""
+
+    format: StringFormat = COLUMNS
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The format."""
+        return (repr(self.format),)
+
+    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+        """The pairs with their lines; DataError for a line that is not in the format."""
+        return self.format.read(read_lines(self.path), str(self.path))
 
 
 def plain_pair(pair: Pair) -> Pair:
@@ -99,7 +122,6 @@ PairFiles = AlignedFiles | PairFile
 
 
 def every_pair(source: str, target: str) -> bool:
-    """Keep the pair."""
     return True
 
 
@@ -122,7 +144,6 @@ class PairCorpus:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files on the disk."""
         return tuple(path for file in self.files for path in file.paths)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -158,7 +179,6 @@ class TextCorpus:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files on the disk."""
         return self.files
 
     def __iter__(self) -> Iterator[str]:
@@ -180,11 +200,11 @@ class LocatedCorpus(Protocol):
         """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
 
 
-Corpus = TypeVar("Corpus", PairCorpus, TextCorpus)
+Corpus = TypeVar("Corpus")
 
 
 @dataclass(frozen=True)
-class Parts(Generic[Corpus]):
+class Splits(Generic[Corpus]):
     """What an experiment is trained, validated and tested on; ``tests`` by name, perhaps none."""
 
     train: Corpus
@@ -196,6 +216,7 @@ def fingerprint(paths: Sequence[Path], *choices: object) -> str:
     """A sha256 of the files' bytes, in order, and of what was chosen from them."""
     digests = []
     for path in paths:
+        check_regular(path)
         try:
             with path.open("rb") as stream:
                 digests.append(hashlib.file_digest(stream, "sha256").hexdigest())

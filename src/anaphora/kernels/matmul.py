@@ -41,6 +41,10 @@ class Matmuls:
         self._doutputs: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._gradients: dict[str, Tensor] = {}
 
+    def native(self, block: Tensor) -> bool:
+        """Whether to compute the steps of a part in C; ``block`` is one of its tensors."""
+        return self._runtime.native(block)
+
     def of(self, part: str) -> "PartMatmuls":
         """The same products under the short names of one part."""
         return PartMatmuls(self, part)
@@ -126,6 +130,10 @@ class PartMatmuls:
 
     def _full(self, name: str) -> str:
         return f"{self._part}.{name}"
+
+    def native(self, block: Tensor) -> bool:
+        """Whether to compute the steps in C; ``block`` is one of the tensors."""
+        return self._products.native(block)
 
     def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
         """y = W a."""

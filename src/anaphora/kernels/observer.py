@@ -33,7 +33,7 @@ class Trajectory:
     signals: Tensors = field(default_factory=dict)
     """T x B x width for each signal that is read or written, inputs included."""
     inside: Tensors = field(default_factory=dict)
-    """T x B x width for what parts compute between reading and writing, by ``part.name``: the gates of a cell, as in
+    """T x B x width for what parts compute between reading and writing, by ``part.name``: the gates of cells, as in
     "layer0.f", and the centre of an attention window, "attention.centre"."""
 
 

@@ -25,7 +25,7 @@ def prepare(weight_NK: Tensor, rows: int, runtime: Runtime | None = None) -> Pre
     """
     runtime = runtime or current()
     if runtime.training:
-        return for_training(runtime.backend, weight_NK, rows)
+        return for_training(runtime.training_backend, weight_NK, rows)
     return _Evaluated(weight_NK, runtime)
 
 
@@ -51,8 +51,6 @@ def prepared(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
 
 
 class _Kept(NamedTuple):
-    """What was prepared of a parameter."""
-
     weight: weakref.ref[Tensor]
     state: tuple[Backend, int, int]
     """Of the parameter when it was prepared: the backend, its version, and where its numbers lie."""

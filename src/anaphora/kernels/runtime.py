@@ -6,21 +6,41 @@ block it is ``Runtime.inference()`` without cached weights. A backward pass may 
 variable has its default: autograd functions keep the runtime of their forward pass.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
+from torch import Tensor
 
+from anaphora.errors import ConfigError
+from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend, Precision, inference_backend_for
 
 if TYPE_CHECKING:
     from anaphora.kernels.observer import Observer
 
 CPU = torch.device("cpu")
+
+Kernels = Literal["native", "python", "naive"]
+VARIABLE = "ANAPHORA_KERNELS"
+
+
+def _from_environment() -> Kernels:
+    """The value of the environment variable.
+
+    Raises ConfigError for an unknown one.
+    """
+    for known in get_args(Kernels):
+        if os.environ.get(VARIABLE, "native") == known:
+            return known  # type: ignore[no-any-return]
+    raise ConfigError(
+        f"{VARIABLE} should be native, python or naive, but is {os.environ[VARIABLE]!r}: set or unset it."
+    )
 
 
 @dataclass(frozen=True)
@@ -31,6 +51,10 @@ class Runtime:
     """Device of the network."""
     backend: Backend = "torch"
     """Matmul backend. In training, that of products with a gradient."""
+    kernels: Kernels = field(default_factory=_from_environment)
+    """Implementation of the steps: C and cuDNN where available ("native"), the torch operations of each part
+    ("python"), or the reference equations of each recurrent unit, differentiated by autograd ("naive"). The default is
+    the value of the environment variable ANAPHORA_KERNELS, else "native"."""
     training: bool = False
     """Whether this is an update of training."""
     threads: int = 0
@@ -53,6 +77,15 @@ class Runtime:
     def inference(cls, device: torch.device = CPU, precision: Precision = "fp32") -> "Runtime":
         """The runtime of search and evaluation on ``device``."""
         return _inference(device, precision)
+
+    def native(self, block: Tensor) -> bool:
+        """Whether to compute the steps of a part in C; ``block`` is one of its tensors."""
+        return self.kernels == "native" and compiled.suits(block)
+
+    @property
+    def training_backend(self) -> Backend:
+        """Backend of products with a gradient: ``backend``, but torch instead of C if kernels are not native."""
+        return "torch" if self.backend == "gemm" and self.kernels != "native" else self.backend
 
     @property
     def inference_backend(self) -> Backend:

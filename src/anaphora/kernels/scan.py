@@ -25,6 +25,7 @@ from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.naive.parts import with_naive_units
 from anaphora.kernels.observer import Observation, Tensors, Trajectory
 from anaphora.kernels.parts import Part, is_previous, previous
 from anaphora.kernels.program import Program, Stage, leading_to, stages
@@ -33,8 +34,6 @@ from anaphora.kernels.runtime import current
 
 
 class Scanned(NamedTuple):
-    """What a scan gives."""
-
     outputs: dict[str, Tensor]
     """T x B x width for each signal that the program returns; zero past the end of a sentence."""
     state: dict[str, Tensor]
@@ -62,9 +61,10 @@ def scan(
     lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
     steps = check_scan(program, inputs, first, weights, memory, lengths_B)
     device = next(iter(inputs.values())).device
-    observer = current().observer
-    if device.type == "cuda" and observer is None and cudnn.suits(program):
+    observer, kernels = current().observer, current().kernels
+    if device.type == "cuda" and kernels == "native" and observer is None and cudnn.suits(program):
         return Scanned(*cudnn.layers(program, inputs, first, weights, memory, lengths_B))
+    program = with_naive_units(program) if kernels == "naive" else program
     rows = Rows(lengths_B, steps, device)
     given = Trajectory(program, inputs, first, weights, memory, lengths_B)
     if not rows.sorted:
@@ -90,6 +90,7 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
 
     X hypotheses of each of the B sentences of ``memory`` are stepped side by side, each with the same bits as alone.
     """
+    program = with_naive_units(program) if current().kernels == "naive" else program
     matmuls = Matmuls(weights, memory, recording=False)
     signals = dict(inputs) | {previous(name): block for name, block in state.items()}
     for part in program.parts:
@@ -240,7 +241,6 @@ def _step_back(stage: Stage, matmuls: Matmuls, dblocks: Blocks, step: int, saved
 
 
 def _all_steps_back(rows: Rows, part: Part, matmuls: Matmuls, dblocks: Blocks, kept: Any) -> None:
-    """All steps of a part undone at once."""
     doutputs = tuple(dblocks.read(name) for name in part.writes)
     if part.by_sentence:
         doutputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in doutputs)

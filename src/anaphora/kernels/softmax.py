@@ -20,6 +20,7 @@ from torch import Tensor
 from anaphora.kernels import compiled
 from anaphora.kernels.derived import derived_loss
 from anaphora.kernels.prepared import prepare
+from anaphora.kernels.runtime import current
 from anaphora.shapes import check_shapes
 
 CHUNK = 1 << 23
@@ -111,10 +112,10 @@ def _exponentials(z_NV: Tensor, bias_V: Tensor, y_N1: Tensor) -> tuple[Tensor, T
     right = z_NV.gather(1, y_N1)
     if bias_V.numel():
         right += bias_V[y_N1]
-    if compiled.suits(z_NV):
-        return z_NV, right, *compiled.softmax_exponentials(z_NV, bias_V)
-    if bias_V.numel():
-        z_NV += bias_V
-    top = z_NV.amax(-1, keepdim=True)
-    q_NV = z_NV.sub_(top).exp_()
-    return q_NV, right, top, q_NV.sum(-1, keepdim=True)
+    if not current().native(z_NV):
+        if bias_V.numel():
+            z_NV += bias_V
+        top = z_NV.amax(-1, keepdim=True)
+        q_NV = z_NV.sub_(top).exp_()
+        return q_NV, right, top, q_NV.sum(-1, keepdim=True)
+    return z_NV, right, *compiled.softmax_exponentials(z_NV, bias_V)

@@ -6,7 +6,7 @@ Most are the papers' and lie beside this file; the folder of a task may hold mor
 from importlib.util import find_spec
 from pathlib import Path
 
-from anaphora.config import unknown
+from anaphora.config import nearest
 from anaphora.errors import ConfigError
 from anaphora.tasks.registry import TASKS
 
@@ -14,7 +14,6 @@ _SUFFIX = ".toml"
 
 
 def _files() -> dict[str, Path]:
-    """The file of every recipe, by its name."""
     specs = filter(None, map(find_spec, TASKS.values()))  # which imports no task
     places = [Path(place) / "recipes" for spec in specs for place in spec.submodule_search_locations or ()]
     files = [file for place in (Path(__file__).parent, *places) for file in place.glob(f"*{_SUFFIX}")]
@@ -30,7 +29,10 @@ def read(name: str) -> str:
     """The TOML text of a recipe; ConfigError with the nearest name when there is none called ``name``."""
     files = _files()
     if name not in files:
-        raise ConfigError(f"{unknown('The recipe', name, files)} A file of your own is named with its ending, .toml.")
+        raise ConfigError(
+            f"There is no recipe called '{name}'.{nearest(name, files)} anaphora recipes lists all; name your own file "
+            f"with its ending, .toml."
+        )
     return files[name].read_text(encoding="utf-8")
 
 

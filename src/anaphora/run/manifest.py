@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from anaphora.errors import RunError
 from anaphora.files import DamagedError, is_sealed, json_bytes, read_exactly, read_json, sealed, sha256
 from anaphora.kernels.compiled import available
+from anaphora.kernels.runtime import Runtime
+from anaphora.wording import counted
 
 FORMAT = 2
 """The newest format of run folders and checkpoints that this version reads, and the one that it writes."""
@@ -44,7 +46,7 @@ class Environment(_Record):
     def describe(self) -> str:
         """A few words for a message."""
         kernels = {True: ", kernels in C", False: ", no kernels in C", None: ""}[self.compiled]
-        threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
+        threads = counted(self.threads, "thread")
         return f"{threads} on {self.processor}, torch {self.torch}, {self.precision}{kernels}"
 
 
@@ -73,7 +75,6 @@ class Manifest(_Record):
         return files
 
     def serialise(self) -> bytes:
-        """The bytes of the file."""
         return json_bytes(sealed(self.model_dump()))
 
     def verify(self, folder: Path, name: str) -> bytes:
@@ -116,7 +117,7 @@ def environment(precision: str, device: torch.device) -> Environment:
         processor=torch.cuda.get_device_name(device) if device.type == "cuda" else processor,
         torch=torch.__version__,
         precision=precision,
-        compiled=available(),
+        compiled=available() and Runtime().kernels == "native",
     )
 
 

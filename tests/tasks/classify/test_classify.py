@@ -37,7 +37,7 @@ def test_a_classifier_is_trained_without_a_recipe_evaluated_and_asked(
     epochs = ["--set", "training.epochs=12", "--set", "training.optimizer.learning_rate=0.01"]
     assert main(["train", "--data", str(films), "--task", "classify", "--run", "run", *SMALL, *epochs]) == 0
     shown = capsys.readouterr().err
-    assert "80 texts of 2 classes" in shown and "Next: anaphora predict run FILE" in shown
+    assert "80 texts of 2 classes" in shown and "Next: echo 'Your text.' | anaphora predict run\n" in shown
     assert main(["evaluate", "run", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)["parts"]["test"]
     assert scores["accuracy"] == 1.0 and scores["confusion"] == [[10, 0], [0, 10]]

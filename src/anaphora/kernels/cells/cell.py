@@ -68,5 +68,4 @@ class Forgetting(Cell):
     """What the bias of the forget gate starts from (1: Jozefowicz et al. 2015; the papers before set 0)."""
 
     def start_bias(self, bias_G: Tensor) -> None:
-        """The forget gate starts open."""
         bias_G.chunk(self.gates)[1].add_(self.forget_bias)

@@ -63,16 +63,16 @@ class Gru(Cell):
         gates = matmul("h", h_before)
         if self.vectors:
             gates[..., 2 * size :] += matmul.vector("bias")
-        if self.reset == "after" and compiled.suits(gates):
-            g, h = compiled.gru_forward(gates, x_BG, h_before, self.update == "keep")  # 1 to 4
-            return (h,), _Saved(gates, g, h_before)
-        r, z = sigmoid_(gates[..., : 2 * size].add_(x_BG[..., : 2 * size])).chunk(2, -1)  # 1
-        if self.reset == "after":
-            g = torch.addcmul(x_BG[..., 2 * size :], r, gates[..., 2 * size :]).tanh_()  # 2, 3
-        else:
-            g = torch.add(matmul("rh", r * h_before), x_BG[..., 2 * size :]).tanh_()
-        old, new = (h_before, g) if self.update == "new" else (g, h_before)
-        return (torch.addcmul(old, z, new - old),), _Saved(gates, g, h_before)  # 4
+        if self.reset == "before" or not matmul.native(gates):
+            r, z = sigmoid_(gates[..., : 2 * size].add_(x_BG[..., : 2 * size])).chunk(2, -1)  # 1
+            if self.reset == "after":
+                g = torch.addcmul(x_BG[..., 2 * size :], r, gates[..., 2 * size :]).tanh_()  # 2, 3
+            else:
+                g = torch.add(matmul("rh", r * h_before), x_BG[..., 2 * size :]).tanh_()
+            old, new = (h_before, g) if self.update == "new" else (g, h_before)
+            return (torch.addcmul(old, z, new - old),), _Saved(gates, g, h_before)  # 4
+        g, h = compiled.gru_forward(gates, x_BG, h_before, self.update == "keep")  # 1 to 4
+        return (h,), _Saved(gates, g, h_before)
 
     def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
         """r, z, and the new value g."""
@@ -83,27 +83,27 @@ class Gru(Cell):
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate
         gates, g, h_before = saved
-        if self.reset == "after" and compiled.suits(gates):
-            dx, da, dh_before = compiled.gru_backward(gates, g, h_before, dh, self.update == "keep")  # 4 to 1
-            return dx, (dh_before.add_(self._through_matrix(da, matmul)),)
-        size = g.shape[-1]
-        r, z = gates[..., : 2 * size].chunk(2, -1)
-        dnew = dh * z  # 4
-        dold = dh - dnew
-        dz = dh * (g - h_before) if self.update == "new" else dh * (h_before - g)
-        dg, dh_before = (dnew, dold) if self.update == "new" else (dold, dnew)
-        dx = gates.new_empty(*gates.shape[:-1], 3 * size)
-        dx_g = torch.mul(dg, 1 - g * g, out=dx[..., 2 * size :])  # 3
-        if self.reset == "after":
-            dr = dx_g * gates[..., 2 * size :]  # 2
-        else:
-            drh = matmul.back("rh", dx_g)
-            dr = drh * h_before
-            dh_before = torch.addcmul(dh_before, drh, r)
-        torch.mul(dr, r - r * r, out=dx[..., :size])  # 1
-        torch.mul(dz, z - z * z, out=dx[..., size : 2 * size])
-        da = torch.cat([dx[..., : 2 * size], dx_g * r], -1) if self.reset == "after" else dx[..., : 2 * size]
-        return dx, (dh_before + self._through_matrix(da, matmul),)
+        if self.reset == "before" or not matmul.native(gates):
+            size = g.shape[-1]
+            r, z = gates[..., : 2 * size].chunk(2, -1)
+            dnew = dh * z  # 4
+            dold = dh - dnew
+            dz = dh * (g - h_before) if self.update == "new" else dh * (h_before - g)
+            dg, dh_before = (dnew, dold) if self.update == "new" else (dold, dnew)
+            dx = gates.new_empty(*gates.shape[:-1], 3 * size)
+            dx_g = torch.mul(dg, 1 - g * g, out=dx[..., 2 * size :])  # 3
+            if self.reset == "after":
+                dr = dx_g * gates[..., 2 * size :]  # 2
+            else:
+                drh = matmul.back("rh", dx_g)
+                dr = drh * h_before
+                dh_before = torch.addcmul(dh_before, drh, r)
+            torch.mul(dr, r - r * r, out=dx[..., :size])  # 1
+            torch.mul(dz, z - z * z, out=dx[..., size : 2 * size])
+            da = torch.cat([dx[..., : 2 * size], dx_g * r], -1) if self.reset == "after" else dx[..., : 2 * size]
+            return dx, (dh_before + self._through_matrix(da, matmul),)
+        dx, da, dh_before = compiled.gru_backward(gates, g, h_before, dh, self.update == "keep")  # 4 to 1
+        return dx, (dh_before.add_(self._through_matrix(da, matmul)),)
 
     def _through_matrix(self, da_BG: Tensor, matmul: PartMatmuls) -> Tensor:
         """U' da, and db' where there is one."""

@@ -37,18 +37,18 @@ class Lstm(Forgetting):
         """Steps 1 to 5."""
         h_before, c_before = state
         gates = matmul("h", h_before)
-        if compiled.suits(gates):
-            c, m, h = compiled.lstm_forward(gates, x_BG, c_before)  # 1 to 5
-            return (h, c), _Saved(gates, c_before, m)
-        gates.add_(x_BG)  # 1
-        i, f, g, o = gates.chunk(4, -1)
-        size = g.shape[-1]
-        sigmoid_(gates[..., : 2 * size])  # 2: i and f lie side by side
-        g.tanh_()
-        sigmoid_(o)
-        c = torch.addcmul(f * c_before, i, g)  # 3
-        m = torch.tanh(c)  # 4
-        return (o * m, c), _Saved(gates, c_before, m)  # 5
+        if not matmul.native(gates):
+            gates.add_(x_BG)  # 1
+            i, f, g, o = gates.chunk(4, -1)
+            size = g.shape[-1]
+            sigmoid_(gates[..., : 2 * size])  # 2: i and f lie side by side
+            g.tanh_()
+            sigmoid_(o)
+            c = torch.addcmul(f * c_before, i, g)  # 3
+            m = torch.tanh(c)  # 4
+            return (o * m, c), _Saved(gates, c_before, m)  # 5
+        c, m, h = compiled.lstm_forward(gates, x_BG, c_before)  # 1 to 5
+        return (h, c), _Saved(gates, c_before, m)
 
     def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
         """i, f, g, o."""
@@ -58,20 +58,20 @@ class Lstm(Forgetting):
         """Steps 5 to 1 undone; equations of section 2 of the derivation in ``kernels/README.md``."""
         dh, dc = dstate
         gates, c_before, m = saved
-        if compiled.suits(gates):
-            da, dc_before = compiled.lstm_backward(gates, c_before, m, dh, dc)  # 5 to 2
+        if not matmul.native(gates):
+            i, f, g, o = gates.chunk(4, -1)
+            da = torch.empty_like(gates)
+            di, df, dg, do = da.chunk(4, -1)
+            torch.mul(dh, m, out=do)  # 5
+            dc = tanh_back_(dh * o, m).add_(dc)  # 5, 4
+            torch.mul(dc, g, out=di)  # 3
+            torch.mul(dc, c_before, out=df)
+            torch.mul(dc, i, out=dg)
+            dc_before = dc * f
+            tanh_back_(dg, g)  # 2
+            size = g.shape[-1]
+            sigmoid_back_(da[..., : 2 * size], gates[..., : 2 * size])
+            sigmoid_back_(do, o)
             return da, (matmul.back("h", da), dc_before)  # 1
-        i, f, g, o = gates.chunk(4, -1)
-        da = torch.empty_like(gates)
-        di, df, dg, do = da.chunk(4, -1)
-        torch.mul(dh, m, out=do)  # 5
-        dc = tanh_back_(dh * o, m).add_(dc)  # 5, 4
-        torch.mul(dc, g, out=di)  # 3
-        torch.mul(dc, c_before, out=df)
-        torch.mul(dc, i, out=dg)
-        dc_before = dc * f
-        tanh_back_(dg, g)  # 2
-        size = g.shape[-1]
-        sigmoid_back_(da[..., : 2 * size], gates[..., : 2 * size])
-        sigmoid_back_(do, o)
+        da, dc_before = compiled.lstm_backward(gates, c_before, m, dh, dc)  # 5 to 2
         return da, (matmul.back("h", da), dc_before)  # 1

@@ -3,17 +3,12 @@
 Its functions take plain addresses and sizes, so it depends on no version of torch or Python.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from ctypes import CDLL, c_int64
 from functools import cache
 from importlib.util import find_spec
 
 import torch
 from torch import Tensor
-
-_wanted: ContextVar[bool] = ContextVar("compiled", default=True)
 
 
 @cache
@@ -38,19 +33,9 @@ def has(name: str) -> bool:
     return hasattr(_library(), name)
 
 
-@contextmanager
-def torch_alone() -> Iterator[None]:
-    """Within it, every part uses torch operations."""
-    token = _wanted.set(False)
-    try:
-        yield
-    finally:
-        _wanted.reset(token)
-
-
 def suits(block: Tensor) -> bool:
     """Whether the library can take a part's tensors, of which ``block`` is one."""
-    return block.dtype == torch.float32 and block.is_cpu and available() and _wanted.get()
+    return block.dtype == torch.float32 and block.is_cpu and available()
 
 
 def run(name: str, *arguments: Tensor | int) -> None:

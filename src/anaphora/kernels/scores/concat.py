@@ -47,27 +47,27 @@ class Concat(Additive):
         """Steps 1 and 2."""
         q_XBA = matmul("query", query_XBQ)
         keys_BSA = matmul.sentences("keys", query_XBQ.shape[1])
-        if not beside and compiled.suits(q_XBA):
-            e_XBS, u_XBSA = compiled.concat_forward(q_XBA, keys_BSA, matmul.vector("v")[0])  # 1, 2
-            return e_XBS, (u_XBSA,)
-        z_XBSA = q_XBA.unsqueeze(2) + keys_BSA  # 1
-        for coverage_XBS in beside:
-            z_XBSA = z_XBSA.add_(coverage_XBS.unsqueeze(-1) * matmul.vector("coverage"))
-        e_XBS, u_XBSA = self.layer(z_XBSA, matmul)  # 2
-        return e_XBS, (u_XBSA, *beside)
+        if beside or not matmul.native(q_XBA):
+            z_XBSA = q_XBA.unsqueeze(2) + keys_BSA  # 1
+            for coverage_XBS in beside:
+                z_XBSA = z_XBSA.add_(coverage_XBS.unsqueeze(-1) * matmul.vector("coverage"))
+            e_XBS, u_XBSA = self.layer(z_XBSA, matmul)  # 2
+            return e_XBS, (u_XBSA, *beside)
+        e_XBS, u_XBSA = compiled.concat_forward(q_XBA, keys_BSA, matmul.vector("v")[0])  # 1, 2
+        return e_XBS, (u_XBSA,)
 
     def backward(self, saved: tuple[Tensor, ...], de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """Steps 2 and 1 undone."""
         u_XBSA, *beside = saved
-        if not beside and compiled.suits(u_XBSA):
-            dkeys_BSA = matmul.gradient("keys", u_XBSA.shape[1])
-            dq_XBA, dv_A = compiled.concat_backward(de_XBS, u_XBSA, matmul.vector("v")[0], dkeys_BSA)  # 2, 1
-            matmul.add_gradient("v", dv_A.unsqueeze(0))
-            return (matmul.back("query", dq_XBA),)
-        dz_XBSA = self.layer_back(u_XBSA, de_XBS, matmul)  # 2
-        matmul.add_gradient("keys", dz_XBSA[0] if len(dz_XBSA) == 1 else dz_XBSA.sum(0))  # 1
-        dbeside = []
-        for coverage_XBS in beside:
-            matmul.add_gradient("coverage", (coverage_XBS.unsqueeze(-1) * dz_XBSA).sum((0, 1, 2)))
-            dbeside.append((dz_XBSA * matmul.vector("coverage")).sum(-1))
-        return (matmul.back("query", dz_XBSA.sum(2)), *dbeside)
+        if beside or not matmul.native(u_XBSA):
+            dz_XBSA = self.layer_back(u_XBSA, de_XBS, matmul)  # 2
+            matmul.add_gradient("keys", dz_XBSA[0] if len(dz_XBSA) == 1 else dz_XBSA.sum(0))  # 1
+            dbeside = []
+            for coverage_XBS in beside:
+                matmul.add_gradient("coverage", (coverage_XBS.unsqueeze(-1) * dz_XBSA).sum((0, 1, 2)))
+                dbeside.append((dz_XBSA * matmul.vector("coverage")).sum(-1))
+            return (matmul.back("query", dz_XBSA.sum(2)), *dbeside)
+        dkeys_BSA = matmul.gradient("keys", u_XBSA.shape[1])
+        dq_XBA, dv_A = compiled.concat_backward(de_XBS, u_XBSA, matmul.vector("v")[0], dkeys_BSA)  # 2, 1
+        matmul.add_gradient("v", dv_A.unsqueeze(0))
+        return (matmul.back("query", dq_XBA),)

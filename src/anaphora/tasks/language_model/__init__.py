@@ -59,15 +59,16 @@ def _weights_of_runs(experiment: InterpolationExperiment, checkpoint: Checkpoint
 def _export_arpa(run: Path, output: Path, report: Report) -> None:
     trained = load_trained(run, "best", report)
     if not isinstance(trained.model, NgramModel):
-        raise ConfigError(f"An ARPA file holds counts, but {run} is no count model: train one from ptb-ngram.")
+        raise ConfigError(
+            f"An ARPA file holds n-grams, but {run} is no n-gram language model: train one from ptb-ngram."
+        )
     save_arpa(trained.model, trained.tokenizers["text"], output)
     text = trained.experiment.text
     if isinstance(text, Word) and text.segmentation != "whitespace":
         report(
             Note(
-                f"Its words are cut by text.segmentation = {text.segmentation!r}, but whoever reads the file takes "
-                f"what stands "
-                f"between spaces for words: give it text that is cut alike, or score with {run} itself."
+                f"Its words are segmented by text.segmentation = {text.segmentation!r}, but the file is read "
+                f"word by word between spaces: give them text that is segmented alike, or score with {run} itself."
             )
         )
 
@@ -81,7 +82,12 @@ TASK = Task(
             "feed-forward language models", FeedForwardExperiment, NETWORKS["feed-forward"], LanguageModelWork
         ),
         "ngram": Kind(
-            "count models", NgramExperiment, NETWORKS["ngram"], NgramWork, on_gpu=False, exports={"arpa": _export_arpa}
+            "n-gram language models",
+            NgramExperiment,
+            NETWORKS["ngram"],
+            NgramWork,
+            on_gpu=False,
+            exports={"arpa": _export_arpa},
         ),
         "interpolation": Kind(
             "interpolations",
@@ -95,7 +101,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora generate and evaluate",
-    next_command="generate {run} --prompt TEXT",
+    next_command="anaphora generate {run} --prompt 'The'",
     example='model = anaphora.load("{path}")\nprint(model.generate("...").text)',
     tokenizers_of=_tokenizers,
     evaluate=evaluate,

@@ -9,7 +9,7 @@ from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram.model import NgramModelConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import CUTS, TextData
-from anaphora.tasks.fitting import FITTED_CONFLICTS, segmented_alike
+from anaphora.tasks.fitting import FITTED_CONFLICTS, FittedExperiment, segmented_alike
 from anaphora.text.tokenization import Character, TextConfig, Word
 
 
@@ -36,7 +36,7 @@ class LanguageModelExperiment(ExperimentBase):
     data: TextData = TextData()
     """Where running text comes from."""
     text: TextConfig = Character()
-    """What a text is cut into."""
+    """Tokenizer."""
 
     @property
     def reads_stream(self) -> bool:
@@ -74,13 +74,13 @@ class FeedForwardExperiment(FeedForwardLanguageModelConfig, LanguageModelExperim
     """The kind of model."""
 
 
-class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
+class NgramExperiment(NgramModelConfig, LanguageModelExperiment, FittedExperiment):
     """A language model that was counted; of ``[training]`` it has use for the seed and threads alone."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
             lambda experiment: experiment.start.gives_weights,
-            "a count model starts from no other run: count the old text and the new one together",
+            "an n-gram language model starts from no other run: count the old text and the new one together",
         ),
         *FITTED_CONFLICTS,
     )
@@ -88,17 +88,19 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
     model: Literal["ngram"]
     """The kind of model."""
     text: TextConfig = Word()
-    """What a text is cut into."""
+    """Tokenizer."""
 
 
-class InterpolationExperiment(InterpolationModelConfig, LanguageModelExperiment):
-    """A mixture of runs, its weights fitted to the validation part; it has use for ``[training]`` no more than counts.
+class InterpolationExperiment(InterpolationModelConfig, LanguageModelExperiment, FittedExperiment):
+    """An interpolation of runs, its weights fitted to the validation split; of ``[training]`` it uses seed and threads.
 
-    What its text is cut into is what its runs were trained with.
+    Its tokenizer is that of its runs.
     """
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict({"start.run": SET}, "a mixture starts from the runs in interpolation.runs; leave start.run out"),
+        Conflict(
+            {"start.run": SET}, "an interpolation starts from the runs in interpolation.runs; leave start.run out"
+        ),
         *FITTED_CONFLICTS,
     )
 

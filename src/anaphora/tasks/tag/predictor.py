@@ -74,7 +74,7 @@ class TaggerPredictor:
         return self.tokenizer.tags.vocabulary
 
     def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[Tagged]:
-        """The tags of sentences, each a list of words, or a text that is cut into words and signs first.
+        """The tags of sentences, each a list of words, or a text that is tokenized first.
 
         Raises TypeError for one text in place of several.
         """

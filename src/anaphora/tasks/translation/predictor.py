@@ -23,7 +23,7 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.translation.config import TranslationEvaluation
+from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.forced import Given
 from anaphora.tasks.translation.inspected import InspectedTranslator, longest
 from anaphora.tasks.translation.translation import Translation
@@ -31,7 +31,7 @@ from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK, Tokenizer
 
-_EVALUATION = TranslationEvaluation()
+_EVALUATION = SearchConfig()
 _USUAL = SearchOptions()
 
 
@@ -43,7 +43,7 @@ class TranslationPredictor(InspectedTranslator):
         stepper: abc.Callable[[], Stepper],
         source: Tokenizer,
         target: Tokenizer,
-        evaluation: TranslationEvaluation = _EVALUATION,
+        evaluation: SearchConfig = _EVALUATION,
         splitter: Splitter | None = None,
         languages: tuple[str, str] = ("", ""),
         runtime: Runtime = ON_CPU,
@@ -278,7 +278,7 @@ def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
             if one.fingerprint != its.fingerprint:
                 raise ConfigError(
                     f"An ensemble needs translators of the same vocabularies, but number {number} has another "
-                    f"{side} vocabulary ({its.symbols.size:,} units) than number 1 ({one.symbols.size:,}): train "
+                    f"{side} vocabulary ({its.symbols.size:,} tokens) than number 1 ({one.symbols.size:,}): train "
                     f"them on the same data with the same [text]."
                 )
 
