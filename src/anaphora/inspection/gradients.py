@@ -167,7 +167,10 @@ def replayed(layer: Layer, seeds: Mapping[str, Tensor]) -> Gradients:
     }
     first = {name: repeated(rows[:1]).requires_grad_() for name, rows in seen.first.items()}
     recorder = Recorder()
-    with running(replace(Runtime.inference(), caches_weights=False, observer=recorder)), torch.enable_grad():
+    with (
+        running(replace(Runtime.inference(), caches_weights=False, kernels="python", observer=recorder)),
+        torch.enable_grad(),
+    ):
         scanned = scan(
             replace(seen.program, returns=tuple(seeds)),
             inputs,
