@@ -260,7 +260,7 @@ class TranslationPredictor(ForcedDecoding):
             )
             for text, one in by_text.items()
         )
-        return replace(best, alternatives=tuple(others))
+        return replace(best, alternatives=tuple(others)) if others else best
 
 
 def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
