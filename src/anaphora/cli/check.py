@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.experiments import AUTO, experiment_text, languages_of
-from anaphora.cli.options import Json, TaskOption, TrainingThreads, threads_of
+from anaphora.cli.options import Columns, Json, TaskOption, TrainingThreads, columns_of, threads_of
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, DataError
@@ -39,6 +39,7 @@ def run(
     task: TaskOption = "",
     source: Annotated[str, typer.Option(help="The language translated from, as files of it end: en.")] = "",
     target: Annotated[str, typer.Option(help="The language translated into, as files of it end: cs.")] = "",
+    columns: Columns = "",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
@@ -63,7 +64,7 @@ def run(
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")
 
-    changes = [*(settings or []), *threads_of(threads)]
+    changes = [*(settings or []), *columns_of(columns), *threads_of(threads)]
 
     from anaphora.experiment.check import check
     from anaphora.experiment.reading import read_experiment

@@ -1,5 +1,6 @@
 """Options that several verbs share, and the little languages of their values."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -196,6 +197,25 @@ def _number(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
+
+
+Columns = Annotated[
+    str,
+    typer.Option(
+        metavar="1,2|NAME,NAME",
+        help="Columns of source and target in a .tsv: numbers from 1, or the names in its first line.",
+    ),
+]
+
+
+def columns_of(named: str) -> list[str]:
+    """The settings of an experiment that ``Columns`` makes; ConfigError for other than two."""
+    if not named:
+        return []
+    columns = [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))]
+    if len(columns) != 2:
+        raise ConfigError(f"--columns takes two columns, such as 1,2 or English,French, but got '{named}'.")
+    return [f"data.columns={json.dumps(columns, ensure_ascii=False)}"]
 
 
 def threads_of(count: int | None) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from anaphora.cli.experiments import AUTO, experiment_text, languages_of
-from anaphora.cli.options import TaskOption, TrainingThreads, minutes, threads_of
+from anaphora.cli.options import Columns, TaskOption, TrainingThreads, columns_of, minutes, threads_of
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
 from anaphora.cli.talk import say
@@ -47,6 +47,7 @@ def run(
     task: TaskOption = "",
     source: Annotated[str, typer.Option(help="The language translated from, as files of it end: en.")] = "",
     target: Annotated[str, typer.Option(help="The language translated into, as files of it end: cs.")] = "",
+    columns: Columns = "",
     run_folder: Annotated[
         Path | None, typer.Option("--run", metavar="DIR", help="The run folder to make. [default: runs/RECIPE]")
     ] = None,
@@ -70,7 +71,7 @@ def run(
         raise ConfigError("--resume goes on with a run and --from begins a new one: keep one of them.")
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is needed here: the folder to go on with, or the new one to make.")
-    changes, start = _changes(settings or [], time, threads), _start(parent, vocabulary)
+    changes, start = _changes([*(settings or []), *columns_of(columns)], time, threads), _start(parent, vocabulary)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
     from anaphora.experiment.conduct import train

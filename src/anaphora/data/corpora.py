@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import PLAIN, Layout, ignore, read_pairs
+from anaphora.formats.tsv import PLAIN, Layout, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
 
 Pair = tuple[str, str]
@@ -32,7 +32,7 @@ class AlignedFiles:
         """The pairs of lines without their special tokens; errors as for ``written``."""
         return map(plain_pair, self.written())
 
-    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
+    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
         """The pairs of lines as they are written, none of them ``rejected``.
 
         DataError with both counts, after the last common line, when they differ.
@@ -44,7 +44,7 @@ class AlignedFiles:
             if source is None or target is None:
                 break
             common += 1
-            yield source, target
+            yield Row(common, source, target)
         counts = [
             common + (line is not None) + sum(1 for _ in rest) for line, rest in ((source, sources), (target, targets))
         ]
@@ -65,6 +65,8 @@ class PairFile:
 
     path: Path
     layout: Layout = PLAIN
+    sides: tuple[str, str] = ("", "")
+    """The languages of source and target, as a heading may call them."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -75,24 +77,23 @@ class PairFile:
         """The pairs, lines of other than two columns left out."""
         return (pair for pair in self.lines() if pair is not None)
 
-    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
+    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
         """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
-        return ((row.source, row.target) for row in read_pairs(self.path, self.layout, rejected=rejected))
+        return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected)
 
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line, None for one of other than two columns."""
         between: list[None] = []
-        for pair in self.written(lambda line, columns: between.append(None)):
+        for row in self.written(lambda line, columns: between.append(None)):
             yield from between
             between.clear()
-            yield plain_pair(pair)
+            yield plain_pair(row)
         yield from between
 
 
-def plain_pair(pair: Pair) -> Pair:
+def plain_pair(row: Row) -> Pair:
     """A pair without the special tokens at the ends of its lines."""
-    source, target = pair
-    return without_special_tokens(source), without_special_tokens(target)
+    return without_special_tokens(row.source), without_special_tokens(row.target)
 
 
 PairFiles = AlignedFiles | PairFile

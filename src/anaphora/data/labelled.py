@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from anaphora.data.corpora import fingerprint
-from anaphora.data.finding import Names
+from anaphora.data.finding import Names, refuse_packed
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
@@ -99,6 +99,7 @@ def labelled_parts(
             train.append(path)
             continue
         if not found:
+            refuse_packed(path)
             there = ", ".join(sorted(listing)[:8]) or "nothing"
             raise DataError(f"{path} should hold {names.train}.tsv or the like, but it holds {there}: name the files.")
         prefix = stem.removesuffix(names.train)

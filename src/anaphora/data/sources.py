@@ -54,13 +54,16 @@ def translation_parts(
     _demand(data, "--data FOLDER or --data pairs.tsv")
     found = find_pairs(data, (source, target), Names(train, valid, test, layout), report)
     held = None if found.valid else HeldOut(seed)
-    usable = _scan(found.train, held, report)
+    read = set[str]()
+    usable = _scan(found.train, held, read, report)
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
     if held is None:
-        digest = _digest(found.train, "usable")
+        digest = _digest(found.train, read, "usable")
         train_part = PairCorpus(train, tuple(found.train), digest, usable, both_sides)
         return Parts(train_part, _every_pair(valid, found.valid), tests)
-    train_part, valid_part = _split(PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed)
+    train_part, valid_part = _split(
+        PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed, read
+    )
     report(
         Note(
             f"No validation part was given, so {valid_part.count:,} of {counted(usable, 'pair')} "
@@ -86,7 +89,7 @@ def text_parts(
     _demand(data, "--data FOLDER or --data book.txt")
     found = find_texts(data, Names(train, valid, test), report)
     tests = {name: _whole_text(name, files, report) for name, files in found.tests.items()}
-    whole = _whole_text(train, found.train, report)
+    whole, read = _read_text(train, found.train, report)
     if found.valid:
         return Parts(whole, _whole_text(valid, found.valid, report), tests)
     if whole.count < 2:
@@ -102,8 +105,8 @@ def text_parts(
             f"{agreeing(tail, 'are')} held out for it."
         )
     )
-    train_part = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body), body)
-    valid_part = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail), tail, body)
+    train_part = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body, *read), body)
+    valid_part = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail, *read), tail, body)
     return Parts(train_part, valid_part, tests)
 
 
@@ -112,11 +115,11 @@ def _demand(data: Sequence[Path], example: str) -> None:
         raise DataError(f"Training needs data, but none was given: pass {example}.")
 
 
-def _scan(files: Sequence[PairFiles], held: HeldOut | None, report: Report) -> int:
+def _scan(files: Sequence[PairFiles], held: HeldOut | None, read: set[str], report: Report) -> int:
     """Read all training files once: find faults, count the usable pairs, gather candidates for the held-out part."""
     usable = empty = 0
     for file in files:
-        for source, target in _told(file, report):
+        for source, target in _told(file, read, report):
             if both_sides(source, target):
                 usable += 1
                 if held is not None:
@@ -130,21 +133,28 @@ def _scan(files: Sequence[PairFiles], held: HeldOut | None, report: Report) -> i
     return usable
 
 
-def _told(file: PairFiles, report: Report) -> Iterator[Pair]:
-    """The pairs of a file; when it is through, ``report`` is told of what was left out of its lines."""
+def _told(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
+    """The pairs of a file; when it is through, ``report`` is told of what was left out of its lines.
+
+    What versions before did not leave out is added to ``read``, which goes into the fingerprint of a split: a run of
+    such a version is not resumed on other pairs unnoticed.
+    """
     wrong = first = marked = 0
 
     def rejected(line: int, columns: int) -> None:
         nonlocal wrong, first
         if columns == HEADING:
+            read.add("without heading")
             report(Note(f"The first line of {file.paths[0]} names its columns and is left out."))
             return
         wrong += 1
         first = first or line
 
-    for written in file.written(rejected):
-        pair = plain_pair(written)
-        marked += pair != written
+    for row in file.written(rejected):
+        pair = plain_pair(row)
+        marked += pair != (row.source, row.target)
+        if row.trimmed:
+            read.add("without empty columns")
         yield pair
     if wrong:
         report(
@@ -153,6 +163,8 @@ def _told(file: PairFiles, report: Report) -> Iterator[Pair]:
                 wrong,
             )
         )
+    if marked:
+        read.add("without special tokens")
     _tell_special_tokens(marked, file.paths, report)
 
 
@@ -167,7 +179,7 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
         )
 
 
-def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[PairCorpus, PairCorpus]:
+def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int, read: set[str]) -> tuple[PairCorpus, PairCorpus]:
     held.choose()
     if not held.count:
         raise DataError(
@@ -181,8 +193,8 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
     def held_out(source: str, target: str) -> bool:
         return both_sides(source, target) and source in held
 
-    rest = _digest(whole.files, "without the held-out part", seed)
-    part = _digest(whole.files, "the held-out part", seed)
+    rest = _digest(whole.files, read, "without the held-out part", seed)
+    part = _digest(whole.files, read, "the held-out part", seed)
     return (
         PairCorpus(whole.name, whole.files, rest, whole.count - held.count, kept),
         PairCorpus(valid, whole.files, part, held.count, held_out),
@@ -190,13 +202,19 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
 
 
 def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
-    count = sum(1 for file in files for _ in file)
+    read = set[str]()
+    count = sum(1 for file in files for _ in _told(file, read, silent))
     if not count:
         raise DataError(f"{_paths(_flat(files))} has no pairs for the split '{name}': add some, or remove the file.")
-    return PairCorpus(name, tuple(files), _digest(files, "all"), count)
+    return PairCorpus(name, tuple(files), _digest(files, read, "all"), count)
 
 
 def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
+    return _read_text(name, files, report)[0]
+
+
+def _read_text(name: str, files: Sequence[Path], report: Report) -> tuple[TextCorpus, list[str]]:
+    """A split of all lines, and what its fingerprint has beside its files: see ``_told``."""
     count = letters = marked = 0
     for path in files:
         for written in read_lines(path):
@@ -207,12 +225,13 @@ def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
     _tell_special_tokens(marked, files, report)
     if not letters:
         raise DataError(f"{_paths(files)} has no text for the split '{name}': add some, or remove the file.")
-    return TextCorpus(name, tuple(files), fingerprint(files, 0, count), count)
+    read = ["without special tokens"] if marked else []
+    return TextCorpus(name, tuple(files), fingerprint(files, 0, count, *read), count), read
 
 
-def _digest(files: Sequence[PairFiles], *choices: object) -> str:
+def _digest(files: Sequence[PairFiles], read: set[str], *choices: object) -> str:
     layouts = {file.layout for file in files if isinstance(file, PairFile)} - {PLAIN}
-    return fingerprint(_flat(files), *choices, *sorted(map(repr, layouts)))
+    return fingerprint(_flat(files), *choices, *sorted(map(repr, layouts)), *sorted(read))
 
 
 def _flat(files: Sequence[PairFiles]) -> list[Path]:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from anaphora.data.corpora import fingerprint
-from anaphora.data.finding import Names
+from anaphora.data.finding import Names, refuse_packed
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
@@ -97,6 +97,7 @@ def find_tagged(data: Sequence[Path], names: Names) -> tuple[list[Path], list[Pa
         files = [entry for entry in sorted(path.iterdir()) if entry.is_file() and not entry.name.startswith(".")]
         found = _called(files, names.train)
         if not found:
+            refuse_packed(path)
             there = ", ".join(file.name for file in files[:8]) or "nothing"
             raise DataError(f"{path} should hold {names.train}.conllu or the like, but holds {there}: name the files.")
         train += found

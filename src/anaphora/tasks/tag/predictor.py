@@ -12,7 +12,7 @@ from anaphora.formats.span_tags import Encoding, Span, spans_of
 from anaphora.formats.tagged import Sentence
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.tagger import Tagger
-from anaphora.prediction.arguments import demand_several, demand_text
+from anaphora.prediction.arguments import demand_several, demand_text, given_text
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
@@ -148,8 +148,7 @@ class TaggerPredictor:
 def _sentence(given: str | Sequence[str], number: int) -> Sentence:
     """A sentence that a caller gave."""
     if isinstance(given, str):
-        demand_text(given, number)
-        [sentence] = Plain().read([given.replace("\n", " ")], "")
+        [sentence] = Plain().read([given_text(given, number).replace("\n", " ")], "")
         return sentence
     words = tuple(given)
     for word in words:
