@@ -171,7 +171,6 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """B."""
         return len(self.example_ids_B)
 
     @property

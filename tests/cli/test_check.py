@@ -81,7 +81,7 @@ def test_without_a_recipe_the_one_that_the_data_chooses_is_checked(
     named: tuple[str, ...], toy_book: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = run(capsys, *named, "--data", toy_book, "--trial", "0.1")
-    assert code == 0 and "a character language model of 192 units, 30 epochs" in err.replace("\n", " ")
+    assert code == 0 and "a character language model of 192 hidden units, 30 epochs" in err.replace("\n", " ")
     assert "What training takes" in out
     assert run(capsys, *named)[0] == 2
 

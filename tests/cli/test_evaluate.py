@@ -111,7 +111,7 @@ def test_known_words_are_not_asked_for_where_every_word_is_spelt(
 ) -> None:
     assert main(["evaluate", str(translator), "--known-words"]) == 2
     said = capsys.readouterr().err
-    assert "this translator cuts it otherwise and spells every word: leave out --known-words." in said
+    assert "this translator has smaller tokens and leaves no word unknown: leave out --known-words." in said
 
 
 def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(

@@ -34,7 +34,7 @@ def test_told_to_stop_it_saves_itself_and_says_how_to_go_on(tmp_path: Path) -> N
         _, said = process.communicate(timeout=60)
     assert process.returncode == 143
     update = int((run / "latest").read_text().strip().removeprefix("step-"))
-    assert f"Stopped after update {update:,}; go on with: anaphora train --resume --run {run}" in said.splitlines()
+    assert f"Stopped after update {update:,}; to continue: anaphora train --resume --run {run}" in said.splitlines()
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_a_count_model_is_made_scored_resumed_and_described(
     assert main(["score", str(counted), str(text), "--json"]) == 0
     objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [f"{one['log10']:.6f}" for one in objects] == scores.read_text().splitlines()
-    assert [one["units"] for one in objects] == [7, 1, 6] and objects[2]["unknown"] == 1
+    assert [one["tokens"] for one in objects] == [7, 1, 6] and objects[2]["unknown"] == 1
 
     weights = (counted / "checkpoints" / "step-1" / "model.safetensors").read_bytes()
     assert main(["train", "--resume", "--run", str(counted)]) == 0
@@ -74,7 +74,7 @@ def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_fr
         assert main(["evaluate", str(run), "--text", str(text), *option, "--no-keep", "--json"]) == 0
         [figures] = json.loads(capsys.readouterr().out)["parts"].values()
         assert sum(one["log10"] for one in lines) * math.log(10) == pytest.approx(-figures["nats"])
-        assert sum(one["units"] for one in lines) == figures["tokens"] and len(lines) == 7
+        assert sum(one["tokens"] for one in lines) == figures["tokens"] and len(lines) == 7
         assert f"; {figures['adaptation']}." in shown.err
 
 
@@ -140,7 +140,7 @@ def test_unknown_words_of_a_translator_of_words_are_counted(
     assert main(["score", str(run), str(pairs), "--json"]) == 0
     shown = capsys.readouterr()
     lines = [json.loads(line) for line in shown.out.splitlines()]
-    assert [(line["units"], line["unknown"]) for line in lines] == [(6, 1), (3, 0), (3, 2)]
+    assert [(line["tokens"], line["unknown"]) for line in lines] == [(6, 1), (3, 0), (3, 2)]
     assert "12 predictions, 3 unknown" in shown.err
 
 
@@ -173,8 +173,8 @@ def test_unknown_units_of_a_list_or_of_a_prompt_are_told(
     nbest = tmp_path / "nbest"
     nbest.write_text("0 ||| line 3 zebra ||| tm= -1 ||| -1\n0 ||| zebra zebra ||| tm= -1 ||| -1\n")
     assert main(["rescore", str(counted), str(nbest)]) == 0
-    assert "2 hypotheses, 3 unknown units scored as <unk>; the new scores are" in capsys.readouterr().err
-    for prompt, said in ("line zebra 3 zebra", "Unknown units of the prompt, read as <unk>: 2.\n"), ("line 3", ""):
+    assert "2 hypotheses, 3 unknown tokens scored as <unk>; the new scores are" in capsys.readouterr().err
+    for prompt, said in ("line zebra 3 zebra", "Unknown tokens of the prompt, read as <unk>: 2.\n"), ("line 3", ""):
         assert main(["generate", str(counted), "--prompt", prompt, "--greedy"]) == 0
         assert capsys.readouterr().err == said
 

@@ -87,7 +87,7 @@ def test_a_training_told_to_stop_saves_itself_and_goes_on_to_the_same_bits(
     stopped = (run / "latest").read_text().strip().removeprefix("step-")
     lines = said.splitlines()
     assert lines[-2:] == [
-        f"Stopped after update {int(stopped):,}; go on with: anaphora train --resume --run {run}",
+        f"Stopped after update {int(stopped):,}; to continue: anaphora train --resume --run {run}",
         f"anaphora: {word}.",
     ]
     assert "Traceback" not in said

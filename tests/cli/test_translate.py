@@ -117,7 +117,7 @@ def test_translations_are_pairs_to_train_on_in_either_order(
 
 
 REFUSED = {
-    "translate a c": "another source vocabulary (8 units) than number 1 (11)",
+    "translate a c": "another source vocabulary (8 tokens) than number 1 (11)",
     "translate a b --mean harmonic": "--mean 'harmonic' is unknown. Known: arithmetic, geometric.",
     "translate a --mean geometric": "--mean says how several runs are averaged, but one run was given",
     "translate a text b": "Run folders come first and then one text",

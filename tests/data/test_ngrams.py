@@ -47,19 +47,19 @@ def plain(units: list[int], order: int) -> list[dict[Gram, int]]:
 @given(TEXTS, st.integers(1, 6), st.integers(1, 50))
 def test_counts_are_those_of_plain_counting_in_blocks_of_any_size(units: list[int], order: int, block: int) -> None:
     grams = count(store(units), order=order, size=SIZE, end=END, block=block)
-    found = [{tuple(row): n for row, n in zip(g.units.tolist(), g.counts.tolist(), strict=True) if n} for g in grams]
+    found = [{tuple(row): n for row, n in zip(g.tokens.tolist(), g.counts.tolist(), strict=True) if n} for g in grams]
     assert found == plain(units, order)
 
 
 @given(TEXTS, st.integers(2, 5))
 def test_ngrams_are_sorted_and_know_their_context_and_their_suffix(units: list[int], order: int) -> None:
     grams = count(store(units), order=order, size=SIZE, end=END)
-    assert grams[0].units.tolist() == [[unit] for unit in range(SIZE)]
+    assert grams[0].tokens.tolist() == [[unit] for unit in range(SIZE)]
     for lower, higher in pairwise(grams):
-        rows = higher.units.tolist()
+        rows = higher.tokens.tolist()
         assert rows == sorted(rows)
-        assert lower.units[higher.contexts].tolist() == [row[:-1] for row in rows]
-        assert lower.units[higher.suffixes].tolist() == [row[1:] for row in rows]
+        assert lower.tokens[higher.contexts].tolist() == [row[:-1] for row in rows]
+        assert lower.tokens[higher.suffixes].tolist() == [row[1:] for row in rows]
 
 
 def test_ids_that_fill_two_bytes_are_told_apart() -> None:

@@ -87,5 +87,5 @@ def test_windows_of_one_length_leave_the_learning_rate_alone() -> None:
 
 
 def test_a_text_too_short_for_its_rows_is_refused() -> None:
-    with pytest.raises(DataError, match=r"each of the 20 streams .* holds only 9 units"):
+    with pytest.raises(DataError, match=r"each of the 20 streams .* has 9 tokens"):
         TextWindows(store_of(10), rows=20, steps=5)

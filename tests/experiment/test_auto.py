@@ -72,10 +72,10 @@ def test_what_is_said_is_what_settings_make_of_it(toy_pairs: Path, toy_book: Pat
         "a translator with characters, word vectors of 96, encoder 96, decoder 512, dropout 0.3 and 0.1, 5 epochs."
     )
     assert "encoder" not in said_of(toy_pairs, "encoder=convolution", "training.epochs=many")
-    assert said_of(toy_book) == "a character language model of 192 units, 30 epochs."
+    assert said_of(toy_book) == "a character language model of 192 hidden units, 30 epochs."
     assert (
         said_of(toy_book, 'text={tokenizer="word"}', "recurrence.size=8")
-        == "a word language model of 8 units, 30 epochs."
+        == "a word language model of 8 hidden units, 30 epochs."
     )
 
 
@@ -165,7 +165,7 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
 
 def test_tiers_grow_with_the_data() -> None:
     assert [tier.decoder for tier in TIERS] == sorted(tier.decoder for tier in TIERS)
-    assert [tier.units for tier in TIERS] == sorted(tier.units for tier in TIERS)
+    assert [tier.vocabulary for tier in TIERS] == sorted(tier.vocabulary for tier in TIERS)
     assert [tier.pairs for tier in TIERS] == sorted({tier.pairs for tier in TIERS})
     assert [tier.characters for tier in TEXT_TIERS] == sorted({tier.characters for tier in TEXT_TIERS})
 

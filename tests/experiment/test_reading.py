@@ -57,12 +57,12 @@ def test_a_model_of_sentences_measures_a_text_by_the_scores_of_its_lines(
     measured = model.evaluate(lines)
     scores = model.score_lines(lines)
     assert measured.nats == pytest.approx(-sum(score.nats for score in scores), rel=1e-5)
-    assert measured.tokens == sum(score.units for score in scores)
+    assert measured.tokens == sum(score.tokens for score in scores)
     assert model.evaluate(lines[::-1]).nats == pytest.approx(measured.nats, rel=1e-6)
     assert model.score(lines[0]) == pytest.approx(scores[0].log10, abs=1e-5)
     assert model.generate("line 1", length=5).text.startswith("line 1")
     assert model.generate("line 1", lines=3, seed=1).text.count("\n") == 2
-    with pytest.raises(ConfigError, match="knows nothing of the line before"):
+    with pytest.raises(ConfigError, match="reads each line by itself"):
         model.generate("line 1\nline")
 
 
@@ -73,7 +73,7 @@ def test_long_sentences_are_left_out_of_training_and_that_is_said(
     said: list[Event] = []
     train(parse(of_sentences.tables() | {"data": data}, "x"), tmp_path / "run", said.append, stop=lambda: True)
     assert [event.reason for event in said if isinstance(event, Skipped)] == [
-        "lines with more than 25 units were left out of train"
+        "lines with more than 25 tokens were left out of train"
     ]
     assert not [event for event in said if isinstance(event, Update)]
 

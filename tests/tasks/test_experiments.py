@@ -17,6 +17,8 @@ from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.text.tokenization import Bpe
 from anaphora.training.rules import Momentum
 
+TASKS = "align, classify, language-model, tag, trace, transduce, translate"
+
 TRANSLATE = 'task = "translate"\n'
 LANGUAGE_MODEL = 'task = "language-model"\n'
 
@@ -46,21 +48,23 @@ def test_an_experiment_survives_being_written_and_read(experiment: ExperimentBas
 def test_the_task_decides_which_tables_there_are() -> None:
     assert isinstance(read_experiment(TRANSLATE + "[encoder]\n", "x"), TranslationExperiment)
     assert isinstance(read_experiment(LANGUAGE_MODEL + "[recurrence]\n", "x"), LanguageModelExperiment)
-    assert (
-        'mine.toml: encoder is for task = "translate" or "classify" or "tag", but that is "language-model"'
-        in complaint(LANGUAGE_MODEL + "[encoder]\n")
+    known = '"translate" or "classify" or "tag" or "trace" or "transduce"'
+    assert f'mine.toml: encoder is for task = {known}, but that is "language-model"' in complaint(
+        LANGUAGE_MODEL + "[encoder]\n"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "mine.toml: task is missing. Known: align, classify, language-model, tag, translate."),
-        ("task = 3", "mine.toml: task is missing. Known: align, classify, language-model, tag, translate."),
+        ("", f"mine.toml: task is missing. Known: {TASKS}."),
+        (
+            "task = 3",
+            f"mine.toml: task is missing. Known: {TASKS}.",
+        ),
         (
             'task = "translat"',
-            "mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: align, classify, language-model, "
-            "tag, translate.",
+            f"mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: {TASKS}.",
         ),
         (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
         (
@@ -223,7 +227,7 @@ def test_what_is_left_over_beside_a_setting_is_explained(settings: list[str], sa
     ("text", "sentence"),
     [
         ('[output]\nproposal = "unigram"\n', 'output.proposal is for output.kind = "sampled", but that is "full"'),
-        ("[recurrence]\nsize = 3\n", 'recurrence is for task = "language-model", but that is "translate"'),
+        ("[recurrence]\nsize = 3\n", 'recurrence is for task = "language-model" or "trace", but that is "translate"'),
         ('[attention]\nkind = "none"\nspan = "local-p"\n', 'window is for attention.kind = "soft", but that is "none"'),
     ],
 )

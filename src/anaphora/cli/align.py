@@ -24,24 +24,23 @@ EXAMPLES = (
 
 
 def run(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder of an aligner or a translator.")],
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Pairs: source, tab, translation.")] = "-",
-    source: Annotated[Path | None, typer.Option(help="The sources alone, instead of pairs.")] = None,
-    target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of an aligner or a translator.")],
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="File of pairs: source, tab, translation.")] = "-",
+    source: Annotated[Path | None, typer.Option(help="Source file, instead of a file of pairs.")] = None,
+    target: Annotated[Path | None, typer.Option(help="Target file, line-aligned with --source.")] = None,
     symmetrise: Annotated[
         str,
         typer.Option(
-            metavar="WAY",
-            help="Of an aligner: grow-diag-final-and, intersection, union, source-to-target, target-to-source. "
-            "[default: the run's own]",
+            metavar="NAME",
+            help="Symmetrisation of an aligner, e.g. union. [default: the run's own]",
         ),
     ] = "",
-    gold: Annotated[Path | None, typer.Option(help="Reference links to score against.")] = None,
-    possible: Annotated[Path | None, typer.Option(help="Links that are allowed beside those of --gold.")] = None,
-    output: Annotated[Path | None, typer.Option(help="Write the links here instead of printing them.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Reference alignments to score against.")] = None,
+    possible: Annotated[Path | None, typer.Option(help="Alignments that are allowed beside those of --gold.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write alignments to this file instead of printing them.")] = None,
     threads: Threads = 0,
 ) -> None:
-    """Print the links between the space-separated words of every pair, a line each: 0-0 1-2 (Pharaoh format)."""
+    """Print word alignments of sentence pairs, one line each (Pharaoh format)."""
     if (source is None) != (target is None):
         raise ConfigError("--source and --target belong together, but only one of them was given.")
     if source is not None and file != "-":

@@ -46,6 +46,8 @@ VERBS = (
     "translate",
     "align",
     "predict",
+    "draw",
+    "record",
     "evaluate",
     "export",
     "score",
@@ -130,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         complain(
             "This machine ran out of memory: give shorter lines; for training a smaller training.batch_tokens or "
-            "data.max_length, or of a count model a smaller ngram.order."
+            "data.max_length, or for n-grams a smaller ngram.order."
         )
         return AnaphoraError.exit_code
     if code in ENDED_BY:

@@ -13,10 +13,10 @@ EXAMPLES = ("anaphora average runs/en-de --last 5",)
 
 def run(
     run_folder: RunFolder,
-    last: Annotated[int, typer.Option(min=2, help="How many of the newest checkpoints; training.keep keeps them.")] = 5,
+    last: Annotated[int, typer.Option(min=2, help="Number of newest checkpoints to average; see training.keep.")] = 5,
     threads: Threads = 0,
 ) -> None:
-    """Average the weights of the last checkpoints, and make that the best of the run if it validates better."""
+    """Average the last checkpoints; keep the average if it validates better."""
     use_threads(threads)
 
     from anaphora.experiment.averaging import average_run

@@ -29,16 +29,16 @@ def run(
         str,
         typer.Argument(
             metavar="RECIPE|FILE.toml",
-            help="A recipe's name, or a TOML file of your own. [default: chosen by the data]",
+            help="Recipe name, or your own TOML file. [default: chosen by the data]",
         ),
     ] = "",
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", metavar="FOLDER|FILE", help="Your own text instead of the recipe's; may be repeated."),
+        typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
     ] = None,
     task: TaskOption = "",
-    source: Annotated[str, typer.Option(help="The language translated from, as files of it end: en.")] = "",
-    target: Annotated[str, typer.Option(help="The language translated into, as files of it end: cs.")] = "",
+    source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = "",
+    target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = "",
     columns: Columns = "",
     settings: Annotated[
         list[str] | None,
@@ -46,18 +46,16 @@ def run(
     ] = None,
     trial: Annotated[
         float,
-        typer.Option(
-            min=0, metavar="SECONDS", help="Length of the trial training behind the estimate; 0 leaves it out."
-        ),
+        typer.Option(min=0, metavar="SECONDS", help="Duration of the trial training for the estimate; 0 skips it."),
     ] = 5.0,
     threads: TrainingThreads = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write a page, pictures and the figures as JSON here.")
+        Path | None, typer.Option(metavar="FOLDER", help="Write a report page, plots and JSON into this folder.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Look at data before training on it: counts, faults by line, repeats, unknown words, time and memory.
+    """Check data before training: faults, duplicates, unknown words, time, memory.
 
     The exit code is 0 if the data can be trained on, and 2 if not.
     """

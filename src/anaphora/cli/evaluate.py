@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from anaphora.tasks.evaluation import Answer
 
 TextOption = Annotated[
-    str, typer.Option("--text", metavar="FILE|-", help="Text to predict, or - for standard input (language models).")
+    str, typer.Option("--text", metavar="FILE|-", help="Text for a language model, or - for standard input.")
 ]
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
@@ -56,14 +56,12 @@ EXAMPLES = (
 def run(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="A run folder; or two translators, to be compared on the same text."),
+        typer.Argument(metavar="RUN...", help="Run folder, or two translators to compare on the same text."),
     ],
-    source: Annotated[Path | None, typer.Option(help="Text to translate (for a translator).")] = None,
-    reference: Annotated[Path | None, typer.Option(help="The reference translation.")] = None,
+    source: Annotated[Path | None, typer.Option(help="Source text, for a translator.")] = None,
+    reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     text: TextOption = "",
-    ensemble: Annotated[
-        bool, typer.Option("--ensemble", help="Evaluate several translators together, as one.")
-    ] = False,
+    ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
     mean: Mean = "",
     language_model: LanguageModelRun = None,
     fusion_weight: FusionWeight = None,
@@ -78,18 +76,18 @@ def run(
     each: Each = None,
     known_words: KnownWords = False,
     details: Annotated[
-        bool, typer.Option("--details", help="Also by the source's length, and by words that training never showed.")
+        bool, typer.Option("--details", help="Also score by source length, and by words unseen in training.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option(help="Write every sentence with its figures here, a JSON object a line.")
+        Path | None, typer.Option(help="Write each sentence with its scores to this file, as lines of JSON.")
     ] = None,
     keep: Annotated[
-        bool, typer.Option(help="Add the figures of runs by themselves to their folders and cards.")
+        bool, typer.Option(help="Store the scores of single runs in their folders and model cards.")
     ] = True,
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
-    """Score a run on given text, or on the test splits of its data; without one, on its validation split."""
+    """Evaluate a run on given text, on its test splits, or on its validation split."""
     pairs = _pairs(source, reference, text)
     fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, bool(text) or bool(neural_cache or dynamic), fusion is not None)

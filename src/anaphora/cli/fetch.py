@@ -22,15 +22,16 @@ EXAMPLES = (
 
 
 def run(
-    corpus: Annotated[str, typer.Argument(metavar="[CORPUS]", help="What to fetch; the list without it.")] = "",
+    corpus: Annotated[str, typer.Argument(metavar="[CORPUS]", help="Corpus to download; without it, list all.")] = "",
     origin: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="Take the files from this folder, download nothing.")
+        Path | None,
+        typer.Option("--from", metavar="DIR", help="Take the files from this folder instead of downloading them."),
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="Show the corpus's files, their sizes, sums and addresses; fetch nothing.")
+        bool, typer.Option("--list", help="List the files with sizes, checksums and URLs; download nothing.")
     ] = False,
 ) -> None:
-    """Fetch a known corpus, checked by its sha256, or list those there are."""
+    """Download a known corpus and verify its SHA-256, or list all."""
     from anaphora.data.catalogue import CORPORA
     from anaphora.data.fetch import data_home, fetch, known_corpus
 

@@ -1,4 +1,4 @@
-"""``anaphora generate``: a language model goes on with a text."""
+"""``anaphora generate``: a language model continues a text."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,30 +34,30 @@ EXAMPLES = (
 
 def run(
     run_folder: RunFolder,
-    prompt: Annotated[
-        str | None, typer.Option(help="The text to go on with. [default: none; typed, at a terminal]")
-    ] = None,
+    prompt: Annotated[str | None, typer.Option(help="Text to continue. [default: none; typed, at a terminal]")] = None,
     prompts: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="Go on with every line of this file; print a text a line.")
+        str | None, typer.Option(metavar="FILE|-", help="Continue each line of this file; print one text per line.")
     ] = None,
     length: Annotated[
         int | None,
-        typer.Option(min=1, max=1_000_000, help="Write this many tokens, past line ends; with --prompts at most."),
+        typer.Option(min=1, max=1_000_000, help="Number of tokens, across line ends; with --prompts the maximum."),
     ] = None,
     lines: Annotated[
-        int | None, typer.Option(min=1, max=100_000, help="Write this many lines. [default: 1 without --length]")
+        int | None, typer.Option(min=1, max=100_000, help="Number of lines. [default: 1 without --length]")
     ] = None,
-    greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest unit at every step.")] = False,
-    beam: Annotated[int, typer.Option(min=0, help="Search for the likeliest line, this many side by side.")] = 0,
-    temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 bolder.")] = 1.0,
-    top_k: Annotated[int, typer.Option(min=0, help="Draw from this many of the likeliest units; 0 from all.")] = 0,
-    top_p: Annotated[float, typer.Option(help="Draw from the likeliest units that make up this share.")] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another text.")] = 0,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Take the most probable token at every step.")] = False,
+    beam: Annotated[int, typer.Option(min=0, help="Beam search for the most probable line, with this beam size.")] = 0,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature; below 1 sharpens the distribution.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="Sample from this many most probable tokens; 0 for all.")] = 0,
+    top_p: Annotated[
+        float, typer.Option(help="Sample from the most probable tokens with this total probability.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     threads: Threads = 0,
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Continue a text: to the end of its line, or for pages.
+    """Generate text, or continue a prompt.
 
     At a terminal, without a prompt, --length or --lines, continue what is typed, line by line, until Ctrl-D.
     """
@@ -90,7 +90,7 @@ def run(
     else:
         unknown = (_continue_typed if is_typed(prompts) else _continue_lines)(model, prompts, asked)
     if unknown:
-        say(f"Unknown units of the prompt{'s' * (prompts is not None)}, read as <unk>: {unknown:,}.")
+        say(f"Unknown tokens of the prompt{'s' * (prompts is not None)}, read as <unk>: {unknown:,}.")
 
 
 def _continue_typed(model: "LanguageModelPredictor", file: str, asked: dict[str, Any]) -> int:

@@ -19,7 +19,7 @@ EXAMPLES = (
 
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:
-    """Say what a run is: its parts, data, scores and checkpoints, and whether its files are whole.
+    """Show a run: data, model size, scores, checkpoints, damaged files.
 
     Exits with 1 when no checkpoint can be used.
     """
@@ -44,7 +44,7 @@ def _show(found: "RunInfo") -> None:
     _section("Parameters", _counted(found.parameters, found.total_parameters))
     if found.mixed:
         _section("Mixed of", (f"{weight:.4f}  {name}" for name, weight in found.mixed.items()))
-    _section("Vocabulary", (f"{side}: {size:,} units" for side, size in found.vocabularies.items()))
+    _section("Vocabulary", (f"{side}: {size:,} tokens" for side, size in found.vocabularies.items()))
     _section("Settings", _chosen(found))
     _section("Data", _data(found))
     _section("Validation", (f"{name} {value:.4f}" for name, value in found.validation.items()))

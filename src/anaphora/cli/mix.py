@@ -20,19 +20,19 @@ EXAMPLES = (
 
 def run(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders of language models.")],
-    run_folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="The run folder to make.")],
-    cache: Annotated[bool, typer.Option("--cache", help="Also count what the text itself said last.")] = False,
+    run_folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="Run folder to create.")],
+    cache: Annotated[bool, typer.Option("--cache", help="Add n-gram models of the text just read.")] = False,
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", metavar="FOLDER|FILE", help="Other text than that of the first run; may be repeated."),
+        typer.Option("--data", metavar="FOLDER|FILE", help="Data instead of that of the first run; may be repeated."),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the mixture; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the interpolation; may be repeated."),
     ] = None,
     threads: Threads = 0,
 ) -> None:
-    """Mix language models, with the weights that suit the validation part best, into a run folder of its own."""
+    """Interpolate language models with weights fitted on the validation split."""
     use_threads(threads)
 
     from anaphora.experiment.conduct import train
@@ -45,7 +45,7 @@ def run(
         if of_cache and not cache:
             raise ConfigError(f"--set {of_cache[0]} is about a cache, but there is none: add --cache, or leave it out.")
         experiment = read_experiment(
-            interpolation_table(runs, cache=cache), "the mixture", settings or [], data=data or [], report=report
+            interpolation_table(runs, cache=cache), "the interpolation", settings or [], data=data or [], report=report
         )
         train(experiment, run_folder, report)
     say(f"Mixed. Next: anaphora evaluate {quote(str(run_folder))}")

@@ -17,77 +17,74 @@ if TYPE_CHECKING:
     from anaphora.prediction.candidates import Candidates
     from anaphora.search.ensemble import Mean as MeanName
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as made by anaphora train.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, as created by anaphora train.")]
 Beam = Annotated[
     int | None,
-    typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy search. [default: the run's own]"),
+    typer.Option("--beam", min=1, help="Beam size; 1 is greedy search. [default: the run's own]"),
 ]
 LengthPenalty = Annotated[
     float | None,
-    typer.Option("--length-penalty", min=0, help="How strongly length is rewarded. [default: the run's own]"),
+    typer.Option("--length-penalty", min=0, help="Strength of the reward for length. [default: the run's own]"),
 ]
 Mean = Annotated[
     str,
     typer.Option(
         "--mean",
         metavar="arithmetic|geometric",
-        help="How several runs are averaged: their probabilities, or the logarithms of these. [default: arithmetic]",
+        help="Mean of an ensemble's probabilities. [default: arithmetic]",
     ),
 ]
 NeuralCacheOption = Annotated[
     str,
     typer.Option(
         "--neural-cache",
-        metavar="UNITS|units=..,theta=..,weight=..",
-        help="Networks only: remember this many units and their states (Grave et al. 2017).",
+        metavar="TOKENS|tokens=..,theta=..,weight=..",
+        help="Neural cache of this many tokens, for networks (Grave et al. 2017).",
     ),
 ]
 DynamicOption = Annotated[
     str,
     typer.Option(
         "--dynamic",
-        metavar="RATE|rate=..,steps=..,decay=..,rule=..,epsilon=..",
-        help="Networks only: go on learning from the text at this rate, 0 for the best on validation text; with "
-        "rule=rms at a rate of its own for every weight (Krause et al. 2018).",
+        metavar="RATE|learning_rate=..,steps=..,decay=..,rule=..,epsilon=..",
+        help="Dynamic evaluation at this learning rate; 0 fits it (Krause et al. 2018).",
     ),
 ]
 LanguageModelRun = Annotated[
     Path | None,
-    typer.Option("--language-model", help="A run that knows the target language, in the translator's vocabulary."),
+    typer.Option("--language-model", help="Language model for shallow fusion, with the translator's vocabulary."),
 ]
 FusionWeight = Annotated[
     float | None,
-    typer.Option("--fusion-weight", help="With --language-model: how much its logarithms count. [default: 0.2]"),
+    typer.Option("--fusion-weight", help="With --language-model: weight of its log-probabilities. [default: 0.2]"),
 ]
 ReplaceUnknown = Annotated[
     bool,
-    typer.Option("--replace-unknown", help="Put the source word that was looked at most in place of every <unk>."),
+    typer.Option("--replace-unknown", help="Replace each <unk> by the source word with the highest attention."),
 ]
 Dictionary = Annotated[
     Path | None,
-    typer.Option(
-        "--dictionary", help="With --replace-unknown: word, tab, translation; words that are in it are translated."
-    ),
+    typer.Option("--dictionary", help="With --replace-unknown: dictionary of word, tab, translation."),
 ]
 CandidatesOption = Annotated[
     Path | None,
     typer.Option(
         "--candidates",
-        help="Restrict output to frequent words, and the source's words and their translations in this dictionary.",
+        help="Restrict output to frequent words and translations in this dictionary.",
     ),
 ]
 Frequent = Annotated[
-    int | None, typer.Option("--frequent", min=0, help="With --candidates: how many frequent words. [default: 2000]")
+    int | None, typer.Option("--frequent", min=0, help="With --candidates: number of frequent words. [default: 2000]")
 ]
 Each = Annotated[
     int | None,
-    typer.Option("--each", min=0, help="With --candidates: translations of each source word. [default: 10]"),
+    typer.Option("--each", min=0, help="With --candidates: translations per source word. [default: 10]"),
 ]
 KnownWords = Annotated[
     bool,
     typer.Option(
         "--known-words",
-        help="Leave out pairs with words that the vocabulary lacks, and let none be written (Bahdanau et al. 2015).",
+        help="Skip pairs with unknown words, and never output <unk> (Bahdanau et al. 2015).",
     ),
 ]
 TaskOption = Annotated[
@@ -95,9 +92,7 @@ TaskOption = Annotated[
     typer.Option("--task", metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Threads = Annotated[
-    int, typer.Option("--threads", min=0, max=1024, help="Threads for matrix products; 0 lets torch choose.")
-]
+Threads = Annotated[int, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
 
 DeviceOption = Annotated[str, typer.Option("--device", metavar="cpu|cuda", help="Device of the network.")]
 PrecisionOption = Annotated[
@@ -105,7 +100,7 @@ PrecisionOption = Annotated[
 ]
 
 TrainingThreads = Annotated[
-    int | None, typer.Option("--threads", min=0, max=1024, help="Threads; 0 lets torch choose.")
+    int | None, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")
 ]
 
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+(?:\.\d+)?)s)?")
@@ -117,7 +112,7 @@ def minutes(text: str) -> float:
     hours, rest, seconds = (float(part or 0) for part in match.groups()) if match else (0.0, 0.0, 0.0)
     found = hours * 60 + rest + seconds / 60
     if not found:
-        raise ConfigError(f"--time takes a time above 0 with its units, such as 30m, 1h30m or 90s, but got '{text}'.")
+        raise ConfigError(f"--time must be a duration such as 30m, 1h30m or 90s, but is '{text}'.")
     return found
 
 
@@ -203,7 +198,7 @@ Columns = Annotated[
     str,
     typer.Option(
         metavar="1,2|NAME,NAME",
-        help="Columns of source and target in a .tsv: numbers from 1, or the names in its first line.",
+        help="Source and target columns of a .tsv: numbers from 1, or names.",
     ),
 ]
 

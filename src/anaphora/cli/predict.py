@@ -1,4 +1,4 @@
-"""``anaphora predict``: what a classifier or a tagger says of each line."""
+"""``anaphora predict``: the class, the tags or the output string of each line."""
 
 import json
 from pathlib import Path
@@ -24,15 +24,20 @@ EXAMPLES = (
     "echo 'a lovely film' | anaphora predict runs/reviews --json",
     "anaphora predict runs/upos new.conllu --output tagged.conllu",
     "echo 'A man walks.' | anaphora predict runs/upos --format text",
+    "echo anaphora | anaphora predict runs/cmudict",
 )
 
 
 def run(
     run_folder: RunFolder,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Texts, one a line; a file to be tagged.")] = "-",
-    output: Annotated[Path | None, typer.Option(help="Write the predictions here instead of printing them.")] = None,
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE|-]", help="File of texts, one per line, or a file to tag.")
+    ] = "-",
+    output: Annotated[
+        Path | None, typer.Option(help="Write predictions to this file instead of printing them.")
+    ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object for each text or sentence, with all that is known.")
+        bool, typer.Option("--json", help="Print a JSON object for each text or sentence, with all details.")
     ] = False,
     format_: Annotated[
         str,
@@ -46,7 +51,7 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Print the prediction for each line; a tagger prints the file again with its tags."""
+    """Print the prediction for each line; a tagger prints the file with its tags."""
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
     where = known_device(device), known_precision(precision)

@@ -21,10 +21,10 @@ EXAMPLES = (
 
 
 def run(
-    name: Annotated[str, typer.Argument(metavar="[RECIPE]", help="Print this recipe's TOML.")] = "",
+    name: Annotated[str, typer.Argument(metavar="[RECIPE]", help="Recipe to print as TOML.")] = "",
     program: Annotated[
         bool,
-        typer.Option("--program", help="Print the parts of its steps instead: what each reads, writes, multiplies."),
+        typer.Option("--program", help="Print the program of one step instead: its parts, signals and weights."),
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -22,17 +22,20 @@ EXAMPLES = (
 
 def run(
     run_folder: RunFolder,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The list.")] = "-",
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="N-best list.")] = "-",
     kind: Annotated[
-        str, typer.Option("--format", metavar="moses|kaldi|srilm", help="moses and kaldi: base e; srilm: base 10.")
+        str,
+        typer.Option(
+            "--format", metavar="moses|kaldi|srilm", help="List format: moses and kaldi use base e, srilm base 10."
+        ),
     ] = "moses",
     name: Annotated[
-        str | None, typer.Option(help=f"What the new feature of a moses list is called; {_NAME} unless given.")
+        str | None, typer.Option(help=f"Name of the new feature of a moses list. [default: {_NAME}]")
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="Write the list here instead of printing it.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the list to this file instead of printing it.")] = None,
     threads: Threads = 0,
 ) -> None:
-    """Add what a language model says to every hypothesis of a list; all else in it stays, but CRLF becomes LF."""
+    """Add a language-model score to each hypothesis of an n-best list."""
     from anaphora.config import unknown
     from anaphora.formats.nbest import FORMATS, check_name
     from anaphora.tasks.language_model import LanguageModelPredictor
@@ -56,7 +59,7 @@ def run(
             write(line)
             count, unknowns = count + 1, unknowns + score.unknown
     say(
-        f"{counted(count, 'hypothesis')}, {counted(unknowns, 'unknown unit')} scored as <unk>; the new scores are "
+        f"{counted(count, 'hypothesis')}, {counted(unknowns, 'unknown token')} scored as <unk>; the new scores are "
         f"logarithms to base "
         f"{form.base}."
     )

@@ -37,17 +37,17 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="Lines of text; for a translator source, tab, translation.")
+        str, typer.Argument(metavar="[FILE|-]", help="File of lines; for a translator: source, tab, translation.")
     ] = "-",
-    output: Annotated[Path | None, typer.Option(help="Write the scores here instead of printing them.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line instead of a number.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write scores to this file instead of printing them.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line instead of a number.")] = False,
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
     threads: Threads = 0,
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Print log10 p of every line, its end included, each by itself; or in their order where the model adapts."""
+    """Print the log10 probability of each line, its end included."""
     adaptation = adaptation_of(neural_cache, dynamic)
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
@@ -59,7 +59,7 @@ def run(
     from anaphora.tasks.language_model import LanguageModelPredictor, adapted_to_data
     from anaphora.tasks.runs import load, task_at
 
-    count = units = unknown = 0
+    count = tokens = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
         model = load(run_folder, device=where[0], precision=where[1], report=report)
@@ -76,17 +76,17 @@ def run(
             raise ConfigError(f"{run_folder}: a neural cache and dynamic evaluation are for language models.")
         for one in found:
             write(figures_as_json(_json(one)) if as_json else f"{one.log10:.6f}")
-            count, units, unknown, total = count + 1, units + one.units, unknown + one.unknown, total + one.log10
-    if not units:
+            count, tokens, unknown, total = count + 1, tokens + one.tokens, unknown + one.unknown, total + one.log10
+    if not tokens:
         say("There is nothing to score: the text is empty.")
     else:
         say(
             f"{counted(count, 'line')}, log10 p {total:.4f} in all, perplexity "
-            f"{perplexity_of_log10(total, units):,.3f} "
-            f"of {counted(units, 'prediction')}, {unknown:,} "
+            f"{perplexity_of_log10(total, tokens):,.3f} "
+            f"of {counted(tokens, 'prediction')}, {unknown:,} "
             f"unknown{'; ' + str(adaptation) if str(adaptation) else ''}."
         )
 
 
 def _json(score: "LineScore") -> dict[str, float]:
-    return {"log10": score.log10, "units": score.units, "unknown": score.unknown, "perplexity": score.perplexity}
+    return {"log10": score.log10, "tokens": score.tokens, "unknown": score.unknown, "perplexity": score.perplexity}

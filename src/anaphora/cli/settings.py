@@ -23,11 +23,11 @@ EXAMPLES = (
 
 def run(
     key: Annotated[
-        str, typer.Argument(metavar="[KEY]", help="A table such as training, or an option as --set takes it.")
+        str, typer.Argument(metavar="[KEY]", help="Table such as training, or option such as training.seed.")
     ] = "",
     json: Json = False,
 ) -> None:
-    """Show what can be set in an experiment: every option with its default and what it does."""
+    """List the options of an experiment with their defaults."""
     from dataclasses import asdict
     from json import dumps
 

@@ -89,4 +89,4 @@ def say_what_is_kept(folder: Path) -> None:
 
 def how_to_go_on(folder: Path) -> str:
     """The command that goes on with a training."""
-    return f"go on with: anaphora train --resume --run {quote(str(folder))}"
+    return f"to continue: anaphora train --resume --run {quote(str(folder))}"

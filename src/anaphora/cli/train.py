@@ -37,40 +37,40 @@ def run(
         str,
         typer.Argument(
             metavar="RECIPE|FILE.toml",
-            help="A recipe's name, or a TOML file of your own. [default: chosen by the data]",
+            help="Recipe name, or your own TOML file. [default: chosen by the data]",
         ),
     ] = "",
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", metavar="FOLDER|FILE", help="Your own text instead of the recipe's; may be repeated."),
+        typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
     ] = None,
     task: TaskOption = "",
-    source: Annotated[str, typer.Option(help="The language translated from, as files of it end: en.")] = "",
-    target: Annotated[str, typer.Option(help="The language translated into, as files of it end: cs.")] = "",
+    source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = "",
+    target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = "",
     columns: Columns = "",
     run_folder: Annotated[
-        Path | None, typer.Option("--run", metavar="DIR", help="The run folder to make. [default: runs/RECIPE]")
+        Path | None, typer.Option("--run", metavar="DIR", help="Run folder to create. [default: runs/RECIPE]")
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
     ] = None,
-    time: Annotated[str, typer.Option(metavar="30m", help="Train for so long at most, all parts together.")] = "",
+    time: Annotated[str, typer.Option(metavar="30m", help="Maximum training time, resumed parts included.")] = "",
     threads: TrainingThreads = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run folder where it stands.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run from its latest checkpoint.")] = False,
     parent: Annotated[
         Path | None, typer.Option("--from", metavar="RUN", help="Start a new run from the weights of an older one.")
     ] = None,
     vocabulary: Annotated[
         str,
-        typer.Option(metavar="keep|extend|only", help="With --from: its vocabulary kept, extended, or taken alone."),
+        typer.Option(metavar="keep|extend|only", help="With --from: keep or extend its vocabulary, or take only that."),
     ] = "keep",
 ) -> None:
     """Train a recipe on its corpus or on your own text, into a run folder."""
     if resume and parent:
-        raise ConfigError("--resume goes on with a run and --from begins a new one: keep one of them.")
+        raise ConfigError("--resume continues a run, but --from starts a new one. Use one of them.")
     if not recipe and (resume or parent) and run_folder is None:
-        raise ConfigError("--run DIR is needed here: the folder to go on with, or the new one to make.")
+        raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")
     changes, start = _changes([*(settings or []), *columns_of(columns)], time, threads), _start(parent, vocabulary)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 

@@ -52,21 +52,19 @@ EXAMPLES = (
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
-Output = Annotated[Path | None, typer.Option(help="Write the translations here instead of printing them.")]
+Output = Annotated[Path | None, typer.Option(help="Write translations to this file instead of printing them.")]
 JsonLines = Annotated[
-    bool, typer.Option("--json", help="A JSON object a line, with its score and what it lost or added.")
+    bool, typer.Option("--json", help="Print a JSON object per line, with its score and what it lost or added.")
 ]
 Alignments = Annotated[
-    Path | None, typer.Option(help="Write word links here, a line a sentence: 0-0 1-2 (Pharaoh format).")
+    Path | None, typer.Option(help="Write word alignments to this file, one line per sentence (Pharaoh format).")
 ]
-Pairs = Annotated[
-    Path | None, typer.Option(help="Write every line, a tab and its translation here: a .tsv to train on.")
-]
+Pairs = Annotated[Path | None, typer.Option(help="Write source, tab, translation to this .tsv file, to train on.")]
 TranslationFirst = Annotated[
-    bool, typer.Option("--translation-first", help="With --pairs: the translation, a tab and the line.")
+    bool, typer.Option("--translation-first", help="With --pairs: translation first, then source.")
 ]
 NoSplit = Annotated[
-    bool, typer.Option("--no-split", help="Take every line as one sentence, without white space at its ends.")
+    bool, typer.Option("--no-split", help="Translate each line as one sentence, stripped of outer white space.")
 ]
 
 
@@ -75,7 +73,7 @@ def run(
         list[str],
         typer.Argument(
             metavar="RUN... [FILE|-]",
-            help="A run folder, or several that translate together; then a text to translate, line by line.",
+            help="Run folder, or several as an ensemble, then a text file to translate.",
         ),
     ],
     beam: Beam = None,
@@ -98,9 +96,9 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Translate a text line by line; lines, and the white space in them, stay where they are.
+    """Translate text line by line; keep line breaks and white space.
 
-    At a terminal, translate what is typed, line by line, until Ctrl-D.
+    At a terminal, translate each line that is typed, until Ctrl-D.
     """
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)

@@ -10,6 +10,7 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+from anaphora.formats.strings import COLUMNS, StringFormat
 from anaphora.formats.tsv import PLAIN, Layout, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
 
@@ -25,14 +26,13 @@ class AlignedFiles:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files."""
         return (self.source, self.target)
 
     def __iter__(self) -> Iterator[Pair]:
-        """The pairs of lines without their special tokens; errors as for ``written``."""
-        return map(plain_pair, self.written())
+        """The pairs of lines without their special tokens; errors as for ``rows``."""
+        return map(plain_pair, self.rows())
 
-    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
         """The pairs of lines as they are written, none of them ``rejected``.
 
         DataError with both counts, after the last common line, when they differ.
@@ -55,7 +55,6 @@ class AlignedFiles:
             )
 
     def lines(self) -> Iterator[Pair | None]:
-        """The pair of every line."""
         return iter(self)
 
 
@@ -70,25 +69,45 @@ class PairFile:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The file."""
         return (self.path,)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What is chosen from the file, for fingerprints."""
+        return () if self.layout == PLAIN else (repr(self.layout),)
+
+    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+        """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
+        return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected)
 
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, lines of other than two columns left out."""
         return (pair for pair in self.lines() if pair is not None)
 
-    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
-        """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
-        return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected)
-
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line, None for one of other than two columns."""
         between: list[None] = []
-        for row in self.written(lambda line, columns: between.append(None)):
+        for row in self.rows(lambda line, columns: between.append(None)):
             yield from between
             between.clear()
             yield plain_pair(row)
         yield from between
+
+
+@dataclass(frozen=True)
+class StringFile(PairFile):
+    """One file of pairs of strings, in a format of its own."""
+
+    format: StringFormat = COLUMNS
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The format."""
+        return (repr(self.format),)
+
+    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+        """The pairs with their lines; DataError for a line that is not in the format."""
+        return self.format.read(read_lines(self.path), str(self.path))
 
 
 def plain_pair(row: Row) -> Pair:
@@ -100,7 +119,6 @@ PairFiles = AlignedFiles | PairFile
 
 
 def every_pair(source: str, target: str) -> bool:
-    """Keep the pair."""
     return True
 
 
@@ -123,7 +141,6 @@ class PairCorpus:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files on the disk."""
         return tuple(path for file in self.files for path in file.paths)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -159,7 +176,6 @@ class TextCorpus:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files on the disk."""
         return self.files
 
     def __iter__(self) -> Iterator[str]:
@@ -181,11 +197,11 @@ class LocatedCorpus(Protocol):
         """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
 
 
-Corpus = TypeVar("Corpus", PairCorpus, TextCorpus)
+Corpus = TypeVar("Corpus")
 
 
 @dataclass(frozen=True)
-class Parts(Generic[Corpus]):
+class Splits(Generic[Corpus]):
     """What an experiment is trained, validated and tested on; ``tests`` by name, perhaps none."""
 
     train: Corpus

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from anaphora.data.corpora import fingerprint
+from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.finding import Names, refuse_packed
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
@@ -22,7 +22,6 @@ _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
 
 
 def every(example: Example) -> bool:
-    """Keep the example."""
     return True
 
 
@@ -72,18 +71,15 @@ class LabelledCorpus:
 
 
 @dataclass(frozen=True)
-class LabelledParts:
+class LabelledSplits(Splits[LabelledCorpus]):
     """The splits, and the classes of training and validation in the order of their names."""
 
-    train: LabelledCorpus
-    valid: LabelledCorpus
-    tests: dict[str, LabelledCorpus]
     labels: tuple[str, ...]
 
 
-def labelled_parts(
+def labelled_splits(
     data: Sequence[Path], names: Names, *, encoding: str = "utf-8", report: Report = silent
-) -> LabelledParts:
+) -> LabelledSplits:
     """The splits; without a validation split a tenth of the texts is held out by a hash of each, which a Note reports.
 
     Raises DataError for a missing file, a faulty line, fewer than two classes, and a split with nothing in it.
@@ -113,7 +109,7 @@ def labelled_parts(
         raise DataError(f"{train[0]} has the one class '{labels[0]}': a classifier needs two or more.")
     of_tests = {name: _read(name, files, encoding, known=labels)[0] for name, files in tests.items()}
     if valid:
-        return LabelledParts(whole, _read(names.valid, valid, encoding, known=labels)[0], of_tests, labels)
+        return LabelledSplits(whole, _read(names.valid, valid, encoding, known=labels)[0], of_tests, labels)
     held = sum(map(_held_out, whole.examples()))
     if not 0 < held < whole.count:
         raise DataError(f"{train[0]} has too few texts to hold some out for validation: give a validation split.")
@@ -124,7 +120,7 @@ def labelled_parts(
         )
     )
     files = tuple(train)
-    return LabelledParts(
+    return LabelledSplits(
         LabelledCorpus(names.train, files, fingerprint(_files(files), "rest"), whole.count - held, encoding, _kept),
         LabelledCorpus(names.valid, files, fingerprint(_files(files), "held"), held, encoding, _held_out),
         of_tests,

@@ -3,9 +3,9 @@
 A text is walked in blocks; the windows of each are sorted and counted, and the sorted runs are merged two by two. So
 memory is bounded by the different n-grams of a text and not by its length.
 
-A window is a predicted unit and what stands before it in its line. Before the first unit of a line stands ``<s>``, for
+A window is a predicted token and what precedes it in its line. The first token of a line is preceded by ``<s>``, for
 which running text has ``</s>`` (``data.store``); nothing stands before that. All n-grams of lower order are suffixes of
-windows, and sorted from their last unit backwards, every suffix is one contiguous stretch.
+windows, and sorted from their last token backwards, every suffix is one contiguous stretch.
 """
 
 from collections.abc import Iterator
@@ -27,20 +27,20 @@ Array = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(frozen=True)
 class Grams:
-    """The different n-grams of one order, sorted by their units from the first to the last.
+    """The different n-grams of one order, sorted by their tokens from the first to the last.
 
     Of order 1 there is one for every symbol of the vocabulary, counted or not, so that its place is its id.
     """
 
-    units: Array
-    """[N, n]: the units of each."""
+    tokens: Array
+    """[N, n]: the tokens of each."""
     counts: Array
-    """[N]: how often it was seen; below the highest order, and unless it begins a line, the number of different units
+    """[N]: how often it was seen; below the highest order, and unless it begins a line, the number of different tokens
     seen before it (the continuation counts of Kneser and Ney 1995)."""
     contexts: Array
-    """[N]: the place of its first n - 1 units among the n-grams of order n - 1; 0 at order 1."""
+    """[N]: the place of its first n - 1 tokens among the n-grams of order n - 1; 0 at order 1."""
     suffixes: Array
-    """[N]: the place of its last n - 1 units among the n-grams of order n - 1; 0 at order 1."""
+    """[N]: the place of its last n - 1 tokens among the n-grams of order n - 1; 0 at order 1."""
 
 
 def count(
@@ -54,7 +54,9 @@ def count(
         while len(runs) > 1 and len(runs[-2].counts) <= 2 * len(runs[-1].counts):
             runs.append(_merged(runs.pop(), runs.pop()))
         report(
-            Progress(f"counting up to {counted(order, 'unit')}", min(begin + block, predictions), predictions, "units")
+            Progress(
+                f"counting up to {counted(order, 'token')}", min(begin + block, predictions), predictions, "tokens"
+            )
         )
     while len(runs) > 1:
         runs.append(_merged(runs.pop(), runs.pop()))
@@ -62,9 +64,9 @@ def count(
 
 
 class _Run(NamedTuple):
-    """Different windows, sorted from the last unit backwards, and how often each was seen.
+    """Different windows, sorted from the last token backwards, and how often each was seen.
 
-    ``backwards`` is [N, order]: column k is the unit k places before the predicted one, plus 1; 0 where none is.
+    ``backwards`` is [N, order]: column k is the token k places before the predicted one, plus 1; 0 where none is.
     """
 
     backwards: Array
@@ -81,10 +83,10 @@ def _windows(ids: Integers | Column, begin: int, finish: int, order: int, end: i
     for back in range(order):
         place = predicted - back
         open_ &= place >= 0
-        unit = block[np.maximum(place, 0)]
-        windows[:, back] = np.where(open_, unit + 1, 0)
+        token = block[np.maximum(place, 0)]
+        windows[:, back] = np.where(open_, token + 1, 0)
         if back:
-            open_ &= unit != end  # what stands before the line
+            open_ &= token != end  # what stands before the line
     return windows
 
 
@@ -135,22 +137,22 @@ def _grams(run: _Run, order: int, size: int, end: int) -> Iterator[Grams]:
         begins = starts[n - 1]
         group = np.searchsorted(begins, np.arange(len(run.counts)), side="right") - 1  # of each window that is there
         seen = np.bincount(group[there], weights=run.counts[there], minlength=len(begins)).astype(np.int64)
-        units = run.backwards[begins, :n][:, ::-1] - 1
+        tokens = run.backwards[begins, :n][:, ::-1] - 1
         if n < order:
             different = np.bincount(group[starts[n]], minlength=len(begins))
-            counts = np.where((units[:, 0] == end) & (n > 1), seen, different)
+            counts = np.where((tokens[:, 0] == end) & (n > 1), seen, different)
         else:
             counts = seen
         if lower is None:
             every = np.zeros(size, dtype=np.int64)
-            every[units[:, 0]] = counts
+            every[tokens[:, 0]] = counts
             nothing = np.zeros(size, dtype=np.int64)
             lower = Grams(np.arange(size, dtype=np.int64)[:, None], every, nothing, nothing)
             window_group = run.backwards[:, 0] - 1
         else:
-            forwards = _sorting(units)
+            forwards = _sorting(tokens)
             suffixes = window_group[begins][forwards]
-            lower = Grams(units[forwards], counts[forwards], _places(units[forwards][:, :-1], lower), suffixes)
+            lower = Grams(tokens[forwards], counts[forwards], _places(tokens[forwards][:, :-1], lower), suffixes)
             place = np.empty(len(begins), dtype=np.int64)
             place[forwards] = np.arange(len(begins))
             window_group = place[group] if len(begins) else group
@@ -161,10 +163,10 @@ def _places(rows: Array, grams: Grams) -> Array:
     """The place of each of the sorted ``rows`` among ``grams``, which has them all."""
     new = _new(rows)
     distinct = rows[new]
-    both = np.concatenate([grams.units, distinct])
+    both = np.concatenate([grams.tokens, distinct])
     order = _sorting(both)  # stable: of two equal ones, that of ``grams`` comes first
-    place = np.cumsum(order < len(grams.units)) - 1
+    place = np.cumsum(order < len(grams.tokens)) - 1
     found = np.empty(len(both), dtype=np.int64)
     found[order] = place
-    places: Array = found[len(grams.units) :][np.cumsum(new) - 1]
+    places: Array = found[len(grams.tokens) :][np.cumsum(new) - 1]
     return places

@@ -32,7 +32,6 @@ class LazyBatches(Sequence[Batch]):
         self._make = make
 
     def __len__(self) -> int:
-        """The number of batches."""
         return len(self.rows)
 
     @overload
@@ -40,7 +39,6 @@ class LazyBatches(Sequence[Batch]):
     @overload
     def __getitem__(self, position: slice) -> "LazyBatches": ...
     def __getitem__(self, position: int | slice) -> "Batch | LazyBatches":
-        """The batch at a position, or the batches of a slice."""
         if isinstance(position, slice):
             return LazyBatches(self.rows[position], self._make)
         return self._make(self.rows[position])

@@ -36,13 +36,11 @@ class PartitionedEpoch(Sequence[Batch]):
     """
 
     def __init__(self, batches: Sequence[Batch], size: int) -> None:
-        """As for ``Partitions``."""
         self._batches, self._size = batches, size
         self._starts = [0]  # of the partitions known so far, and past the last of them
         self._latest: tuple[int, Tensor] = (-1, torch.empty(0))
 
     def __len__(self) -> int:
-        """The number of batches."""
         return len(self._batches)
 
     @overload
@@ -52,7 +50,6 @@ class PartitionedEpoch(Sequence[Batch]):
     def __getitem__(self, position: slice) -> list[Batch]: ...
 
     def __getitem__(self, position: int | slice) -> Batch | list[Batch]:
-        """A batch with the target ids of its partition."""
         if isinstance(position, slice):
             return [self[place] for place in range(*position.indices(len(self)))]
         batch = self._batches[position]

@@ -30,7 +30,6 @@ class Ragged:
         return cls(np.array(ids, dtype=np.int64), np.array(offsets, dtype=np.int64))
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> Integers:
@@ -58,7 +57,7 @@ class Ragged:
         return [self.ids[begin:end] for begin, end in spans]
 
 
-def unit_counts(ids: Integers | Column, size: int) -> Integers:
+def token_counts(ids: Integers | Column, size: int) -> Integers:
     """int64 [size]: how often each of the ids below ``size`` is in a flat array."""
     counts = np.zeros(size, dtype=np.int64)
     for begin in range(0, len(ids), _BLOCK):

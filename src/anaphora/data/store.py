@@ -37,7 +37,7 @@ class TextStore:
     """An encoded running text: ``</s>``, then every line with its ``</s>``."""
 
     ids: Integers | Column
-    """[1 + units + lines]; every id but the first is there to be predicted."""
+    """[1 + tokens + lines]; every id but the first is there to be predicted."""
     characters: int
     """Code points of the text as it was read, a line end counted as one."""
 
@@ -54,7 +54,7 @@ def pair_store(
 ) -> PairStore:
     """The corpus as ids: from ``folder`` if it was encoded there before with the same tokenizers, else encoded now.
 
-    With ``longest`` > 0, pairs with more units than that on either side are left out (a Skipped). ``annotate`` changes
+    With ``longest`` > 0, pairs with more tokens than that on either side are left out (a Skipped). ``annotate`` changes
     the ids of a target, given the number of the pair and the ids of both sides; what it does should be a function of
     the tokenizers and the corpus alone. Raises DataError when
     no pair is left, or the folder cannot be written.

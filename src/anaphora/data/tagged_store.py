@@ -42,7 +42,6 @@ class TokenEncoder:
         return [*vocabularies, self.several, self._longest]
 
     def word(self, word: str) -> int:
-        """The id of a word."""
         return self._words.get(normalise(word, lowercase=self.words.lowercase), UNK)
 
     def letters(self, word: str) -> list[int]:
@@ -54,7 +53,6 @@ class TokenEncoder:
         return [self._tags[label] for label in (labels_of(tag) if self.several else [tag])]
 
     def tag(self, labels: Iterable[int]) -> str:
-        """The tag of some labels."""
         names = [self.tags.vocabulary[label] for label in labels]
         return ("|".join(names) or NO_LABEL) if self.several else names[0]
 

@@ -50,7 +50,7 @@ class TextWindows:
         if not self._span:
             raise DataError(
                 f"A text should give each of the {rows} streams of a batch something to predict, but holds only "
-                f"{counted(predictions, 'unit')}: give more text, or fewer rows."
+                f"{counted(predictions, 'token')}: give more text, or fewer rows."
             )
         self._starts = np.arange(rows) * self._span
 

@@ -100,7 +100,6 @@ class Lengths(Distribution):
         super().__init__("{:,} characters")
 
     def too_long(self) -> Tally:
-        """The lines that are too long."""
         return self.outside(-math.inf, max(LONG_CHARACTERS, LONG_MEDIANS * self.quantile(0.5)))
 
 
@@ -115,12 +114,10 @@ class Ratios(Distribution):
         self.add(math.log((target + RATIO_SMOOTHING) / (source + RATIO_SMOOTHING)), place, source, target)
 
     def unusual(self) -> Tally:
-        """The pairs with an unusual ratio."""
         median, reach = self.quantile(0.5) / _FINE, math.log(RATIO_FACTOR)
         return self.outside(median - reach, median + reach)
 
     def histogram(self) -> Histogram:
-        """Pairs by ratio."""
         counts = self.binned([math.floor(math.log(edge) * _FINE) for edge in _RATIO_EDGES])
         between = [f"{low:g} to {high:g}" for low, high in pairwise(_RATIO_EDGES)]
         labels = (f"under {_RATIO_EDGES[0]:g}", *between, f"{_RATIO_EDGES[-1]:g} and more")

@@ -99,7 +99,6 @@ def _find(keys: Hashes, wanted: Hashes) -> Rows:
 
 
 def _pair_hashes(records: Records) -> Hashes:
-    """One hash for both sides."""
     return np.asarray(records["source"] * np.uint64(0x9E3779B97F4A7C15) + records["target"])
 
 

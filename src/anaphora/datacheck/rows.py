@@ -46,4 +46,4 @@ def _pairs(file: PairFiles, rejected: Callable[[Place], None]) -> Iterator[tuple
     def reject(line: int, columns: int) -> None:
         rejected(Place(file.paths[0], line, "a heading" if columns == HEADING else counted(columns, "column")))
 
-    return ((row.line, row.source, row.target) for row in file.written(reject))
+    return ((row.line, row.source, row.target) for row in file.rows(reject))

@@ -36,7 +36,6 @@ class SideSurvey:
         """Lines by the scripts of their letters."""
 
     def add(self, text: str, place: Place) -> None:
-        """Add a line."""
         self.lines += 1
         self.words += len(text.split())
         self.characters += len(text)
@@ -52,7 +51,6 @@ class SideSurvey:
             self._scripts[frozenset(letters)].add(place, " and ".join(sorted(letters)))
 
     def scripts(self) -> frozenset[str]:
-        """The usual scripts."""
         lines = {
             script: sum(t.count for found, t in self._scripts.items() if script in found) for script in self.letters
         }
@@ -66,7 +64,6 @@ class SideSurvey:
         return Tally(sum(tally.count for tally in outside), places[:SHOWN])
 
     def letters_in(self, scripts: frozenset[str]) -> int:
-        """The number of letters in these scripts."""
         return sum(self.letters[script] for script in scripts)
 
     def findings(self, scripts: frozenset[str]) -> Iterator[Finding]:
@@ -128,7 +125,6 @@ class SplitSurvey:
                 yield from findings(self.name, side.side, tallies, unknown.running)
 
     def histograms(self) -> list[Histogram]:
-        """Lengths, and their ratios in pairs."""
         lengths = length_histogram([(side.side, side.lengths) for side in self.sides])
         return [lengths, self._ratios.histogram()] if len(self.sides) > 1 else [lengths]
 

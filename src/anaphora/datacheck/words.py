@@ -55,7 +55,6 @@ class HeldOutWords:
         self._unseen_folded.difference_update(map(str.casefold, words))
 
     def result(self, split: int) -> Unknown:
-        """The unknown words of a held-out split."""
         counts = self._counts.get(split, Counter())
         result = Unknown(counts.total())
         for word, count in counts.items():

@@ -107,6 +107,5 @@ def _counts(metric: BLEU | CHRF, outputs: list[str], references: list[str]) -> n
 
 
 def _scores(metric: BLEU | CHRF, counts_SK: np.ndarray[Any, Any], draws_NS: np.ndarray[Any, Any]) -> Any:
-    """The score of every draw of sentences."""
     sums = (counts_SK[draw_S].sum(axis=0).tolist() for draw_S in draws_NS)
     return np.array([min(100.0, metric._compute_score_from_stats(row).score) for row in sums])

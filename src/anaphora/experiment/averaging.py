@@ -22,8 +22,6 @@ from anaphora.training.stopping import BestSoFar
 
 @dataclass(frozen=True)
 class Averaged:
-    """What became of an average."""
-
     updates: tuple[int, ...]
     """The checkpoints in it, by update."""
     metrics: Mapping[str, float]

@@ -85,7 +85,6 @@ def explaining_leftovers(settings: Sequence[str], where: str) -> Iterator[None]:
 
 
 def _nested(names: Sequence[str], value: Any) -> Table:
-    """The table with ``value`` alone in it."""
     for name in reversed(names):
         value = {name: value}
     return dict(value)

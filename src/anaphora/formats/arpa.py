@@ -53,8 +53,6 @@ Ahead = list[tuple[int, str]]
 
 
 class ArpaGram(NamedTuple):
-    """One n-gram."""
-
     log10: float
     """log10 p of its last word after the others."""
     words: tuple[str, ...]
@@ -134,7 +132,6 @@ def _header(lines: Lines, path: Path) -> tuple[list[int], Ahead]:
 
 
 def _section(lines: Lines, order: int, count: int, path: Path, *, is_last: bool) -> tuple[list[ArpaGram], Ahead]:
-    """The n-grams of one order."""
     for number, line in lines:
         if line.strip() == f"\\{order}-grams:":
             break

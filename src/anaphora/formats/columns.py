@@ -52,7 +52,6 @@ class Columns:
             yield block.sentence(number)
 
     def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
-        """The lines of a sentence with these tags in the column."""
         lines = list(sentence.lines)
         for row, tag in zip(sentence.rows, tags, strict=True):
             lines[row] = self._with_tag(lines[row], tag)

@@ -99,7 +99,6 @@ def _text(item: Mapping[str, Any], place: str) -> str:
 
 
 def _spans(item: Mapping[str, Any], place: str) -> list[Labelled]:
-    """The spans of an object, in order."""
     found = next((item[key] for key in _LABELS if isinstance(item.get(key), list)), None)
     if found is None and isinstance(item.get("annotations"), list):
         results = [one.get("result") for one in item["annotations"][:1] if isinstance(one, Mapping)]
@@ -135,7 +134,6 @@ def _check(spans: Sequence[Labelled], length: int, place: str) -> None:
 
 
 def _cut(places: Sequence[tuple[int, int]], edges: Sequence[int]) -> list[tuple[int, int]]:
-    """The tokens, cut at these characters."""
     cuts, pieces = sorted(set(edges)), list[tuple[int, int]]()
     for start, end in places:
         inner = [edge for edge in cuts if start < edge < end]

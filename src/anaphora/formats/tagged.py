@@ -38,8 +38,6 @@ class Sentence(NamedTuple):
 
 
 class TaggedFormat(Protocol):
-    """A format of tagged sentences."""
-
     def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
         """The sentences in lines that came from ``where``; ``labelled`` ones must have their tags.
 
@@ -72,7 +70,6 @@ class Block:
 
 
 def split_end(line: str) -> tuple[str, str]:
-    """A line and its end."""
     content = line.removesuffix("\n").removesuffix("\r")
     return content, line[len(content) :]
 

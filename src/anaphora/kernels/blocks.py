@@ -16,7 +16,6 @@ class Blocks:
     """
 
     def __init__(self, rows: Rows) -> None:
-        """Starts with no signal."""
         self._rows = rows
         self._signals: dict[str, Tensor] = {}
         self._carried: dict[str, Tensor] = {}
@@ -24,7 +23,6 @@ class Blocks:
         self._steps: dict[str, tuple[Tensor, ...]] = {}
 
     def __contains__(self, signal: str) -> bool:
-        """Whether a signal has its rows."""
         return signal in self._signals
 
     def carry(self, signal: str, first_BW: Tensor) -> None:
@@ -45,7 +43,6 @@ class Blocks:
         return buffer[: len(buffer) - len(self._rows)]
 
     def all(self, signal: str) -> Tensor:
-        """The rows of a signal."""
         return self._signals[signal]
 
     def read(self, read: str) -> Tensor:
@@ -77,7 +74,6 @@ class Blocks:
             self._set(signal, rows_RW)
 
     def put_step(self, signal: str, step: int, value_1BW: Tensor) -> None:
-        """Set the rows of one step of a signal."""
         if signal not in self._signals:
             self._set(signal, value_1BW.new_empty(len(self._rows), value_1BW.shape[2]))
         self.read_step(signal, step).copy_(value_1BW)

@@ -21,7 +21,6 @@ class Gated(OneToOne):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """a and x."""
         return (self.gate, self.source)
 
     def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, Tensor]]:

@@ -42,8 +42,6 @@ def signal_of(read: str) -> str:
 
 
 class Part(Protocol):
-    """One part of a step."""
-
     @property
     def name(self) -> str:
         """In front of the names of its weights."""
@@ -85,12 +83,10 @@ class OneToOne:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The source."""
         return (self.source,)
 
     @property
     def writes(self) -> tuple[str, ...]:
-        """The target."""
         return (self.target,)
 
 
@@ -138,26 +134,26 @@ class Unit:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Its inputs, and the state it goes on from."""
         return self.inputs + (self.before or tuple(previous(field) for field in self.writes))
 
     @property
     def writes(self) -> tuple[str, ...]:
-        """Its state."""
         return tuple(f"{self.name}.{field}" for field in self.cell.state)
 
     def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
-        """One step of the unit."""
         count = len(self.inputs)
         x_XBG = sum(inputs[1:count], inputs[0])
         matmul = UnitMatmuls(matmuls, self.name, self.masked, self.normalised, self.conditioned)
         state, saved = self.cell.forward(x_XBG, inputs[count:], matmul)
         return state, (saved, matmul.normals)
 
+    def inside(self, saved: tuple[Any, tuple[tuple[str, Normal], ...]]) -> dict[str, Tensor]:
+        """The gates of a step by name: see ``observer.Opened``."""
+        return self.cell.gates_of(saved[0])
+
     def backward(
         self, matmuls: Matmuls, saved: tuple[Any, tuple[tuple[str, Normal], ...]], doutputs: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
-        """One step of the unit undone; every input has the same gradient."""
         of_cell, normals = saved
         matmul = UnitMatmuls(matmuls, self.name, self.masked, self.normalised, self.conditioned, normals)
         dx_XBG, dstate = self.cell.backward(of_cell, doutputs, matmul)
@@ -172,7 +168,6 @@ class Mask(OneToOne):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The signal and its mask."""
         return (self.source, self.mask)
 
     def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:

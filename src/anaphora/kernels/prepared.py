@@ -51,8 +51,6 @@ def prepared(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
 
 
 class _Kept(NamedTuple):
-    """What was prepared of a parameter."""
-
     weight: weakref.ref[Tensor]
     state: tuple[Backend, int, int]
     """Of the parameter when it was prepared: the backend, its version, and where its numbers lie."""

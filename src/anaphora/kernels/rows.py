@@ -35,7 +35,6 @@ class Rows:
         """Whether there is a row for every place of the grid."""
 
     def __len__(self) -> int:
-        """The number of rows."""
         return self.starts[-1]
 
     @property

@@ -24,8 +24,6 @@ from anaphora.shapes import check_shapes
 
 
 class Shape(NamedTuple):
-    """Which weights there are."""
-
     widths: int
     """Convolutions have the widths 1 to this."""
     highways: int

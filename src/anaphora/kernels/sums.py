@@ -21,12 +21,10 @@ class OfSum:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The inputs."""
         return self.inputs
 
     @property
     def writes(self) -> tuple[str, ...]:
-        """The target."""
         return (self.target,)
 
 

@@ -18,8 +18,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from anaphora.kernels.observer import Tensors
 from anaphora.kernels.program import Program
-from anaphora.kernels.scan import Tensors, scan
+from anaphora.kernels.scan import scan
 
 
 class Windows(NamedTuple):
@@ -48,8 +49,8 @@ def scan_windows(
 
     All arguments but the last two are those of ``scan``. ``back`` is k: 0 for the step itself and none before it, T or
     more for the whole of backpropagation through time. ``context`` steps at the beginning have no outputs and no loss:
-    they are the end of the chunk before, which losses of this one reach. A gradient of a sentence's last state is one
-    of its last step. Raises ShapeError as ``scan``.
+    they are the end of the chunk before, which losses of this one reach. The gradient of a last state is one of
+    its last step. Raises ShapeError as ``scan``.
     """
     steps, lengths_B = next(iter(inputs.values())).shape[0], lengths_B.to("cpu")
     if not torch.is_grad_enabled() or back >= steps:

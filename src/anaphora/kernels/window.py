@@ -48,7 +48,6 @@ class Move:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The projected query, and where they stood."""
         return (self.source, previous("kappa"))
 
     def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -87,7 +86,6 @@ class GaussianWindow:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The projected query, and where the Gaussians stand."""
         return (self.source, "kappa")
 
     def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Saved]:

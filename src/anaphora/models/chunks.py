@@ -1,7 +1,7 @@
 """A chunk of running text, with the state carried from the one before it.
 
-If losses go back over k steps, also into the chunk before, the last k ids and the state before them are carried too:
-the next chunk computes these steps again as its context, with its own weights.
+If losses reach k steps back into the chunk before, the last k ids and the state before them are carried too: the next
+chunk computes these steps again as its context, with its own weights.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Chunk:
     lengths_B: Tensor
     """Steps of each row, with the context."""
     first: Carry | None
-    """The state before them; None where nothing was carried."""
+    """The state before them, also of rows that do not continue; None where nothing was carried."""
     context: int
     """Number of steps at the beginning that have no loss."""
 
@@ -44,9 +44,8 @@ class Chunk:
             context_CB = carry[_IDS].T
             context = len(context_CB)
             return cls(torch.cat([context_CB, ids_TB]), lengths_B + context, earlier, context)
-        mask_B1 = batch.carry_mask_B.unsqueeze(1)
-        state = {name: h for name, h in carry.items() if name != _IDS and not name.startswith(_EARLIER)}
-        return cls(ids_TB, lengths_B, {name: h_BH.where(mask_B1, 0) for name, h_BH in state.items()}, 0)
+        state = {name: h_BH for name, h_BH in carry.items() if name != _IDS and not name.startswith(_EARLIER)}
+        return cls(ids_TB, lengths_B, state, 0)
 
     def carried(self, scanned: Windows, back: int) -> Carry:
         """The carry: the detached state; with gradients over ``back`` steps, also the context of the next chunk."""

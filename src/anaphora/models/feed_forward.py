@@ -127,7 +127,6 @@ class FeedForwardStepper:
         return Step(log_probs_NV, None, ids_NL[:, 1:])
 
     def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
-        """The contexts of the given rows."""
         return state[rows_N]
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:

@@ -22,7 +22,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
-from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
@@ -43,7 +43,7 @@ class WindowTruncation(Config):
     """k: the gradient of step t reaches back over steps t - k to t; 0 for the step itself alone."""
 
 
-class RecurrenceConfig(RecurrentConfig):
+class RecurrenceConfig(StackConfig):
     """The recurrent layers of a language model."""
 
     truncation: Annotated[ChunkTruncation | WindowTruncation, Field(discriminator="kind"), by_kind] = ChunkTruncation()
@@ -102,7 +102,7 @@ class LanguageModel(nn.Module):
             layer.initialise(self.config.initializer, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the state for the next; rows that are not carried on start from zero.
+        """The loss of a window, and the state for the next; rows that are not carried on start from the initial one.
 
         A model of sentences carries nothing.
         """
@@ -140,7 +140,8 @@ class LanguageModel(nn.Module):
         back = truncation.steps if isinstance(truncation, WindowTruncation) else None
         chunk = Chunk.after(carry, batch, back or 0)
         x_TBD = self.embedding.vectors(chunk.ids_TB)
-        scanned = self.recurrence(x_TBD, chunk.lengths_B, chunk.first, back, chunk.context)
+        first = self.recurrence.initial_state(batch.size, chunk.first, batch.carry_mask_B)
+        scanned = self.recurrence(x_TBD, chunk.lengths_B, first, back, chunk.context)
         carries = self.config.reads == "stream"
         return scanned.outputs, chunk.carried(scanned, back or 0) if carries else {}
 
@@ -168,7 +169,7 @@ class LanguageModelStepper:
     @torch.inference_mode()
     def start(self, batch: Batch) -> SearchStart:
         """The initial state for each row of the batch."""
-        state = self._model.recurrence.zeros(batch.size)
+        state = self._model.recurrence.initial_state(batch.size)
         lengths_B = next(iter(state.values())).new_zeros(batch.size, dtype=torch.int64)
         return SearchStart(None, state, lengths_B)
 
@@ -181,7 +182,6 @@ class LanguageModelStepper:
         return Step(log_probs_NV, None, {name: rows[0] for name, rows in after.items()})
 
     def select(self, state: dict[str, Tensor], rows_N: Tensor) -> dict[str, Tensor]:
-        """The state of the given rows."""
         return {name: rows[rows_N] for name, rows in state.items()}
 
     def keep(self, memory: None, sentences_B: Tensor) -> None:
@@ -191,9 +191,8 @@ class LanguageModelStepper:
     def unconditional(self) -> Step:
         """The prediction after the end of a line: the network has learnt no other one without context."""
         return self.advance(
-            None, self._model.recurrence.zeros(1), torch.tensor([self.bos], device=device_of(self._model))
+            None, self._model.recurrence.initial_state(1), torch.tensor([self.bos], device=device_of(self._model))
         )
 
     def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:
-        """All tokens that were read."""
         return read + 1

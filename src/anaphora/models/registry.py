@@ -11,8 +11,6 @@ from anaphora.protocols import VocabularyInfo
 
 
 class Network(NamedTuple):
-    """One kind of network."""
-
     home: str
     """The module that its class is in."""
     name: str
@@ -29,6 +27,8 @@ NETWORKS = {
     "recurrent": Network("anaphora.models.language_model", "LanguageModel", ("text",), spells=True),
     "classifier": Network("anaphora.models.classifier", "Classifier", ("text",), spells=True),
     "tagger": Network("anaphora.models.tagger", "Tagger", ("text", "characters", "tags"), spells=True),
+    "prediction": Network("anaphora.models.values", "PredictionNetwork", ()),
+    "synthesis": Network("anaphora.models.values", "SynthesisNetwork", ("text",)),
     "feed-forward": Network("anaphora.models.feed_forward", "FeedForwardLanguageModel", ("text",)),
     "ngram": Network("anaphora.models.ngram.model", "NgramModel", ("text",)),
     "interpolation": Network("anaphora.models.interpolation.model", "Interpolation", ("text",), spells=True),
@@ -36,7 +36,6 @@ NETWORKS = {
 
 
 def class_of(network: Network) -> type[nn.Module]:
-    """The class of a network."""
     return cast("type[nn.Module]", getattr(import_module(network.home), network.name))
 
 

@@ -127,7 +127,6 @@ class Bridge:
         return self._size if self.config.sentence_encoding_layer == "tanh" else self._spec.summary
 
     def matrices(self) -> dict[str, Matrix]:
-        """Its weights."""
         config, matrices = self.config, dict[str, Matrix]()
         if config.sentence_encoding_layer == "tanh":
             matrices |= projection_matrices("summary", self._size, self._spec.summary, self._bias)

@@ -47,7 +47,6 @@ class EmbeddingConfig(TableConfig):
 
     @property
     def files(self) -> Mapping[str, str]:
-        """That one."""
         return {} if self.vectors == "none" else {"text": self.vectors}
 
 
@@ -60,7 +59,7 @@ class Embedding(nn.Embedding):
         """``words`` rows; ``name`` tells its dropout masks apart from those of others."""
         super().__init__(words, config.size, _weight=torch.zeros(words, config.size))
         self._dropout, self._name = config.dropout, name
-        self._scale = config.size**0.5 if config.scaled else 1.0
+        self.scale = config.size**0.5 if config.scaled else 1.0
         self._frozen = config.frozen
         if config.frozen:
             self.register_buffer("held", torch.zeros(words, dtype=torch.bool))
@@ -71,7 +70,7 @@ class Embedding(nn.Embedding):
 
         In training, ids are steps x sentences (T x B), and ``purpose`` tells two uses of one table apart.
         """
-        vectors: Tensor = self(ids) * self._scale
+        vectors: Tensor = self(ids) * self.scale
         if not self.training:
             return vectors
         return words_dropped(vectors, ids, self._dropout, f"embedding.{self._name}.{purpose}")
@@ -90,15 +89,14 @@ class Embedding(nn.Embedding):
         return dweight_VE.masked_fill(self.held.unsqueeze(1), 0)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the table with what training starts from."""
         with torch.no_grad():
             start.fill_table(self.weight, generator)
-            self.weight /= self._scale
+            self.weight /= self.scale
 
     def take(self, row: int, vector: Sequence[float]) -> None:
         """Let a row start from where looking it up gives ``vector``; a frozen table will leave it there."""
         with torch.no_grad():
-            self.weight[row] = torch.tensor(vector) / self._scale
+            self.weight[row] = torch.tensor(vector) / self.scale
         if self._frozen:
             self.held[row] = True
 

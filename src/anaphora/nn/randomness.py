@@ -62,7 +62,6 @@ def present_update() -> int:
 
 
 def _source(purpose: str) -> torch.Generator:
-    """The generator of a purpose in the present update."""
     runtime = _present()
     return generator(runtime.seed, purpose, runtime.update, runtime.rank)
 

@@ -26,14 +26,12 @@ class Matrix(NamedTuple):
 
 
 def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: int = 1) -> dict[str, Matrix]:
-    """The matrix of a projection, and its bias."""
     matrices = {f"{name}.weight": Matrix(rows, columns, blocks)}
     return matrices | ({f"{name}.bias": Matrix(rows)} if bias else {})
 
 
 class _Blocks(Config):
     def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
-        """Fill a weight block by block."""
         if not matrix.columns:
             nn.init.zeros_(weight)
             return
@@ -57,7 +55,6 @@ class Orthogonal(_Blocks):
     kind: Literal["orthogonal"] = "orthogonal"
 
     def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
-        """Fill a weight block by block."""
         if not matrix.recurrent:
             super().fill(weight, matrix, generator)
             return
@@ -73,11 +70,9 @@ class Uniform(Config):
     """The largest absolute value."""
 
     def fill(self, weight: Tensor, matrix: Matrix, generator: torch.Generator) -> None:
-        """Fill a weight."""
         self.fill_table(weight, generator)
 
     def fill_table(self, weight_VE: Tensor, generator: torch.Generator) -> None:
-        """Fill an embedding."""
         nn.init.uniform_(weight_VE, -self.range, self.range, generator=generator)
 
 
@@ -117,7 +112,6 @@ class Weights(nn.Module):
         }
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill every weight with what training starts from."""
         with torch.no_grad():
             for name, weight in self.named_parameters():
                 matrix = self._matrices[name]

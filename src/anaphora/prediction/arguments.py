@@ -9,7 +9,7 @@ from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
 
 LONGEST = 10_000
-"""Units of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
+"""Tokens of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
 
 
 def one_text(text: str | bytes) -> str:

@@ -14,7 +14,6 @@ _SUFFIX = ".toml"
 
 
 def _files() -> dict[str, Path]:
-    """The file of every recipe, by its name."""
     specs = filter(None, map(find_spec, TASKS.values()))  # which imports no task
     places = [Path(place) / "recipes" for spec in specs for place in spec.submodule_search_locations or ()]
     files = [file for place in (Path(__file__).parent, *places) for file in place.glob(f"*{_SUFFIX}")]

@@ -40,9 +40,9 @@ class RunInfo:
     parameters: Mapping[str, int]
     """Numbers that were learnt, by part of the network; a tied matrix counts once."""
     mixed: Mapping[str, float]
-    """What every run and every order of the cache counts in a mixture; nothing for other models."""
+    """Weight of each run and each order of the cache in an interpolation; empty for other models."""
     vocabularies: Mapping[str, int]
-    """Units by side, marks included."""
+    """Vocabulary size by side, special tokens included."""
     experiment: Mapping[str, Any]
     """All that it was begun with, as nested tables."""
     licence: str
@@ -50,7 +50,7 @@ class RunInfo:
     fingerprints: Mapping[str, str]
     """SHA-256 of the data by part."""
     validation: Mapping[str, float]
-    """The figures of the best checkpoint's validation."""
+    """Validation metrics of the best checkpoint."""
     evaluations: tuple[Evaluation, ...]
     checkpoints: tuple[CheckpointInfo, ...]
     """From the newest to the oldest, an average in front."""

@@ -19,8 +19,6 @@ from anaphora.formats.figures import figures_as_json
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure, and all that changes it."""
-
     name: str
     value: float | None
     """None where it was kept as one that is not finite, which JSON has no word for."""
@@ -29,7 +27,6 @@ class Figure:
 
     @property
     def shown(self) -> str:
-        """The value for people."""
         return "not finite" if self.value is None or not math.isfinite(self.value) else f"{self.value:.4f}"
 
 
@@ -47,7 +44,7 @@ class Evaluation:
     """The version that measured."""
     figures: tuple[Figure, ...]
     digest: str = ""
-    """SHA-256 of the text, by which two of one name are told apart; nothing in lines of older versions."""
+    """SHA-256 of the text, which distinguishes two of one name; nothing in lines of older versions."""
 
     @property
     def text(self) -> str:
@@ -89,7 +86,7 @@ class EvaluationLog:
             # a process that was killed here may have left half a line, which must not swallow this one
             append(self.path, content if self._ends_whole() else b"\n" + content)
         except OSError as error:
-            raise RunError(f"{self.path} cannot be written to: {error.strerror}; the figures are not kept.") from None
+            raise RunError(f"{self.path} cannot be written to: {error.strerror}; the scores are not stored.") from None
 
     def lines(self) -> list[Evaluation]:
         """Every whole line, the oldest first."""

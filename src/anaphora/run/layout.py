@@ -31,7 +31,7 @@ def check_free(path: Path) -> None:
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise RunError(
             f"A new run needs a folder of its own, but {path} exists and is not empty; "
-            f"choose another with --run, remove it, or go on with it by --resume."
+            f"choose another with --run, remove it, or continue it with --resume."
         )
     try:
         str(path).encode()

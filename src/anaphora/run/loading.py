@@ -16,7 +16,6 @@ from anaphora.text.tokenizer import Tokenizer
 
 
 def load_tokenizers(run: Run) -> dict[str, Tokenizer]:
-    """The tokenizers of a run, by side."""
     try:
         config = TypeAdapter[Any](tokenization.TextConfig).validate_python(run.experiment.get("text"))
     except ValidationError:

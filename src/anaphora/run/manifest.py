@@ -75,7 +75,6 @@ class Manifest(_Record):
         return files
 
     def serialise(self) -> bytes:
-        """The bytes of the file."""
         return json_bytes(sealed(self.model_dump()))
 
     def verify(self, folder: Path, name: str) -> bytes:

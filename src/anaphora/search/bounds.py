@@ -43,7 +43,6 @@ class Bounds:
         return cls(prefixes_BT, lengths_B, torch.maximum(max_lengths_B, lengths_B))
 
     def to(self, device: torch.device) -> "Bounds":
-        """The same bounds on ``device``."""
         return Bounds(self.prefixes_BT.to(device), self.prefix_lengths_B.to(device), self.max_lengths_B.to(device))
 
     def forced(self, step: int, sentences_B: Tensor) -> tuple[Tensor, Tensor]:

@@ -46,11 +46,9 @@ class Ensemble:
         return Step(log_probs_NV, weights_NS, tuple(step.state for step in steps))
 
     def select(self, state: tuple[Any, ...], rows_N: Tensor) -> tuple[Any, ...]:
-        """The states of the given rows."""
         return tuple(member.select(before, rows_N) for member, before in zip(self._members, state, strict=True))
 
     def keep(self, memory: tuple[Any, ...], sentences_B: Tensor) -> tuple[Any, ...]:
-        """The memories of the given sentences."""
         return tuple(member.keep(own, sentences_B) for member, own in zip(self._members, memory, strict=True))
 
 

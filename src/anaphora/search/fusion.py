@@ -43,9 +43,7 @@ class Fused:
         return Step(score_NV, step.weights_NS, (step.state, own.state))
 
     def select(self, state: tuple[Any, Any], rows_N: Tensor) -> tuple[Any, Any]:
-        """The states of the given rows."""
         return self._translator.select(state[0], rows_N), self._model.select(state[1], rows_N)
 
     def keep(self, memory: tuple[Any, Any], sentences_B: Tensor) -> tuple[Any, Any]:
-        """The memories of the given sentences."""
         return self._translator.keep(memory[0], sentences_B), self._model.keep(memory[1], sentences_B)

@@ -18,7 +18,6 @@ class Watched:
         self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
 
     def start(self, batch: Batch) -> SearchStart:
-        """The start of the model."""
         self._check()
         return self._model.start(batch)
 
@@ -28,9 +27,7 @@ class Watched:
         return self._model.advance(memory, state, ids_N)
 
     def select(self, state: Any, rows_N: Tensor) -> Any:
-        """The states of the given rows."""
         return self._model.select(state, rows_N)
 
     def keep(self, memory: Any, sentences_B: Tensor) -> Any:
-        """The memories of the given sentences."""
         return self._model.keep(memory, sentences_B)

@@ -24,7 +24,6 @@ class Without:
         return cls(model, (vocabulary.pad, vocabulary.bos))
 
     def start(self, batch: Batch) -> SearchStart:
-        """The start of the model."""
         return self._model.start(batch)
 
     def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
@@ -35,9 +34,7 @@ class Without:
         return step
 
     def select(self, state: Any, rows_N: Tensor) -> Any:
-        """The states of the given rows."""
         return self._model.select(state, rows_N)
 
     def keep(self, memory: Any, sentences_B: Tensor) -> Any:
-        """The memories of the given sentences."""
         return self._model.keep(memory, sentences_B)

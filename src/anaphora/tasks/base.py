@@ -21,7 +21,7 @@ class StartConfig(Config):
     run: str = "none"
     """Its folder; "none" starts from random weights."""
     vocabulary: Literal["keep", "extend", "only"] = "keep"
-    """Whether its vocabulary is kept, or extended by the units of the new text that it has not; "only" takes the
+    """Whether its vocabulary is kept, or extended by the tokens of the new text that it has not; "only" takes the
     vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
     encoder: str = "none"
     """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
@@ -64,7 +64,7 @@ class ExperimentBase(Config):
     data: DataConfig
     """Where text comes from."""
     text: TextConfig = Bpe()
-    """What a text is cut into."""
+    """Tokenizer."""
     training: TrainingConfig = TrainingConfig()
     """How the network is trained."""
     start: StartConfig = StartConfig()
@@ -102,7 +102,6 @@ class ExperimentBase(Config):
         return now if now.training.batch_tokens else now.with_batch(begun.training.batch_tokens)
 
     def with_batch(self, tokens: int) -> Self:
-        """The experiment with batches of ``tokens``."""
         return self.model_copy(update={"training": self.training.model_copy(update={"batch_tokens": tokens})})
 
     def to_toml(self) -> str:

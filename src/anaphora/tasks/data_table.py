@@ -1,4 +1,4 @@
-"""The ``[data]`` table: where text comes from, and what its parts are called."""
+"""The ``[data]`` table: where text comes from, and what its splits are called."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,11 +19,11 @@ class DataConfig(Config):
     files: tuple[str, ...] = ()
     """Folders and files of one's own, put together."""
     train: str = "train"
-    """What the files of the training part are called."""
+    """Name of the training files."""
     valid: str = "val"
-    """What the files of the validation part are called; "val" also finds valid and dev."""
+    """Name of the validation files; "val" also finds valid and dev."""
     test: str = "test"
-    """What the names of the test parts begin with."""
+    """Prefix of the names of test files."""
 
     @property
     def languages(self) -> Mapping[str, str]:
@@ -54,7 +54,15 @@ class DataConfig(Config):
         return [Path(file) for file in self.files] if self.corpus == "none" else [corpus_folder(self.corpus)]
 
 
-class PairData(DataConfig):
+class PairsData(DataConfig):
+    """Pairs of lines, whatever they are."""
+
+    max_length: int = Field(100, ge=0, le=MAX_LENGTH)
+    """Leave out training and validation pairs with more tokens than this on a side (an aligner keeps those of the
+    validation split); 0 keeps all."""
+
+
+class PairData(PairsData):
     """Pairs of sentences."""
 
     source: str = "en"
@@ -65,9 +73,6 @@ class PairData(DataConfig):
     """Columns of source and target in a .tsv, counted from 1 or named as in its first line; empty for the only two."""
     quoted: bool = False
     """Whether cells of a .tsv may stand in double quotes, with those inside doubled."""
-    max_length: int = Field(100, ge=0, le=MAX_LENGTH)
-    """Pairs of the training and the validation part with more units than this on a side are left out (an aligner keeps
-    those of the validation part); 0 keeps them all."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *DataConfig.conflicts,
@@ -84,7 +89,6 @@ class PairData(DataConfig):
 
     @property
     def languages(self) -> Mapping[str, str]:
-        """Of both sides."""
         return {"source": self.source, "target": self.target}
 
 
@@ -92,18 +96,17 @@ class TextData(DataConfig):
     """Running text."""
 
     language: str = "en"
-    """The language of the text, for units that are words."""
+    """Language code of the text, for word tokens."""
     steps: int = Field(100, ge=1, le=MAX_LENGTH)
     """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
     windows: Literal["equal", "random"] = "equal"
     """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn again every
     epoch, the learning rate following the length (Merity et al. 2018)."""
     max_length: int = Field(0, ge=0, le=MAX_LENGTH)
-    """Training sentences with more units than this are left out, and none of the validation part; 0 keeps them all."""
+    """Leave out training sentences with more tokens than this; 0 keeps all."""
 
     @property
     def languages(self) -> Mapping[str, str]:
-        """Of the one side."""
         return {"text": self.language}
 
 
@@ -116,7 +119,7 @@ CUTS = ("steps", "windows")
 
 
 def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
-    """The ``[data]`` table for a person's own files; those of a corpus take the names of its parts along with them."""
+    """The ``[data]`` table for a person's own files; those of a corpus take the names of its splits along with them."""
     options = dict(table) if isinstance(table, Mapping) else {}
     if options.get("corpus", "none") != "none":
         options = {key: value for key, value in options.items() if key not in DataConfig.model_fields}

@@ -71,7 +71,7 @@ class FittingWork(Work):
     def fit(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
-        """Fit ``model``; returns its figures on the validation part."""
+        """Fit ``model``; returns its figures on the validation split."""
 
     def tell_counts(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report

@@ -24,6 +24,8 @@ TASKS = {
     "align": "anaphora.tasks.alignment",
     "classify": "anaphora.tasks.classify",
     "tag": "anaphora.tasks.tag",
+    "trace": "anaphora.tasks.trace",
+    "transduce": "anaphora.tasks.transduce",
 }
 """A new task is one line here: the package whose ``TASK`` it is."""
 
@@ -47,17 +49,14 @@ def every_task() -> Iterator[Task]:
 
 
 def every_kind() -> Iterator[tuple[Task, Kind]]:
-    """Every kind of model with its task."""
     return ((task, kind) for task in every_task() for kind in task.kinds.values())
 
 
 def task_of(experiment: ExperimentBase) -> Task:
-    """The task of an experiment."""
     return task_named(experiment.task)
 
 
 def kind_of(experiment: ExperimentBase) -> Kind:
-    """The kind of model of an experiment."""
     return task_of(experiment).kind_of(experiment)
 
 

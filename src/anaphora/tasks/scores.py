@@ -24,7 +24,6 @@ class Digested(Generic[_Item]):
         self._text, self._digest = text, hashlib.sha256()
 
     def __iter__(self) -> Iterator[_Item]:
-        """What the text holds."""
         for item in self._text:
             self._digest.update(json.dumps(item).encode() + b"\n")
             yield item

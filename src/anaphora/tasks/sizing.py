@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-UNITS = {"bpe": "subword", "unigram": "subword", "word": "word", "character": "character", "byte": "byte"}
+TOKENS = {
+    "bpe": "subword",
+    "unigram": "subword",
+    "word": "word",
+    "character": "character",
+    "byte": "byte",
+    "symbol": "symbol",
+}
 """What a unit of text is called, by what ``text.tokenizer`` says."""
 
 

@@ -60,10 +60,8 @@ def nothing_more(experiment: Any, checkpoint: Checkpoint) -> Mapping[str, float]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of model of a task."""
-
     plural: str
-    """What people call such models: "translators"."""
+    """Plural name of such models: "translators"."""
     experiment: type[ExperimentBase]
     """The class of its experiments."""
     network: Network
@@ -117,7 +115,7 @@ class Task:
     name: str
     """As ``task`` of an experiment says it."""
     noun: str
-    """What people call a model of it, with its article: "a translator"."""
+    """Name of its models, with the article: "a translator"."""
     kinds: Mapping[str, Kind]
     """By the name that ``model`` gives them, the usual one first; a task of one kind has the empty name alone."""
     predictor: Callable[[Trained], Any]
@@ -140,7 +138,6 @@ class Task:
     """From a recipe's table, the settings and its name: settings for text of one's own, and a note that says why."""
 
     def kind_of(self, experiment: ExperimentBase) -> Kind:
-        """The kind of model of an experiment of this task."""
         return self.kinds[experiment.kind]
 
 

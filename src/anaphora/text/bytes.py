@@ -1,4 +1,4 @@
-"""Bytes as units: the UTF-8 of a text, so that nothing is ever unknown and every text has the same vocabulary."""
+"""Bytes as tokens: the UTF-8 of a text, so that nothing is ever unknown and every text has the same vocabulary."""
 
 import hashlib
 import json
@@ -15,10 +15,9 @@ _FIRST = len(MARKS)
 
 
 class ByteTokenizer:
-    """A Tokenizer whose units are the bytes of a line after normalisation."""
+    """A Tokenizer whose tokens are the bytes of a line after normalisation."""
 
     def __init__(self, *, lowercase: Lowercase) -> None:
-        """There is nothing to learn."""
         self.lowercase: Lowercase = lowercase
 
     @classmethod
@@ -53,7 +52,6 @@ class ByteTokenizer:
         return [_FIRST + byte for byte in normalise(text, lowercase=self.lowercase).encode()]
 
     def by_word(self, text: str) -> list[list[int]]:
-        """The bytes of every word: see ``Tokenizer``."""
         line = normalise(text, lowercase=self.lowercase)
         starts = (place for place, character in enumerate(line) for _ in character.encode())
         return by_word(line, zip(self.encode(text), starts, strict=True))

@@ -47,7 +47,6 @@ class JoinerTokens:
         self._pattern = _pattern(bare(language))
 
     def split(self, text: str) -> list[str]:
-        """The tokens of one line."""
         parts = self._pattern.findall(text.replace(JOINER, "\N{BLACK SQUARE}"))
         tokens: list[str] = []
         apart = True
@@ -66,7 +65,6 @@ class JoinerTokens:
         return tokens
 
     def join(self, tokens: Sequence[str]) -> str:
-        """The line of tokens."""
         text: list[str] = []
         joined = True
         for token in tokens:

@@ -26,7 +26,6 @@ class Rule(Config):
     """L2 regularisation: this many times w is added to g, after clipping; 0 adds nothing."""
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
-        """The rule over ``parameters``."""
         raise NotImplementedError
 
 

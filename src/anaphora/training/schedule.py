@@ -41,7 +41,6 @@ class Plateau(ScheduleConfig):
     """The rate never falls below this."""
 
     def build(self, rate: float, epochs: int) -> "Schedule":
-        """The schedule that counts validations."""
         return _Plateau(self, rate, epochs)
 
 

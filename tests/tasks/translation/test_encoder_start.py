@@ -69,7 +69,7 @@ def test_layers_and_the_vectors_of_common_units_are_taken_over_and_the_rest_is_d
         expected = known["embedding.weight"][theirs.index(unit)] if unit in theirs else drawn[place]
         assert_close(table[place], expected, **CLOSE)
     assert_close(started, {name: anew[name] for name in started}, **CLOSE)
-    vectors = f"the vectors of {len(own) - 1} of {len(own)} source units"
+    vectors = f"the vectors of {len(own) - 1} of {len(own)} source tokens"
     told = f"of {english}: its layers from left to right (2), and {vectors}."
     assert any(isinstance(event, Note) and event.text.endswith(told) for event in said)
 
@@ -111,7 +111,7 @@ def test_an_encoder_unlike_the_language_model_is_refused_and_nothing_is_made(
     for settings, sentence in (
         (
             ["encoder.bidirectional=false", "encoder.reversed=true"],
-            r"encoder\.reversed = true: it gives what reads from left to right",
+            r"encoder\.reversed = true: it gives a forward encoder",
         ),
         (["encoder.size=9"], r"encoder\.size is 9 here and 8 there: change"),
         (["embedding.size=9", "embedding.scaled=true"], r"size is 9 here and 8 there; embedding\.scaled is true here"),

@@ -126,6 +126,18 @@ def test_links_are_between_words_that_are_there(untrained_translator: Translatio
         assert all(i < source and j < max(target, 1) for i, j in translation.links())
 
 
+def test_without_alternatives_the_best_hypothesis_alone_is_decoded(
+    untrained_translator: TranslationPredictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, decoded = untrained_translator._target, list[str]()
+    decode = type(target).decode
+    monkeypatch.setattr(type(target), "decode", lambda self, ids: decoded.append(text := decode(self, ids)) or text)
+    found = untrained_translator.translate(sentences(5, seed=6), beam=6)
+    assert len(decoded) == 5 and sorted(decoded) == sorted(
+        part.text for one in found for part in (one.sentences or [one])
+    )
+
+
 def test_alternatives_are_other_texts_in_order(untrained_translator: TranslationPredictor) -> None:
     found = untrained_translator.translate(sentences(20, seed=6), beam=8, alternatives=4)
     assert any(t.alternatives for t in found)
@@ -201,7 +213,7 @@ def test_attention_is_kept_only_where_it_is_asked_for(untrained_translator: Tran
         assert one.weights is None and not one.source_pieces and not one.target_pieces
         assert other.weights is not None and other.source_pieces and other.target_pieces
         assert (one.text, one.score, one.finished) == (other.text, other.score, other.finished)
-        with pytest.raises(ConfigError, match="attention, which was not asked for"):
+        with pytest.raises(ConfigError, match="attention, which was not requested"):
             one.links()
 
 

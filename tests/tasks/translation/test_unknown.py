@@ -59,7 +59,7 @@ def test_known_words_are_left_alone() -> None:
 def test_units_that_spell_every_word_are_refused() -> None:
     letters = CharacterTokenizer("abc", lowercase=False)
     for sides in ((letters, TARGET), (SOURCE, letters)):
-        with pytest.raises(ConfigError, match="cuts it otherwise and spells every word"):
+        with pytest.raises(ConfigError, match="smaller tokens and leaves no word unknown"):
             UnknownWords(*sides, {})
 
 

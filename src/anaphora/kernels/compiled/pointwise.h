@@ -40,10 +40,13 @@ ALWAYS void split_exp(float y, float *scale, float *rest)
     y = y > 88.0f ? 88.0f : y;
     y = y < -87.0f ? -87.0f : y;
     const float shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */
-    const float n = (y * 1.44269504f + shift) - shift;
+    const float shifted = y * 1.44269504f + shift;
+    const float n = shifted - shift;
     const float r = (y - n * 0.693359375f) + n * 2.12194440e-4f; /* n ln 2, in two parts */
     const float q = 0.49999994f + r * (0.16666521f + r * (0.041668389f + r * (0.0083687454f + r * 0.0013814552f)));
-    const int32_t bits = ((int32_t)n + 127) << 23;
+    uint32_t bits; /* the last nine bits of shifted are those of n, also where n is below 0; of a NaN they are 0 */
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits + 127u) << 23;
     memcpy(scale, &bits, sizeof bits);
     *rest = r + r * r * q;
 }

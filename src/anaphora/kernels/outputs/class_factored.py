@@ -25,8 +25,6 @@ from anaphora.shapes import check_shapes
 
 
 class Classes(NamedTuple):
-    """Which word is in which class."""
-
     class_V: Tensor
     """The class of every word."""
     place_V: Tensor

@@ -25,11 +25,9 @@ class Dot(Score):
         return {}
 
     def width(self, query: int, hidden: int) -> int:
-        """Q."""
         return query
 
     def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The annotations themselves."""
         return {"keys": memory_BSM.transpose(1, 2)}
 
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, None]:

@@ -75,7 +75,7 @@ class InterpolationConfig(Config):
     @property
     def component_names(self) -> list[str]:
         """The components, in the order of their weights: every run, and every order of the cache."""
-        return [*self.runs, *(f"cache of {counted(order, 'unit')}" for order in range(1, self.cache.order + 1))]
+        return [*self.runs, *(f"cache of {counted(order, 'token')}" for order in range(1, self.cache.order + 1))]
 
 
 class InterpolationModelConfig(Config):

@@ -54,21 +54,17 @@ class AdaptiveOutput(Output):
 
     @property
     def ranks(self) -> Tensor:
-        """The rank of every word."""
         return self.counts.derive(ranks)
 
     def summed(self, predictions: Predictions) -> Tensor:
-        """-ln p of the words."""
         states_NH, ids_N, weights_N, _ = predictions
         return adaptive_loss(states_NH, self._head(), self._each_tail(), self.ranks[ids_N], self._cutoffs, weights_N)
 
     def log_probs(self, states_NH: Tensor) -> Tensor:
-        """ln p of every word, in the order of their ids."""
         tails = tuple(affine(linear(states_NH, P), B, b) for P, B, b in self._each_tail())
         return adaptive_log_probs(affine(states_NH, *self._head()), tails)[:, self.ranks]
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights."""
         self.weights.initialise(start, generator)
 
     def _head(self) -> tuple[Tensor, Tensor]:

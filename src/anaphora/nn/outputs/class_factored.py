@@ -41,7 +41,6 @@ class ClassFactoredOutput(WordsOutput):
     """
 
     def __init__(self, config: ClassFactored, embedding: nn.Embedding | None, width: int, size: int) -> None:
-        """As for ``WordsOutput``."""
         super().__init__(config.tied, config.bias, embedding, width, size)
         classes = config.classes or math.ceil(size**0.5)
         self._bins = config.bins
@@ -51,7 +50,6 @@ class ClassFactoredOutput(WordsOutput):
 
     @property
     def classes(self) -> Classes:
-        """Which word is in which class."""
         return self.counts.derive(self._classes)
 
     def _classes(self, masses_V: Tensor) -> Classes:
@@ -59,7 +57,6 @@ class ClassFactoredOutput(WordsOutput):
         return Classes.of(binned(masses_V.sqrt() if self._bins == "square-root" else masses_V, len(self.class_weight)))
 
     def summed(self, predictions: Predictions) -> Tensor:
-        """-ln p of the words."""
         states_NH, ids_N, weights_N, _ = predictions
         return class_factored_loss(
             states_NH, self.class_weight, self.class_bias, self.weight, self.bias, ids_N, self.classes, weights_N
@@ -71,7 +68,6 @@ class ClassFactoredOutput(WordsOutput):
         return class_factored_log_probs(class_logits_NC, self.logits(states_NH), self.classes)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights that are its own."""
         super().initialise(start, generator)
         with torch.no_grad():
             start.fill(self.class_weight, Matrix(*self.class_weight.shape), generator)

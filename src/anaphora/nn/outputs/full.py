@@ -18,15 +18,11 @@ class Full(WordsConfig):
     """Label smoothing: probability mass spread evenly over all words in training (Szegedy et al. 2016)."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "FullOutput":
-        """The layer."""
         return FullOutput(self, embedding, width, text.size)
 
 
 class FullOutput(SoftmaxOutput):
-    """A full softmax."""
-
     def __init__(self, config: Full, embedding: nn.Embedding | None, width: int, size: int) -> None:
-        """As for ``WordsOutput``."""
         super().__init__(config.tied, config.bias, embedding, width, size)
         self._smoothing = config.label_smoothing
 

@@ -27,7 +27,6 @@ class NoiseContrastive(OutputConfig):
     """k: noise words per update, drawn by their frequency."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "NoiseContrastiveOutput":
-        """The layer."""
         return NoiseContrastiveOutput(self, embedding, width, text)
 
 
@@ -43,7 +42,6 @@ class NoiseContrastiveOutput(EstimatedOutput):
         self.counts = Counts(text.size)
 
     def estimated(self, predictions: Predictions) -> Tensor:
-        """The loss of telling words from noise."""
         states_NH, ids_N, weights_N, _ = predictions
         cumulative_V, log_noise_V = self.counts.derive(self._chances)
         draws = uniform_draws("output.nce", self._noise, cumulative_V.device)

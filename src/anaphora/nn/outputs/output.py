@@ -48,8 +48,6 @@ class Predictions(NamedTuple):
 
 
 class Output(nn.Module, ABC):
-    """An output layer."""
-
     partition: int = 0
     """Maximum number of distinct target ids of a partition, for outputs trained by partitions; 0 for others."""
 
@@ -135,7 +133,6 @@ class WordsOutput(Output):
         return affine(states_NH, self.weight, self.used_bias)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights that are its own."""
         with torch.no_grad():
             if not self._tied:
                 start.fill(self.weight, Matrix(*self.weight.shape), generator)
@@ -150,7 +147,6 @@ class SoftmaxOutput(WordsOutput):
         return torch.log_softmax(self.logits(states_NH), -1)
 
     def shortlist(self, candidates: Ids) -> Shortlist:
-        """A softmax over the candidates of every sentence."""
         return Shortlist.of(candidates, self.weight, self.used_bias)
 
 
@@ -161,7 +157,6 @@ def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
 
 
 def _lent(embedding: nn.Embedding | None, width: int) -> Tensor:
-    """The matrix of an embedding, for states of ``width``."""
     assert embedding is not None  # see ``LanguageModelConfig``
     if embedding.embedding_dim != width:
         raise ConfigError(

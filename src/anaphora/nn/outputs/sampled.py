@@ -34,7 +34,6 @@ class LogUniform(Drawn):
     kind: Literal["log-uniform"] = "log-uniform"
 
     def chances(self, counts_V: Tensor) -> Tensor:
-        """By rank."""
         ranks_V = ranks(counts_V).double()
         return torch.log1p(1 / (ranks_V + 1)) / math.log(len(ranks_V) + 1)
 
@@ -45,7 +44,6 @@ class Unigram(Drawn):
     kind: Literal["unigram"] = "unigram"
 
     def chances(self, counts_V: Tensor) -> Tensor:
-        """By count."""
         return counts_V.double() / counts_V.sum()
 
 
@@ -65,7 +63,6 @@ class Sampled(WordsConfig):
     """Distribution that negative samples are drawn from."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "SampledOutput":
-        """The layer."""
         return SampledOutput(self, embedding, width, text)
 
 
@@ -73,7 +70,6 @@ class SampledOutput(EstimatedOutput):
     """A softmax over a sample in training, over all words otherwise."""
 
     def __init__(self, config: Sampled, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> None:
-        """As for ``WordsOutput``."""
         super().__init__(config.tied, config.bias, embedding, width, text)
         self._proposal = config.proposal
         if isinstance(self._proposal, Partition):

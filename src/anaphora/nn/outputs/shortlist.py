@@ -67,5 +67,4 @@ class Shortlist(NamedTuple):
         return log_probs_NW.scatter_(1, ids_NC, z_NC - sums_N1.log().to(z_NC.dtype))[:, : self.size]
 
     def keep(self, sentences_B: Tensor) -> Self:
-        """The words of the given sentences."""
         return self._replace(places_BC=self.places_BC[sentences_B], ids_BC=self.ids_BC[sentences_B])

@@ -65,15 +65,11 @@ class Softmax(Config):
         return False
 
     def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
-        """The layer."""
         return SoftmaxTags(self, width, len(tags))
 
 
 class SoftmaxTags(TagOutput):
-    """A softmax over tags."""
-
     def __init__(self, config: Softmax, width: int, tags: int) -> None:
-        """As for ``TagOutput``."""
         super().__init__(width, tags)
         self._smoothing = config.label_smoothing
 
@@ -87,7 +83,6 @@ class SoftmaxTags(TagOutput):
         return Loss(softmax_loss(states_TBH[open_TB], matrix_CH, bias_C, tags_N, smoothing, weights_N), len(tags_N))
 
     def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
-        """The most probable tag of each token."""
         return Ids(self.scores(states_TBH).argmax(2).T, lengths_B)
 
 
@@ -109,8 +104,6 @@ class Sigmoid(Config):
 
 
 class SigmoidTags(TagOutput):
-    """A sigmoid for each label."""
-
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
         """Cross-entropy, summed over the labels of a token."""
         if not isinstance(targets, Values):
@@ -145,14 +138,11 @@ class LinearChain(Config):
 
 
 class LinearChainTags(TagOutput):
-    """A linear chain over tags."""
-
     barred_CC: Tensor
     barred_first_C: Tensor
     barred_last_C: Tensor
 
     def __init__(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> None:
-        """As for ``TagOutput``."""
         size = len(tags)
         super().__init__(
             width,
@@ -164,14 +154,12 @@ class LinearChainTags(TagOutput):
             self.register_buffer(name, barred, persistent=False)
 
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
-        """-ln p of the tags of each sentence."""
         ids = _tags(targets)
         weights_B = supervision.weights_B
         loss = linear_chain_loss(self.scores(states_TBH), self._chain(), ids.ids_BT.T, ids.lengths_B, weights_B)
         return Loss(loss, int(ids.lengths_B.sum()))
 
     def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
-        """The most probable tags of each sentence."""
         return Ids(best_tags(self.scores(states_TBH), self._chain(), lengths_B).T, lengths_B)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:

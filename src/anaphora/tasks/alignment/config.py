@@ -25,4 +25,4 @@ class AlignerExperiment(AlignerModelConfig, FittedExperiment):
     data: PairData = PairData()
     """Where pairs of sentences come from."""
     text: TextConfig = Word(size=1_000_000, lowercase=True, segmentation="moses")
-    """What a text is cut into."""
+    """Tokenizer."""

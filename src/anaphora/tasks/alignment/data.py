@@ -21,11 +21,10 @@ class AlignerWork(FittingWork, PairWork):
     def fit(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
-        """Learn from the training part."""
         aligner = cast(Aligner, model)
         sides, encoded = (tokenizers["source"], tokenizers["target"]), run.path / "encoded"
-        train = pair_store(self.parts.train, *sides, encoded / "train", longest=self.longest, report=report)
-        valid = pair_store(self.parts.valid, *sides, encoded / "valid", report=report)
+        train = pair_store(self.splits.train, *sides, encoded / "train", longest=self.longest, report=report)
+        valid = pair_store(self.splits.valid, *sides, encoded / "valid", report=report)
         aligner.fit(train.sources, train.targets, report)
         found = aligner.to_target.best(valid.sources, valid.targets)
         loss = -found.log_prob / max(1, found.words)

@@ -34,7 +34,6 @@ class AlignmentPredictor:
     """Links the words of sentences and their translations."""
 
     def __init__(self, model: models.Aligner, source: Tokenizer, target: Tokenizer) -> None:
-        """The model and the tokenizers of both sides."""
         self._model = model
         self._source = source
         self._target = target
@@ -93,7 +92,7 @@ class AlignmentPredictor:
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
         """Every source word with its translations of at least the probability ``least``, the likeliest first.
 
-        Raises ConfigError where units are not words.
+        Raises ConfigError where tokens are not words.
         """
         if not isinstance(self._source, WordTokenizer) or not isinstance(self._target, WordTokenizer):
             raise ConfigError(
@@ -110,5 +109,4 @@ class AlignmentPredictor:
 
 
 def _words(tokenizer: Tokenizer, side: _Side) -> list[int | None]:
-    """The words of a side that its tokens belong to."""
     return words_of(pieces_of(tokenizer, side.text, side.ids))

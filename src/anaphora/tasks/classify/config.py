@@ -24,7 +24,6 @@ class LabelledData(DataConfig):
 
     @property
     def languages(self) -> dict[str, str]:
-        """Of the texts."""
         return {"text": self.language}
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.finding import Names
-from anaphora.data.labelled import LabelledCorpus, LabelledParts, check_labels, labelled_parts
+from anaphora.data.labelled import LabelledCorpus, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.labelled_batches import LabelledBatches
-from anaphora.data.ragged import unit_counts
+from anaphora.data.ragged import token_counts
 from anaphora.data.store import text_store
 from anaphora.errors import DataError
 from anaphora.evaluation.classification import classification_scores
@@ -29,18 +29,18 @@ from anaphora.training.loop import Validate
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def parts_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledParts:
-    """The splits of an experiment; errors as for ``data.labelled.labelled_parts``."""
+def splits_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledSplits:
+    """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
     data = experiment.data
     names = Names(data.train, data.valid, data.test)
-    return labelled_parts(data.paths(), names, encoding=data.encoding, report=report)
+    return labelled_splits(data.paths(), names, encoding=data.encoding, report=report)
 
 
 def with_classes(experiment: ClassifierExperiment, parent: Any) -> ClassifierExperiment:
     """The experiment with the classes of its training split, unless it names them."""
     if experiment.classes.names:
         return experiment
-    labels = parts_of(experiment).labels
+    labels = splits_of(experiment).labels
     return experiment.model_copy(update={"classes": experiment.classes.model_copy(update={"names": labels})})
 
 
@@ -50,7 +50,7 @@ class ClassifierWork(UpdatingWork):
     def __init__(self, experiment: ClassifierExperiment, report: Report) -> None:
         """Find and check the data; DataError where it has no classes or others than the experiment names."""
         self._experiment = with_classes(experiment, None)
-        found = parts_of(experiment, report)
+        found = splits_of(experiment, report)
         names = self._experiment.classes.names
         if sorted(names) != list(found.labels):
             raise DataError(
@@ -59,29 +59,25 @@ class ClassifierWork(UpdatingWork):
             )
         self.labelled = found
         # a labelled corpus gives its texts as running text does
-        self.parts = cast(
-            Parts[TextCorpus], Parts(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests))
+        self.splits = cast(
+            Splits[TextCorpus], Splits(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests))
         )
 
     @property
     def longest(self) -> int:
-        """Tokens of the longest text after truncation."""
         return self._experiment.data.max_length
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """Of the training texts."""
         texts = {"text": self.labelled.train.lines}
         return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """How often each token is in the training texts."""
-        train = text_store(cast(TextCorpus, self.parts.train), tokenizers["text"], folder, report=report)
-        return unit_counts(train.ids, tokenizers["text"].symbols.size)
+        train = text_store(cast(TextCorpus, self.splits.train), tokenizers["text"], folder, report=report)
+        return token_counts(train.ids, tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> LabelledBatches:
-        """Training batches."""
         weights = None
         classes = self._classes(self.labelled.train)
         if self._experiment.classes.balanced:

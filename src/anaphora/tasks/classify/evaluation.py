@@ -10,7 +10,7 @@ from anaphora.evaluation.classification import ClassificationScores, classificat
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.classify.config import ClassifierExperiment
-from anaphora.tasks.classify.data import parts_of
+from anaphora.tasks.classify.data import splits_of
 from anaphora.tasks.classify.predictor import ClassifierPredictor
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import experiment_of, load, open_run
@@ -29,7 +29,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     request.refuse(path, NOUN, ())
     experiment = cast(ClassifierExperiment, experiment_of(path))
     check_found(path, experiment, "data.files")
-    splits = splits_to_score(parts_of(experiment), "a file whose name begins with test", report)
+    splits = splits_to_score(splits_of(experiment), "a file whose name begins with test", report)
     run = open_run(path, experiment)
     which = run.load("best", report).which
     model: ClassifierPredictor = load(path, which)

@@ -59,7 +59,9 @@ def _weights_of_runs(experiment: InterpolationExperiment, checkpoint: Checkpoint
 def _export_arpa(run: Path, output: Path, report: Report) -> None:
     trained = load_trained(run, "best", report)
     if not isinstance(trained.model, NgramModel):
-        raise ConfigError(f"An ARPA file holds counts, but {run} is no count model: train one from ptb-ngram.")
+        raise ConfigError(
+            f"An ARPA file holds n-grams, but {run} is no n-gram language model: train one from ptb-ngram."
+        )
     save_arpa(trained.model, trained.tokenizers["text"], output)
     text = trained.experiment.text
     if isinstance(text, Word) and text.segmentation != "whitespace":
@@ -81,7 +83,12 @@ TASK = Task(
             "feed-forward language models", FeedForwardExperiment, NETWORKS["feed-forward"], LanguageModelWork
         ),
         "ngram": Kind(
-            "count models", NgramExperiment, NETWORKS["ngram"], NgramWork, on_gpu=False, exports={"arpa": _export_arpa}
+            "n-gram language models",
+            NgramExperiment,
+            NETWORKS["ngram"],
+            NgramWork,
+            on_gpu=False,
+            exports={"arpa": _export_arpa},
         ),
         "interpolation": Kind(
             "interpolations",

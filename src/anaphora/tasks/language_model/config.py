@@ -36,7 +36,7 @@ class LanguageModelExperiment(ExperimentBase):
     data: TextData = TextData()
     """Where running text comes from."""
     text: TextConfig = Character()
-    """What a text is cut into."""
+    """Tokenizer."""
 
     @property
     def reads_stream(self) -> bool:
@@ -80,7 +80,7 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment, FittedExperimen
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
             lambda experiment: experiment.start.gives_weights,
-            "a count model starts from no other run: count the old text and the new one together",
+            "an n-gram language model starts from no other run: count the old text and the new one together",
         ),
         *FITTED_CONFLICTS,
     )
@@ -88,17 +88,19 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment, FittedExperimen
     model: Literal["ngram"]
     """The kind of model."""
     text: TextConfig = Word()
-    """What a text is cut into."""
+    """Tokenizer."""
 
 
 class InterpolationExperiment(InterpolationModelConfig, LanguageModelExperiment, FittedExperiment):
-    """A mixture of runs, its weights fitted to the validation part; it has use for ``[training]`` no more than counts.
+    """An interpolation of runs, its weights fitted to the validation split; of ``[training]`` it uses seed and threads.
 
-    What its text is cut into is what its runs were trained with.
+    Its tokenizer is that of its runs.
     """
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict({"start.run": SET}, "a mixture starts from the runs in interpolation.runs; leave start.run out"),
+        Conflict(
+            {"start.run": SET}, "an interpolation starts from the runs in interpolation.runs; leave start.run out"
+        ),
         *FITTED_CONFLICTS,
     )
 

@@ -16,9 +16,9 @@ class Context:
     state: Any
     """What the stepper carries, of one row."""
     read: int
-    """Units before it, ``<s>`` among them."""
+    """Tokens before it, ``<s>`` among them."""
     inside: bool
-    """Whether a word of its sentence stands before it, and the units of the next depend on that."""
+    """Whether a word of its sentence stands before it, and the tokens of the next depend on that."""
 
 
 class State:
@@ -57,13 +57,11 @@ class State:
         return hash(self._key())
 
     def __copy__(self) -> "State":
-        """Another state that holds the same place."""
         other = State()
         other._context = self._context
         return other
 
     def __deepcopy__(self, memo: object) -> "State":
-        """As ``__copy__``: what is held is never changed."""
         return self.__copy__()
 
 

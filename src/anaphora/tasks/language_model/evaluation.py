@@ -11,7 +11,7 @@ from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-from anaphora.tasks.language_model.running_text import language_model_parts
+from anaphora.tasks.language_model.running_text import language_model_splits
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
 from anaphora.wording import counted
@@ -51,7 +51,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
 def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:
     """The adaptation of the model in ``path``, what it leaves open fitted to the run's validation and training splits.
 
-    Raises ConfigError for a model that cannot adapt so, and errors as for ``data.sources.text_parts``.
+    Raises ConfigError for a model that cannot adapt so, and errors as for ``data.sources.text_splits``.
     """
     model.check(adaptation)
     if is_fitted(adaptation):
@@ -60,13 +60,13 @@ def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adapt
     assert isinstance(experiment, LanguageModelExperiment)  # an ARPA file adapts to nothing
     report(Note("Fitting to the run's own data ..."))
     try:
-        parts = language_model_parts(experiment, report)
+        splits = language_model_splits(experiment, report)
     except DataError as error:
         raise DataError(
             f"What is left open is fitted to the data that {path} was trained on, which is not at hand ({error}): give "
-            f"every number, as in --dynamic rate=0.001 or --neural-cache units=2000,theta=0.3,weight=0.1."
+            f"every number, as in --dynamic learning_rate=0.001 or --neural-cache tokens=2000,theta=0.3,weight=0.1."
         ) from None
-    return model.adapted(adaptation, parts.valid.lines(), parts.train.lines())
+    return model.adapted(adaptation, splits.valid.lines(), splits.train.lines())
 
 
 def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
@@ -77,7 +77,7 @@ def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
     how = f"{predicted}{adapted}"
     how_known = f"{reading}, {counted(result.tokens - result.unknown, 'prediction')}{adapted}"
     how_words = f"{predicted}, {counted(result.size.words, 'word')} and line ends{adapted}"
-    of_words = () if result.units_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
+    of_words = () if result.tokens_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
     return (
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),
@@ -101,4 +101,4 @@ def _texts(
     if request.text:
         return {request.text.name: request.text.lines}
     check_found(path, experiment, "--text")
-    return splits_to_score(language_model_parts(experiment, report), "--text", report)
+    return splits_to_score(language_model_splits(experiment, report), "--text", report)

@@ -1,4 +1,4 @@
-"""A mixture's experiment: runs that have learnt, put into one folder, their weights fitted to the validation part."""
+"""An interpolation's experiment: trained runs in one folder, their weights fitted to the validation split."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ def with_members(experiment: InterpolationExperiment, parent: object) -> Interpo
     Raises as ``interpolation_table``, and ConfigError for an experiment that would cut its text itself.
     """
     if experiment.text != InterpolationExperiment.model_fields["text"].default:
-        raise ConfigError("A mixture cuts its text as its runs were trained to: leave [text] out.")
+        raise ConfigError("An interpolation uses the tokenizer of its runs: leave [text] out.")
     begun = [_begun(run) for run in experiment.interpolation.runs]
     table = experiment.interpolation.model_dump() | {"members": tuple(_member(one) for one in begun)}
     mixture = InterpolationConfig.parse(table, "interpolation")
@@ -47,10 +47,7 @@ def with_members(experiment: InterpolationExperiment, parent: object) -> Interpo
 
 
 class InterpolationWork(FittingWork, TextWork):
-    """Mixing."""
-
     def __init__(self, experiment: InterpolationExperiment, report: Report) -> None:
-        """Find and check the data; errors as for ``data.sources.text_parts``."""
         super().__init__(experiment, report)
         self._config = experiment.interpolation
 
@@ -71,11 +68,10 @@ class InterpolationWork(FittingWork, TextWork):
     def fit(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
-        """Take over what the runs have learnt and fit the weights."""
         mixture, tokenizer = cast(Interpolation, model), tokenizers["text"]
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
-        valid = text_store(self.parts.valid, tokenizer, run.path / "encoded" / "valid", report=report)
+        valid = text_store(self.splits.valid, tokenizer, run.path / "encoded" / "valid", report=report)
         found = list(stream_components(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted_weights(*sources))
@@ -86,17 +82,16 @@ class InterpolationWork(FittingWork, TextWork):
 
 
 def _begun(run: str) -> LanguageModelExperiment:
-    """The experiment of a run that may be interpolated."""
     path = Path(run)
     begun = experiment_of(path)
     if not isinstance(begun, LanguageModelExperiment):
         raise ConfigError(
-            f"A mixture is made of language models, but the task of {path} is {begun.task!r}: leave it out."
+            f"An interpolation is made of language models, but the task of {path} is {begun.task!r}: leave it out."
         )
     if isinstance(begun, InterpolationExperiment):
-        raise ConfigError(f"{path} is a mixture itself: name the runs that it was made of, {_listed(begun)}.")
+        raise ConfigError(f"{path} is an interpolation itself: name its runs, {_listed(begun)}.")
     if not begun.reads_stream:
-        raise ConfigError(f"A mixture reads running text, but {path} is a model of sentences: leave it out.")
+        raise ConfigError(f"An interpolation reads running text, but {path} is a model of sentences: leave it out.")
     return begun
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from anaphora.errors import ConfigError
 from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, network_of
-from anaphora.evaluation.sentences import UNITS, line_log_probs
+from anaphora.evaluation.sentences import TOKENS, line_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import LN_10
 from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
@@ -59,7 +59,6 @@ class LineScores(WordScores):
         return list(self.score_stream(lines, adaptation, limits=limits, report=report))
 
     def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
-        """The scores of the lines of a file."""
         return self.score_stream(lines, report=report)
 
     def score_stream(
@@ -126,7 +125,7 @@ class LineScores(WordScores):
     def _read_alone(self, line: str, number: int) -> list[int]:
         """The tokens of line ``number`` and its end; DataError where they are too many to be read at once."""
         row = self._line(given_text(line, number))
-        demand_short(row, UNITS, number, "split it, or measure it as running text (anaphora evaluate)")
+        demand_short(row, TOKENS, number, "split it, or measure it as running text (anaphora evaluate)")
         return row
 
     def _alone(
@@ -146,7 +145,6 @@ class LineScores(WordScores):
     def _one_after_another(
         self, lines: abc.Iterable[str], adaptation: Adaptation, limits: Limits, report: Report
     ) -> abc.Iterator[LineScore]:
-        """The scores of lines after the lines before."""
         watch, total = limits.start(), len(lines) if isinstance(lines, abc.Sized) else 0
         rows, found = deque[list[int]](), deque[float]()
 
@@ -171,7 +169,6 @@ class LineScores(WordScores):
         return LineScore(nats / LN_10, len(row), row.count(self._tokenizer.symbols.unk))
 
     def _line(self, line: str) -> list[int]:
-        """The units of a line, and its end."""
         return [*self._tokenizer.encode(line), self._tokenizer.symbols.eos]
 
     @property

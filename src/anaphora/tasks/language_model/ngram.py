@@ -1,4 +1,4 @@
-"""A count model's experiment: it is counted in one go where others are trained update by update."""
+"""An n-gram language model's experiment: it is counted in one go where others are trained update by update."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -17,16 +17,13 @@ from anaphora.text.tokenizer import Tokenizer
 
 
 class NgramWork(FittingWork, TextWork):
-    """Counting."""
-
     def fit(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
-        """Count the training part."""
         counted, tokenizer = cast(NgramModel, model), tokenizers["text"]
-        parts, encoded = self.parts, run.path / "encoded"
-        train = text_store(parts.train, tokenizer, encoded / "train", report=report)
-        valid = text_store(parts.valid, tokenizer, encoded / "valid", report=report)
+        splits, encoded = self.splits, run.path / "encoded"
+        train = text_store(splits.train, tokenizer, encoded / "train", report=report)
+        valid = text_store(splits.valid, tokenizer, encoded / "valid", report=report)
         report_unknown(valid.ids, tokenizer.symbols, report)
         guessed: list[int] = []
         counted.fit(train, guessed.append, report)

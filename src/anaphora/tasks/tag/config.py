@@ -30,7 +30,6 @@ class TaggedData(DataConfig):
 
     @property
     def languages(self) -> dict[str, str]:
-        """Of the text."""
         return {"text": self.language}
 
 

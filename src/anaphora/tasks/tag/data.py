@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Parts, TextCorpus
-from anaphora.data.ragged import unit_counts
+from anaphora.data.corpora import Splits, TextCorpus
+from anaphora.data.ragged import token_counts
 from anaphora.data.tagged import TaggedCorpus
 from anaphora.data.tagged_store import (
     TaggedBatches,
@@ -28,7 +28,7 @@ from anaphora.models.tagger import Tagger
 from anaphora.nn.spelling import CharactersConfig
 from anaphora.run import Run
 from anaphora.tasks.tag.config import TaggerExperiment
-from anaphora.tasks.tag.formats import encoding_in, parts_of, settled
+from anaphora.tasks.tag.formats import encoding_in, settled, splits_of
 from anaphora.tasks.tag.tagging import tags_of
 from anaphora.tasks.work import UpdatingWork, mean_loss
 from anaphora.text.normalise import lowercase_of, normalise
@@ -45,11 +45,10 @@ class TaggerWork(UpdatingWork):
     """Tagged sentences, and how well they are tagged."""
 
     def __init__(self, experiment: TaggerExperiment, report: Report) -> None:
-        """Find and check the data."""
         self._experiment = settled(experiment)
-        self._tagged = parts_of(self._experiment, report)
+        self._tagged = splits_of(self._experiment, report)
         # a tagged corpus gives its sentences as running text does
-        self.parts = cast(Parts[TextCorpus], cast(Any, self._tagged))
+        self.splits = cast(Splits[TextCorpus], cast(Any, self._tagged))
 
     @property
     def longest(self) -> int:
@@ -57,7 +56,6 @@ class TaggerWork(UpdatingWork):
         return self._experiment.data.max_length
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """The words, characters and tags of the training split."""
         text = self._experiment.text
         lowercase = lowercase_of(text.lowercase, self._experiment.data.language)
         words, letters, tags = Counter[str](), Counter[str](), Counter[str]()
@@ -81,14 +79,12 @@ class TaggerWork(UpdatingWork):
         }
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """How often each word is in the training split."""
         tokens = self._store(self._tagged.train, tokenizers, folder, report).tokens
-        return unit_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], tokenizers["text"].symbols.size)
+        return token_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> TaggedBatches:
-        """Training batches."""
         store = self._store(self._tagged.train, tokenizers, folder, report)
         seed = self._experiment.training.seed
         return TaggedBatches(store, token_tokenizer(self._experiment, tokenizers), batch_tokens=batch_tokens, seed=seed)

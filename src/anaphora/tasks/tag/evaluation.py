@@ -15,7 +15,7 @@ from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
 from anaphora.tasks.tag.config import TaggerExperiment
-from anaphora.tasks.tag.formats import format_of, parts_of
+from anaphora.tasks.tag.formats import format_of, splits_of
 from anaphora.tasks.tag.predictor import TaggerPredictor
 from anaphora.wording import counted
 
@@ -114,7 +114,7 @@ def _texts(path: Path, experiment: TaggerExperiment, request: Request, report: R
         lines = (f"{line}\n" for line in request.text.lines)
         return {name: ((Path(name), one) for one in format_of(experiment).read(lines, name, labelled=True))}
     check_found(path, experiment, "--text")
-    splits = splits_to_score(parts_of(experiment, report), "--text", report)
+    splits = splits_to_score(splits_of(experiment, report), "--text", report)
     return {name: corpus.sentences() for name, corpus in splits.items()}
 
 

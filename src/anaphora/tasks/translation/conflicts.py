@@ -5,11 +5,6 @@ from anaphora.text.language import is_unspaced
 
 CONFLICTS = (
     Conflict(
-        {"evaluation.conditions": "moses-lowercase", "data.target": is_unspaced},
-        "it counts what stands between spaces, which that language is written without; set "
-        'evaluation.conditions = "raw"',
-    ),
-    Conflict(
         lambda experiment: experiment.fusion.kind != "none" and not experiment.start.gives_weights,
         'fusion.kind = "deep" keeps all of a translator but its readout and output as they are: give it one that has '
         "learnt, with its weights (train --from RUN, start.run)",
@@ -24,7 +19,7 @@ CONFLICTS = (
             and experiment.embedding.files
             and (experiment.embedding.shared or "source" in experiment.embedding.files)
         ),
-        "start.encoder gives vectors of source units, and so does a file that embedding names for them: keep one of "
+        "start.encoder gives vectors of source tokens, and so does a file that embedding names for them: keep one of "
         "the two",
     ),
     Conflict(
@@ -33,7 +28,7 @@ CONFLICTS = (
     ),
     Conflict(
         {"start.encoder": other_than("none"), "encoder.reversed": True},
-        "it gives what reads from left to right; set encoder.reversed = false, or leave start.encoder out",
+        "it gives a forward encoder; set encoder.reversed = false, or leave start.encoder out",
     ),
     Conflict(
         {"start.encoder": other_than("none"), "encoder.bidirectional": True, "encoder.layers": lambda count: count > 1},
@@ -46,9 +41,8 @@ CONFLICTS = (
     ),
     Conflict(
         lambda experiment: experiment.text.sampling_option and experiment.guided_alignment.kind != "none",
-        "text.{table.text.sampling_option} cuts sentences differently every epoch, but guided_alignment links fixed "
-        "units: "
-        "leave out one of the two",
+        "text.{table.text.sampling_option} segments sentences anew every epoch, but guided_alignment links fixed "
+        "tokens: leave out one of the two",
     ),
     Conflict(
         lambda experiment: experiment.embedding.shared and not experiment.text.one_vocabulary,
@@ -77,10 +71,19 @@ CONFLICTS = (
         '{table.data.max_length}): make it smaller, or set attention.window = "global"',
         written=True,
     ),
+)
+"""By the keys of an experiment."""
+
+OF_SENTENCES = (
+    Conflict(
+        {"evaluation.conditions": "moses-lowercase", "data.target": is_unspaced},
+        "it counts what stands between spaces, which that language is written without; set "
+        'evaluation.conditions = "raw"',
+    ),
     Conflict(
         {"evaluation.validation_beam": SET, "training.metric": other_than("bleu")},
         'validation searches for BLEU alone; leave it out, or set training.metric = "bleu"',
         written=True,
     ),
 )
-"""By the keys of an experiment."""
+"""Those of a translator of sentences, whose outputs are scored by BLEU."""

@@ -30,7 +30,7 @@ def filler(
     """What fills the translations of a translator with these tokenizers; None where nothing does.
 
     ``dictionary`` is None where nobody asked for it; only where somebody did is ``attends`` called. Raises ConfigError
-    where it can do nothing: units are not words, or the translator does not attend.
+    where it can do nothing: tokens are not words, or the translator does not attend.
     """
     if isinstance(target, AnnotatedTokenizer):
         if dictionary is not None:
@@ -67,7 +67,7 @@ class UnknownWords:
     def __init__(self, source: Tokenizer, target: Tokenizer, dictionary: Mapping[str, str]) -> None:
         """``dictionary`` translates source words; those that it lacks are copied.
 
-        Raises ConfigError where units are not words, since no others leave whole words unknown.
+        Raises ConfigError where tokens are not words, since no others leave whole words unknown.
         """
         self._source, self._target = _words_of(
             source, target, "Unknown words can be replaced", "translate without replacing any"
@@ -75,9 +75,8 @@ class UnknownWords:
         self._dictionary = Lookup(dictionary)
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
-        """See ``Filler``."""
         assert hypothesis.weights is not None
-        places = [step for step, unit in enumerate(hypothesis.ids) if unit == UNK]
+        places = [step for step, token in enumerate(hypothesis.ids) if token == UNK]
         if not places:
             return self._target.decode(hypothesis.ids), hypothesis
         words = self._source.words(text)
@@ -99,7 +98,6 @@ class AnnotatedWords:
         self._dictionary = Lookup(target.dictionary)
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
-        """See ``Filler``."""
         resolved, words = self._target.resolved(hypothesis.ids, ids), self._source.words(text)
         given = [translated(words[place], self._dictionary) if place >= 0 else MARKS[UNK] for place in resolved.sources]
         end = [len(hypothesis.ids)] if hypothesis.finished else []
@@ -125,7 +123,7 @@ def _words_of(source: Tokenizer, target: Tokenizer, able: str, otherwise: str) -
     """The tokenizers of a translator of words; ConfigError for one of smaller tokens, with what is ``able``."""
     if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
         raise ConfigError(
-            f"{able} where text is cut into words, but this translator cuts it otherwise and spells every word: "
+            f"{able} where tokens are words, but this translator has smaller tokens and leaves no word unknown: "
             f"{otherwise}."
         )
     return source, target

@@ -1,0 +1,187 @@
+"""Mixtures of Gaussians over real vectors (Bishop 1994; Graves 2013, equations 18 to 25), with their derived gradient.
+
+A row of parameters holds, in this order, K weights, K x D means, K x D deviations and, for two correlated dimensions,
+K correlations; a hat is what the network puts out. For each row n and component k:
+
+    1  ln w  = log_softmax(w_hat)
+    2  s     = f + softplus(s_hat - f),  f = ln(least deviation)      the deviation is exp(s); nearly s_hat above f
+    3  r     = R tanh(r_hat / R)                                      the correlation is tanh(r), never near 1 in size
+    4  u     = (x - mu) exp(-s)
+    5  v     = u_2 cosh r - u_1 sinh r                               without correlation v = u_2
+    6  ln N  = -D/2 ln(2 pi) - sum_d s_d + ln cosh r - (sum_{d != 2} u_d^2 + v^2) / 2
+    7  L     = -ln sum_k exp(ln w_k + ln N_k)
+
+5 and 6 are equations 24 and 25 of Graves: Z / (1 - rho^2) = u_1^2 + v^2, a sum of squares that no rounding makes
+negative. Backward, with g_k = w_k N_k / sum_j w_j N_j, the probability that component k made the row:
+
+    7' dw_hat = w - g
+    5' du_1  = g (u_1 - v sinh r),   du_2 = g v cosh r,   dr = g (v (u_2 sinh r - u_1 cosh r) - tanh r)
+       without correlation  du = g u
+    4' dmu   = -du exp(-s),   ds = g - du u
+    3' dr_hat = dr (1 - (r / R)^2)
+    2' ds_hat = ds sigm(s_hat - f)
+
+The deviation is bounded below since the likelihood has no bound without it: a component that shrinks onto a value which
+the data repeats (pens report whole numbers) would win every batch.
+"""
+
+from dataclasses import dataclass
+from math import log, pi
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from anaphora.errors import ShapeError
+from anaphora.kernels.derived import derived_loss
+from anaphora.shapes import check_shapes
+
+LARGEST = 4.0
+"""R: correlations are within tanh(4) = 0.9993 of 0."""
+
+
+@dataclass(frozen=True)
+class MixtureShape:
+    """What the parameters of a row describe."""
+
+    components: int
+    """K."""
+    size: int
+    """D, the numbers of a vector."""
+    correlated: bool
+    """Whether the two dimensions of a vector are correlated within a component; D is 2 then."""
+    min_deviation: float
+    """No standard deviation is smaller."""
+
+    @property
+    def blocks(self) -> list[int]:
+        """How many parameters are weights, means, deviations and correlations."""
+        both = self.components * self.size
+        return [self.components, both, both, self.components if self.correlated else 0]
+
+    @property
+    def width(self) -> int:
+        """Parameters of a row."""
+        return sum(self.blocks)
+
+
+class Mixture(NamedTuple):
+    """The mixtures of N rows."""
+
+    log_weights_NK: Tensor
+    means_NKD: Tensor
+    log_deviations_NKD: Tensor
+    """s."""
+    r_NK: Tensor | None
+    """atanh of the correlation; None without."""
+
+
+def mixture_of(parameters_NP: Tensor, shape: MixtureShape) -> Mixture:
+    """Equations 1 to 3; ShapeError where the parameters are not those of ``shape``."""
+    if parameters_NP.shape[-1] != shape.width or (shape.correlated and shape.size != 2):
+        raise ShapeError(
+            f"{shape} should have {shape.width} parameters and 2 dimensions if correlated, but there are "
+            f"{parameters_NP.shape[-1]} parameters."
+        )
+    w_hat_NK, means, deviations, r_hat_NK = torch.split(parameters_NP, shape.blocks, -1)
+    f = log(shape.min_deviation)
+    return Mixture(
+        torch.log_softmax(w_hat_NK, 1),
+        _by_component(means, shape),
+        f + functional.softplus(_by_component(deviations, shape) - f),
+        LARGEST * torch.tanh(r_hat_NK / LARGEST) if shape.correlated else None,
+    )
+
+
+def mixture_log_probs(mixture: Mixture, targets_ND: Tensor) -> Tensor:
+    """ln p of each row; equations 4 to 7."""
+    return torch.logsumexp(_joint(mixture, targets_ND)[0], 1)
+
+
+def biased(mixture: Mixture, bias: float) -> Mixture:
+    """Less spread: weights to the power 1 + b, deviations times exp(-b) (Graves 2013, equations 61 and 62)."""
+    log_weights_NK, means_NKD, s_NKD, r_NK = mixture
+    return Mixture(torch.log_softmax(log_weights_NK * (1 + bias), 1), means_NKD, s_NKD - bias, r_NK)
+
+
+def draw(mixture: Mixture, uniform_N: Tensor, normal_ND: Tensor) -> Tensor:
+    """A vector of each row, N x D, from a number in [0, 1) that chooses its component and D of a standard normal."""
+    log_weights_NK, means_NKD, s_NKD, r_NK = mixture
+    passed_NK = log_weights_NK.exp().cumsum(1) <= uniform_N.unsqueeze(1)
+    k_N1 = passed_NK.sum(1, keepdim=True).clamp(max=log_weights_NK.shape[1] - 1)
+    places_N1D = k_N1.unsqueeze(2).expand(-1, 1, means_NKD.shape[2])
+    u_ND = normal_ND
+    if r_NK is not None:
+        r_N1 = r_NK.gather(1, k_N1)
+        u1_N1, u2_N1 = normal_ND.chunk(2, 1)
+        u_ND = torch.cat([u1_N1, torch.tanh(r_N1) * u1_N1 + u2_N1 / torch.cosh(r_N1)], 1)
+    means_ND, s_ND = (block.gather(1, places_N1D).squeeze(1) for block in (means_NKD, s_NKD))
+    return means_ND + torch.exp(s_ND) * u_ND
+
+
+def mean(mixture: Mixture) -> Tensor:
+    """The mean of each row, N x D."""
+    return (mixture.log_weights_NK.exp().unsqueeze(2) * mixture.means_NKD).sum(1)
+
+
+def mixture_loss(
+    parameters_NP: Tensor, targets_ND: Tensor, shape: MixtureShape, weights_N: Tensor | None = None
+) -> Tensor:
+    """The summed -ln p of all rows, a scalar in nats; ``weights_N`` are factors of the rows, 1 where there are none.
+
+    Raises ShapeError where the sizes do not agree.
+    """
+    check_shapes(parameters_NP=parameters_NP, targets_ND=targets_ND)
+
+    def derive(recording: bool, parameters_NP: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        mixture = mixture_of(parameters_NP, shape)
+        joint_NK, u_NKD, v_NK = _joint(mixture, targets_ND)
+        log_probs_N = torch.logsumexp(joint_NK, 1)
+        weight_N = torch.ones_like(log_probs_N) if weights_N is None else weights_N.to(log_probs_N.dtype)
+        loss = -(weight_N * log_probs_N).sum(dtype=torch.float64)  # 7
+        if not recording:
+            return loss, ()
+        g_NK = torch.exp(joint_NK - log_probs_N.unsqueeze(1))
+        gradient_NP = _backward(parameters_NP, mixture, g_NK, u_NKD, v_NK, shape)
+        return loss, (gradient_NP * weight_N.unsqueeze(1),)
+
+    return derived_loss(derive, parameters_NP)
+
+
+def _by_component(block: Tensor, shape: MixtureShape) -> Tensor:
+    return block.reshape(-1, shape.components, shape.size)
+
+
+def _joint(mixture: Mixture, targets_ND: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    """ln w + ln N, u and v; equations 4 to 6."""
+    log_weights_NK, means_NKD, s_NKD, r_NK = mixture
+    u_NKD = (targets_ND.unsqueeze(1) - means_NKD) * torch.exp(-s_NKD)  # 4
+    joint_NK = log_weights_NK - s_NKD.sum(2) - 0.5 * log(2 * pi) * u_NKD.shape[2]
+    if r_NK is None:
+        return joint_NK - 0.5 * (u_NKD * u_NKD).sum(2), u_NKD, None
+    u1_NK, u2_NK = u_NKD.unbind(2)
+    v_NK = u2_NK * torch.cosh(r_NK) - u1_NK * torch.sinh(r_NK)  # 5
+    return joint_NK + torch.log(torch.cosh(r_NK)) - 0.5 * (u1_NK * u1_NK + v_NK * v_NK), u_NKD, v_NK  # 6
+
+
+def _backward(
+    parameters_NP: Tensor, mixture: Mixture, g_NK: Tensor, u_NKD: Tensor, v_NK: Tensor | None, shape: MixtureShape
+) -> Tensor:
+    """Equations 7' to 2'."""
+    log_weights_NK, _, s_NKD, r_NK = mixture
+    blocks = [log_weights_NK.exp() - g_NK]  # 7'
+    of_correlation: list[Tensor] = []
+    if r_NK is None or v_NK is None:
+        du_NKD = g_NK.unsqueeze(2) * u_NKD
+    else:
+        u1_NK, u2_NK = u_NKD.unbind(2)
+        sinh_NK, cosh_NK = torch.sinh(r_NK), torch.cosh(r_NK)
+        du_NKD = torch.stack([g_NK * (u1_NK - v_NK * sinh_NK), g_NK * v_NK * cosh_NK], 2)  # 5'
+        dr_NK = g_NK * (v_NK * (u2_NK * sinh_NK - u1_NK * cosh_NK) - torch.tanh(r_NK))
+        of_correlation = [dr_NK * (1 - (r_NK / LARGEST) ** 2)]  # 3'
+    hats_NKD = _by_component(torch.split(parameters_NP, shape.blocks, -1)[2], shape)
+    blocks.append((-du_NKD * torch.exp(-s_NKD)).flatten(1))  # 4'
+    ds_NKD = g_NK.unsqueeze(2) - du_NKD * u_NKD
+    blocks.append((ds_NKD * torch.sigmoid(hats_NKD - log(shape.min_deviation))).flatten(1))  # 2'
+    return torch.cat([*blocks, *of_correlation], 1)

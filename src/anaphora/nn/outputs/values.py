@@ -1,0 +1,219 @@
+"""Outputs over real vectors: a mixture density, or the expected vector; and flags beside them, each yes or no.
+
+Targets are ``Values`` of D numbers and then F flags, 1 or 0: whether a stroke ends after a point, whether a sequence
+does. The loss is -ln p(vector) - ln p(flags). A new output is a class here and a name in ``AnyValueOutput``.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Annotated, ClassVar, Literal, NamedTuple
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.batch import NO_SUPERVISION, Items, Supervision, Values
+from anaphora.config import MAX_UNITS, Config, by_kind_or
+from anaphora.errors import ShapeError
+from anaphora.kernels.labels import label_loss
+from anaphora.kernels.linear import linear
+from anaphora.kernels.mixture import (
+    MixtureShape,
+    biased,
+    draw,
+    mean,
+    mixture_log_probs,
+    mixture_loss,
+    mixture_of,
+)
+from anaphora.kernels.squared_error import squared_error
+from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.protocols import Loss
+
+
+class Expected(NamedTuple):
+    """What is predicted of each vector of a batch, and how probable the true one is; padding has any value."""
+
+    means_BTD: Tensor
+    log_probs_BT: Tensor | None
+    """ln of the density at the true vector; None for an output without a density."""
+    flag_log_probs_BT: Tensor
+    """ln of the probability of all true flags."""
+
+
+class Draws(NamedTuple):
+    """Random numbers for one vector of each row."""
+
+    component_N: Tensor
+    """In [0, 1)."""
+    normal_ND: Tensor
+    flags_NF: Tensor
+    """In [0, 1)."""
+
+
+class ValueOutput(nn.Module, ABC):
+    """Predictions of vectors and flags, from states."""
+
+    def __init__(self, parameters: int, width: int, size: int, flags: int) -> None:
+        """``parameters`` of the density of a vector, ``width`` of the states, D and F."""
+        super().__init__()
+        self.size, self.flags = size, flags
+        self.weights = Weights(
+            {
+                "values.weight": Matrix(parameters, width),
+                "values.bias": Matrix(parameters),
+                "flags.weight": Matrix(flags, width),
+                "flags.bias": Matrix(flags),
+            }
+        )
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights with what training starts from."""
+        self.weights.initialise(start, generator)
+
+    def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
+        """The summed loss, one prediction a vector; ShapeError for targets of another kind."""
+        values = self._values(targets)
+        open_TB = values.mask_BT.T
+        targets_NX = values.values_BTD.transpose(0, 1)[open_TB]
+        weights_B = supervision.weights_B
+        weights_N = None if weights_B is None else weights_B.expand(open_TB.shape)[open_TB]
+        parameters_NP, logits_NF = self._outputs(states_TBH[open_TB])
+        of_vectors = self.vector_loss(parameters_NP, targets_NX[:, : self.size], weights_N)
+        of_flags = label_loss(logits_NF, targets_NX[:, self.size :], weights_N)
+        return Loss(of_vectors + of_flags, len(targets_NX))
+
+    def expected(self, states_TBH: Tensor, targets: Items | None) -> Expected:
+        """What is predicted where ``targets`` are true; each row has the same bits in any batch."""
+        values = self._values(targets)
+        targets_BTX = values.values_BTD
+        outputs = self._outputs(states_TBH.transpose(0, 1).flatten(0, 1))
+        parameters_NP, logits_NF = (block.double() for block in outputs)
+        targets_NX = targets_BTX.flatten(0, 1).double()
+        signs_NF = 2 * targets_NX[:, self.size :] - 1
+        of_flags_N = nn.functional.logsigmoid(signs_NF * logits_NF).sum(1)
+        rows = targets_BTX.shape[:2]
+        log_probs_N = self.log_probs(parameters_NP, targets_NX[:, : self.size])
+        return Expected(
+            self.means(parameters_NP).view(*rows, self.size),
+            None if log_probs_N is None else log_probs_N.view(rows),
+            of_flags_N.view(rows),
+        )
+
+    def drawn(self, states_NH: Tensor, draws: Draws, bias: float) -> Tensor:
+        """A vector and its flags for each row, N x (D + F); a higher ``bias`` keeps vectors nearer to the likeliest."""
+        parameters_NP, logits_NF = (block.double() for block in self._outputs(states_NH))
+        flags_NF = draws.flags_NF < torch.sigmoid(logits_NF)
+        return torch.cat([self.vectors(parameters_NP, draws, bias), flags_NF.double()], 1)
+
+    @abstractmethod
+    def vector_loss(self, parameters_NP: Tensor, targets_ND: Tensor, weights_N: Tensor | None) -> Tensor:
+        """The summed loss of vectors, a scalar."""
+
+    @abstractmethod
+    def log_probs(self, parameters_NP: Tensor, targets_ND: Tensor) -> Tensor | None:
+        """ln of the density at each vector; None without a density."""
+
+    @abstractmethod
+    def means(self, parameters_NP: Tensor) -> Tensor:
+        """The expected vectors, N x D."""
+
+    @abstractmethod
+    def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
+        """Vectors of the density, N x D."""
+
+    def _outputs(self, states_XH: Tensor) -> tuple[Tensor, Tensor]:
+        """The parameters of vectors and the scores of flags."""
+        weights = self.weights.tensors()
+        parameters_XP = linear(states_XH, weights["values.weight"]) + weights["values.bias"]
+        return parameters_XP, linear(states_XH, weights["flags.weight"]) + weights["flags.bias"]
+
+    def _values(self, targets: Items | None) -> Values:
+        width = self.size + self.flags
+        if not isinstance(targets, Values) or targets.values_BTD.shape[2] != width:
+            raise ShapeError(
+                f"This output needs targets that are Values of {self.size} numbers and {self.flags} flags."
+            )
+        return targets
+
+
+class MixtureDensity(Config):
+    """A mixture of Gaussians (Bishop 1994); of two dimensions, such as a pen has, each correlated (Graves 2013)."""
+
+    kind: Literal["mixture"] = "mixture"
+    components: int = Field(20, ge=1, le=MAX_UNITS)
+    """Number of Gaussians."""
+    min_deviation: float = Field(0.01, gt=0)
+    """Least standard deviation of a Gaussian, in standard deviations of the data."""
+
+    has_density: ClassVar[bool] = True
+
+    def build(self, width: int, size: int, flags: int) -> ValueOutput:
+        """The layer over states of ``width``, for vectors of ``size``."""
+        return MixtureOutput(MixtureShape(self.components, size, size == 2, self.min_deviation), width, flags)
+
+
+class MixtureOutput(ValueOutput):
+    """A mixture density."""
+
+    def __init__(self, shape: MixtureShape, width: int, flags: int) -> None:
+        """``shape`` of the densities, ``width`` of the states, F."""
+        super().__init__(shape.width, width, shape.size, flags)
+        self._shape = shape
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Means start apart from each other, so that components differ."""
+        super().initialise(start, generator)
+        weights, (before, means, *_) = self.weights.tensors(), self._shape.blocks
+        with torch.no_grad():
+            weights["values.bias"][before : before + means].normal_(0, 1, generator=generator)
+
+    def vector_loss(self, parameters_NP: Tensor, targets_ND: Tensor, weights_N: Tensor | None) -> Tensor:
+        """-ln p."""
+        return mixture_loss(parameters_NP, targets_ND, self._shape, weights_N)
+
+    def log_probs(self, parameters_NP: Tensor, targets_ND: Tensor) -> Tensor:
+        """Of the mixture."""
+        return mixture_log_probs(mixture_of(parameters_NP, self._shape), targets_ND)
+
+    def means(self, parameters_NP: Tensor) -> Tensor:
+        """Of the mixture."""
+        return mean(mixture_of(parameters_NP, self._shape))
+
+    def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
+        """Drawn from the mixture, biased (Graves 2013, section 5.4)."""
+        return draw(biased(mixture_of(parameters_NP, self._shape), bias), draws.component_N, draws.normal_ND)
+
+
+class SquaredError(Config):
+    """The expected vector, trained by squared error."""
+
+    kind: Literal["squared-error"] = "squared-error"
+
+    has_density: ClassVar[bool] = False
+
+    def build(self, width: int, size: int, flags: int) -> ValueOutput:
+        """The layer over states of ``width``, for vectors of ``size``."""
+        return SquaredErrorOutput(size, width, size, flags)
+
+
+class SquaredErrorOutput(ValueOutput):
+    """The expected vector."""
+
+    def vector_loss(self, parameters_NP: Tensor, targets_ND: Tensor, weights_N: Tensor | None) -> Tensor:
+        """Half the squared error."""
+        return squared_error(parameters_NP, targets_ND, weights_N)
+
+    def log_probs(self, parameters_NP: Tensor, targets_ND: Tensor) -> None:
+        """There is no density."""
+
+    def means(self, parameters_NP: Tensor) -> Tensor:
+        """What is predicted."""
+        return parameters_NP
+
+    def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
+        """What is predicted: there is nothing to draw from."""
+        return parameters_NP
+
+
+AnyValueOutput = Annotated[MixtureDensity | SquaredError, Field(discriminator="kind"), by_kind_or("mixture")]
+"""The output as a recipe names it: ``"squared-error"``, or ``{kind = "mixture", components = 20}``."""

@@ -1,0 +1,90 @@
+"""The library in C does nothing that its language leaves undefined, and touches no memory but its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SANITIZERS = ["-fsanitize=address,undefined", "-fsanitize=float-cast-overflow", "-fno-sanitize-recover=all"]
+TESTS = ["test_compiled.py", "test_gemm.py", "test_pointwise.py"]
+FAR = """
+import torch
+from anaphora.kernels import compiled
+from anaphora.kernels.compiled.library import run
+assert compiled.available()
+values = torch.tensor([0.0, -0.0, 1e-45, -1e-45, 88.0, -87.0, 3e38, -3e38, torch.inf, -torch.inf, torch.nan])
+for rows in (values, values.flip(0), torch.full((11,), torch.nan)):
+    compiled.softmax_exponentials(rows.repeat(3, 3), torch.empty(0))
+    gates, x, state = rows[:8].repeat(2).view(2, 8).clone(), torch.zeros(2, 8), rows[:4].view(2, 2).clone()
+    run("lstm_forward", 2, 2, gates, x, state, *(torch.zeros(2, 2) for _ in range(3)))
+"""
+
+SMALL = """
+from itertools import product
+from torch import randn
+from anaphora.kernels import compiled
+assert compiled.available()
+for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0, 1, 5, 17)):
+    for bias in (randn(0), randn(size)):
+        compiled.softmax_exponentials(randn(rows, size), bias)
+    gates, h = randn(rows, 4 * size), randn(rows, size)
+    _, m, _ = compiled.lstm_forward(gates, randn(rows, 4 * size), h)
+    compiled.lstm_backward(gates, h, m, h, h)
+    for keep in (True, False):
+        gates = randn(rows, 3 * size)
+        g, _ = compiled.gru_forward(gates, randn(rows, 3 * size), h, keep)
+        compiled.gru_backward(gates, g, h, h, keep)
+    e, u = compiled.concat_forward(randn(rows, other, size), randn(other, 3, size), randn(size))
+    compiled.concat_backward(e, u, randn(size), randn(other, 3, size))
+    if compiled.has_gemm():
+        packed = compiled.pack_columns(randn(size, other))
+        compiled.pack_rows(randn(other, size))
+        compiled.gemm(randn(rows, size), packed)
+        compiled.gemm_of_columns(randn(size, rows), packed)
+"""
+
+
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a process that runs the package with a sanitized library."""
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    folder = tmp_path_factory.mktemp("sanitized")
+    package = shutil.copytree(ROOT / "src" / "anaphora", folder / "anaphora", ignore=shutil.ignore_patterns("*.so"))
+    [built] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["ext-modules"]
+    output = package / "kernels" / "compiled" / "_library.so"
+    sources = [str(ROOT / source) for source in built["sources"]]
+    flags = [*built["extra-compile-args"], "-g", "-O1", "-fPIC", "-shared", *SANITIZERS]
+    runtime = folder / "runtime"
+    if compiler:
+        done = subprocess.run([compiler, *flags, *sources, "-o", str(output)], capture_output=True, check=False)
+        found = subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=False)
+        runtime = Path(found.stdout.strip())
+    if not compiler or done.returncode or not runtime.is_absolute():
+        pytest.skip("there is no compiler with sanitizers")
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
+        "LD_PRELOAD": str(runtime),
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself frees nothing when it leaves
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", [FAR, SMALL], ids=["far", "small"])
+def test_numbers_far_out_and_none_at_all_do_nothing_undefined(sanitized: dict[str, str], program: str) -> None:
+    done = subprocess.run([sys.executable, "-c", program], env=sanitized, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", TESTS)
+def test_the_tests_of_the_kernels_pass_under_sanitizers(sanitized: dict[str, str], name: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", str(ROOT / "tests/kernels" / name)]
+    done = subprocess.run(command, env=sanitized, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0 and " skipped" not in done.stdout.splitlines()[-1], done.stdout + done.stderr
