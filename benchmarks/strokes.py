@@ -19,7 +19,7 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.registry import task_named
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.trace.data import parts_of
+from anaphora.tasks.trace.data import splits_of
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -60,9 +60,9 @@ def main() -> None:
             likelihood = found["log_likelihood"] - found["flag_log_likelihood"]
             print(f"{name}, seed {seed}: {likelihood:.3f} nats a point, squared error {found['squared_error']:.3f}")
     experiment: Any = experiment_of(run)
-    parts, scale = parts_of(experiment), experiment.scale
+    parts, scale = splits_of(experiment), experiment.scale
     train_ND, test_ND = (
-        np.concatenate([scale.encoded(trace)[1:, :2] for trace in split.traces()])
+        np.concatenate([scale.encoded(trace)[1:, :2] for trace in split.examples()])
         for split in (parts.train, parts.tests["test"])
     )
     for components in COMPONENTS:

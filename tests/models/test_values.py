@@ -11,6 +11,7 @@ from anaphora.batch import Batch, Ids, Values
 from anaphora.errors import ShapeError
 from anaphora.experiment.reading import read_experiment
 from anaphora.models.values import PredictionConfig, PredictionNetwork, SynthesisConfig, SynthesisNetwork
+from anaphora.nn.outputs.values import Draws
 from anaphora.protocols import VocabularyInfo
 
 SYMBOLS = VocabularyInfo(12, 0, 1, 2, 3)
@@ -120,3 +121,15 @@ def test_the_recipe_of_strokes_builds_a_network_that_learns() -> None:
     loss.sum.backward()
     assert all(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in network.output.parameters())
     assert {part.kind for part in network.programs()["decoder"]} >= {"GaussianWindow", "Move"}
+
+
+def test_a_bias_brings_draws_nearer_to_what_is_likeliest() -> None:
+    output = prediction(STROKES, OUTPUTS[0]).output
+    states_NH = torch.randn(1, 6, generator=torch.Generator().manual_seed(5)).expand(4000, -1)
+    source = torch.Generator().manual_seed(6)
+    draws = Draws(torch.rand(4000, generator=source), torch.randn(4000, 2, generator=source), torch.rand(4000, 2))
+    with torch.inference_mode():
+        free, tidy = (output.drawn(states_NH, draws, bias) for bias in (0.0, 3.0))
+    assert tidy[:, :2].var(0).sum() < free[:, :2].var(0).sum()
+    rates = free[:, 2:].mean(0)
+    assert ((tidy[:, 2:].mean(0) - 0.5).abs() > (rates - 0.5).abs()).all()

@@ -52,7 +52,7 @@ def given_lines(file: str, *, exact: bool = False) -> Iterator[str]:
     from anaphora.formats.lines import decode_lines, read_lines
 
     if file != "-":
-        return read_lines(Path(file), any_format=exact, exact=exact)
+        return read_lines(Path(file), any_format=exact, exact=exact, pipes=True)
     if sys.stdin is None:
         raise DataError("Text is read from standard input, but that is closed: name a file, or pipe the text in.")
     # unbuffered, so that a line is there as soon as it was written

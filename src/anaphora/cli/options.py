@@ -140,7 +140,7 @@ def fusion_of(language_model: Path | None, weight: float | None) -> tuple[Path, 
 
 
 def replacements_of(wanted: bool, dictionary: Path | None) -> dict[str, str] | None:
-    """The likeliest translation of every word of a dictionary, perhaps none; None where nothing is to be replaced.
+    """The most probable translation of every word of a dictionary, perhaps none; None where nothing is to be replaced.
 
     Raises ConfigError for a dictionary that is not asked for, and as ``read_dictionary`` does.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import read_lines
+from anaphora.formats.lines import check_regular, read_lines
 from anaphora.formats.strings import COLUMNS, StringFormat
 from anaphora.formats.tsv import PLAIN, Layout, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
@@ -213,6 +213,7 @@ def fingerprint(paths: Sequence[Path], *choices: object) -> str:
     """A sha256 of the files' bytes, in order, and of what was chosen from them."""
     digests = []
     for path in paths:
+        check_regular(path)
         try:
             with path.open("rb") as stream:
                 digests.append(hashlib.file_digest(stream, "sha256").hexdigest())

@@ -26,7 +26,7 @@ _TOKENISERS = {
     **{"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mecab"},
     **dict.fromkeys(("bo", "km", "lo", "my", "th"), "char"),
 }
-"""sacreBLEU's tokenisers for languages that 13a does not cut into words; those of mecab need a package each."""
+"""sacreBLEU's tokenisers for languages that 13a does not segment into words; those of mecab need a package each."""
 
 
 @dataclass(frozen=True)

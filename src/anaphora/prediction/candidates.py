@@ -40,7 +40,7 @@ class Candidates:
         """
         if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
             raise ConfigError(
-                "Candidates are the translations of whole words, but this translator cuts text otherwise: translate "
+                "Candidates are whole words, but the tokens of this translator are smaller: translate "
                 "without candidates."
             )
         size = target.symbols.size

@@ -16,19 +16,19 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
-from anaphora.text.cuts import Cut, LatticeSampling, MergeDropout
 from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.resegmentation import LatticeSampling, MergeDropout, Resegment
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 
 _LONGEST_LINE = 4000
-"""Characters; sentencepiece leaves out longer lines without a word, so they are cut."""
+"""Characters; sentencepiece leaves out longer lines without a word, so they are split."""
 
 _COVERAGE = 0.9999
 """The share of the text's characters that get a token of their own; a large script would otherwise fill the table."""
 
 
 Kind = Literal["bpe", "unigram"]
-"""How subwords are learnt and a text is cut into them."""
+"""Subword algorithm."""
 
 
 class SubwordTokenizer:
@@ -56,7 +56,7 @@ class SubwordTokenizer:
         The same lines in the same order give the same bytes. Raises DataError for a text without characters and
         ConfigError when ``size`` is less than marks, bytes and single characters need.
         """
-        usable = _cut(normalise(line, lowercase=lowercase) for line in lines)
+        usable = _bounded(normalise(line, lowercase=lowercase) for line in lines)
         first = next(usable, None)
         if first is None:
             raise DataError("A subword vocabulary needs text, but every line of the training split is empty.")
@@ -84,12 +84,12 @@ class SubwordTokenizer:
             raise _too_small(size, str(error)) from None
         return cls(written.getvalue(), lowercase=lowercase)
 
-    def merge_dropout(self, dropout: float) -> Cut:
-        """Cuts by BPE-dropout, for a byte-pair vocabulary."""
+    def merge_dropout(self, dropout: float) -> Resegment:
+        """Segmentation with BPE-dropout, for a byte-pair vocabulary."""
         return MergeDropout(self._tokens(), dropout)
 
-    def lattice_sampling(self, alpha: float) -> Cut:
-        """Cuts drawn at ``alpha``, for a unigram vocabulary."""
+    def lattice_sampling(self, alpha: float) -> Resegment:
+        """Segmentation sampled at ``alpha``, for a unigram vocabulary."""
         tokens = self._tokens()
         return LatticeSampling(
             tokens, {token: self._processor.get_score(number) for token, number in tokens.items()}, alpha
@@ -139,8 +139,8 @@ class SubwordTokenizer:
         return [self._processor.id_to_piece(int(number)) for number in ids]
 
 
-def _cut(lines: Iterable[str]) -> Iterator[str]:
-    """The lines that hold anything, the very long ones in parts."""
+def _bounded(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that are not blank, very long ones in pieces."""
     for line in lines:
         if line.strip():
             for start in range(0, len(line), _LONGEST_LINE):

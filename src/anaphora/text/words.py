@@ -109,7 +109,7 @@ class WordTokenizer:
 
     @property
     def context_free(self) -> bool:
-        """Whether words are cut at white space alone; the others look at what stands around them."""
+        """Whether words are split at white space alone, whatever surrounds them."""
         return self._segmentation == "whitespace"
 
     @property

@@ -217,7 +217,7 @@ def test_without_a_validation_split_a_tenth_is_held_out(tmp_path: Path, capsys: 
     begin = ["train", "--data", str(tmp_path / "my.conllu"), "--run", str(tmp_path / "run"), *SMALL]
     assert main([*begin, "--set", "training.epochs=1"]) == 0
     shown = capsys.readouterr().err
-    assert "of 60 training sentences are held out" in shown and "column UPOS" in shown
+    assert "of 60 sentences are held out" in shown and "column UPOS" in shown
     assert main(["predict", str(tmp_path / "run"), str(tmp_path / "my.conllu"), "--output", str(tmp_path / "out")]) == 0
 
 

@@ -96,7 +96,7 @@ class AlignmentPredictor:
         """
         if not isinstance(self._source, WordTokenizer) or not isinstance(self._target, WordTokenizer):
             raise ConfigError(
-                'A dictionary is of whole words, but this aligner cuts text otherwise: set text.tokenizer = "word".'
+                'A dictionary has words, but the tokens of this aligner are not words: set text.tokenizer = "word".'
             )
         ours, theirs = written(self._source), written(self._target)
         lexicon = self._model.to_target.lexicon

@@ -18,7 +18,8 @@ from anaphora.protocols import Stepper, TextStepper
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText, continued
-from anaphora.tasks.language_model.line_scores import STATIC, LineScores
+from anaphora.tasks.language_model.inspected import InspectedLanguageModel
+from anaphora.tasks.language_model.line_scores import STATIC
 from anaphora.tasks.language_model.lines import Reading, prompt_batch
 from anaphora.text.tokenizer import Tokenizer
 
@@ -29,7 +30,7 @@ _BESIDE = 64
 """Hypotheses that are written side by side."""
 
 
-class LanguageModelPredictor(LineScores):
+class LanguageModelPredictor(InspectedLanguageModel):
     """Continues texts, scores them, and measures how well it predicts them. A line end is ``</s>`` to it."""
 
     def stepper_over(self, tokenizer: Tokenizer) -> TextStepper:
@@ -159,7 +160,7 @@ class LanguageModelPredictor(LineScores):
             raise ConfigError(
                 "A model of sentences reads each line by itself, but the prompt has several lines: give one."
             )
-        return self._encode(prompt)
+        return self._ids(prompt)
 
     def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
         """``adaptation`` with the numbers under which ``lines`` are likeliest, where they are not given.
@@ -215,11 +216,6 @@ class LanguageModelPredictor(LineScores):
             carried=not by_line,
             adaptation=str(adaptation),
         )
-
-    def _encode(self, prompt: str) -> list[int]:
-        eos = self._tokenizer.symbols.eos
-        ids = [token for line in prompt.split("\n") for token in [eos, *self._tokenizer.encode(line)]]
-        return ids[1:]
 
     def _decode(self, ids: abc.Sequence[int]) -> str:
         lines: list[list[int]] = [[]]

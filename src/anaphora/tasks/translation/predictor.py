@@ -24,7 +24,8 @@ from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation.config import SearchConfig
-from anaphora.tasks.translation.forced import ForcedDecoding, Given
+from anaphora.tasks.translation.forced import Given
+from anaphora.tasks.translation.inspected import InspectedTranslator, longest
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
 from anaphora.text.sentences import Passage, Splitter
@@ -34,7 +35,7 @@ _EVALUATION = SearchConfig()
 _USUAL = SearchOptions()
 
 
-class TranslationPredictor(ForcedDecoding):
+class TranslationPredictor(InspectedTranslator):
     """Translates texts, and scores translations that are given."""
 
     def __init__(
@@ -287,8 +288,3 @@ class _Line(NamedTuple):
 
     passage: Passage
     sentences: list[Given]
-
-
-def longest(tokens: int) -> int:
-    """How many symbols a translation of ``tokens`` may take, ``</s>`` included: far more than it ever should."""
-    return min(3 * tokens + 10, 2 * tokens + 200)
