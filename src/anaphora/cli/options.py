@@ -90,6 +90,12 @@ TaskOption = Annotated[
     str,
     typer.Option("--task", metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]"),
 ]
+ColumnsOption = Annotated[
+    str,
+    typer.Option(
+        "--columns", metavar="2,1", help="Columns of source, target and perhaps features in tables of pairs, from 1."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
 
@@ -196,6 +202,14 @@ def _number(text: str) -> int | float | str:
 def threads_of(count: int | None) -> list[str]:
     """The settings of an experiment that ``TrainingThreads`` makes: none where nobody said how many."""
     return [] if count is None else [f"training.threads={count}"]
+
+
+def columns_of(text: str) -> list[str]:
+    """The settings of an experiment that ``ColumnsOption`` makes; ConfigError for what is no list of numbers."""
+    numbers = [number.strip() for number in text.split(",")] if text else []
+    if not all(number.isdecimal() for number in numbers):
+        raise ConfigError(f"--columns should be numbers with commas between them, as in 2,1, but is '{text}'.")
+    return [f"data.columns=[{', '.join(numbers)}]"] if numbers else []
 
 
 def known_device(name: str) -> "DeviceName":

@@ -27,6 +27,7 @@ NETWORKS = {
     "recurrent": Network("anaphora.models.language_model", "LanguageModel", ("text",), spells=True),
     "classifier": Network("anaphora.models.classifier", "Classifier", ("text",), spells=True),
     "tagger": Network("anaphora.models.tagger", "Tagger", ("text", "characters", "tags"), spells=True),
+    "describer": Network("anaphora.models.describer", "Describer", ("text",)),
     "prediction": Network("anaphora.models.values", "PredictionNetwork", ()),
     "synthesis": Network("anaphora.models.values", "SynthesisNetwork", ("text",)),
     "feed-forward": Network("anaphora.models.feed_forward", "FeedForwardLanguageModel", ("text",)),

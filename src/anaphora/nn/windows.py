@@ -11,7 +11,8 @@ vectors, W and C matrices of the papers' shapes.
 With ``layer_norm``, what stands under a tanh is normalised before its bias is added (Ba, Kiros and Hinton 2016,
 equation 4).
 
-Nothing here goes from step to step, so autograd derives it; products give every row the same bits in any batch.
+Nothing here goes from step to step, so all but the products is left to autograd; these give every row the same bits in
+any batch.
 """
 
 from abc import ABC, abstractmethod

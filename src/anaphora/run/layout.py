@@ -62,7 +62,7 @@ def vocabulary(path: Path) -> dict[str, str]:
     folder = path / "vocabulary"
     if not folder.is_dir():
         raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
-    for inside in (folder, path / "checkpoints"):
+    for inside in (path / name for name in FOLDERS):
         if inside.is_symlink():
             raise DamagedError(f"{inside} is a symbolic link, which a run folder never holds.")
     # what was put there by this package, and not by a desktop or an editor

@@ -97,6 +97,7 @@ class FittingWork(Work):
             report(event)
             report(Saved(1, run.save(1, tensors_of(model), {}, {}, report=report)))
         else:
+            run.rewind(1)  # a process may have been killed before ``latest`` named it
             figures = run.metrics.validation(1)
         if run.best() is None:  # so it is too where a process was killed right after saving
             run.write_card(figures, report)

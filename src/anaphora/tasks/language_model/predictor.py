@@ -160,7 +160,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
             raise ConfigError(
                 "A model of sentences reads each line by itself, but the prompt has several lines: give one."
             )
-        return self._ids(prompt)
+        return self._encode(prompt)
 
     def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
         """``adaptation`` with the numbers under which ``lines`` are most probable, where they are not given.
