@@ -1,8 +1,10 @@
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from math import log
 
 import pytest
+from pydantic import BaseModel
 from typer.main import get_command
 
 from anaphora import recipes
@@ -89,6 +91,22 @@ def test_the_recipe_of_a_paper_with_lstms_says_what_their_forget_bias_starts_fro
 def test_options_that_the_head_of_a_recipe_names_are_taken_by_it(name: str, word: str, given: list[str]) -> None:
     for together in [[one] for one in given] if word in ALONE else [given]:
         read_experiment(recipes.read(name), name, together)
+
+
+def values_in(table: BaseModel) -> Iterator[tuple[str, object]]:
+    """The options of a table and of those in it, with their values; of a table in it that has a kind, the kind."""
+    for name, value in table:
+        yield name, getattr(value, "kind", value)
+        if isinstance(value, BaseModel):
+            yield from values_in(value)
+
+
+@pytest.mark.parametrize("name", recipes.names())
+def test_options_that_stand_beside_the_equations_of_a_recipe_have_these_values(name: str) -> None:
+    (head,) = re.findall(r"\A(?:#.*\n)+", recipes.read(name))
+    values = set(values_in(read_experiment(recipes.read(name), name)))
+    for option, value in re.findall(r'\b([a-z_]+) "([a-z-]+)"', head):
+        assert (option, value) in values, f'{option} = "{value}"'
 
 
 @pytest.mark.parametrize(("name", "verb", "given"), COMMAND_LINES)

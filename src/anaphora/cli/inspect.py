@@ -104,7 +104,7 @@ def run(
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
-    """Look inside of runs: attention, gates, gradients, beams and more; or explain how the parts compute."""
+    """Show attention, gates, gradients and beams of runs, or explain the parts."""
     words = list(arguments or [])
     verbs = _verbs()
     place = next((n for n, word in enumerate(words) if word in (*verbs, *NO_RUN)), len(words))

@@ -93,7 +93,14 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
     for axes, unit in zip(panels, units, strict=True):
         places = range(len(unit.terms))
         for number, name in enumerate(unit.terms[0]):
-            _line(axes, number, places, [term[name] for term in unit.terms], f"through {name}", marker="")
+            _line(
+                axes,
+                number,
+                places,
+                [term[name] for term in unit.terms],
+                name if name == "total" else f"through {name}",
+                marker="",
+            )
         axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
         canvas.title(axes, f"|terms of dh_t / dh_t-1|, {unit.unit}", 9)
         axes.legend(frameon=False, fontsize=7)
