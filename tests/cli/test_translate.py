@@ -107,8 +107,8 @@ def test_translations_are_pairs_to_train_on_in_either_order(
     assert main([*translate, "--pairs", made, "--translation-first"]) == 0
     assert capsys.readouterr().out == ""
     rows = list(zip(Path(text).read_text().splitlines(), written, strict=True))
-    assert [row[1:] for row in read_pairs(Path(taught))] == rows
-    assert [row[1:] for row in read_pairs(Path(made))] == [(target, source) for source, target in rows]
+    assert [row[1:3] for row in read_pairs(Path(taught))] == rows
+    assert [row[1:3] for row in read_pairs(Path(made))] == [(target, source) for source, target in rows]
     train = ["train", str(tiny_translator), "--data", str(toy_pairs), *SETTINGS]
     assert main([*train, "--data", made, "--run", str(tmp_path / "more")]) == 0
     assert main([*train, "--set", "data.train=taught", "--run", str(tmp_path / "taught")]) == 0

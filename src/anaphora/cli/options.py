@@ -1,5 +1,6 @@
 """Options that several verbs share, and the little languages of their values."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -92,9 +93,7 @@ TaskOption = Annotated[
 ]
 ColumnsOption = Annotated[
     str,
-    typer.Option(
-        "--columns", metavar="2,1", help="Columns of source, target and perhaps features in tables of pairs, from 1."
-    ),
+    typer.Option("--columns", metavar="2,1", help="Source and target columns of a table: numbers from 1, or names."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
@@ -199,17 +198,22 @@ def _number(text: str) -> int | float | str:
     return text
 
 
+def columns_of(named: str) -> list[str]:
+    """The settings of an experiment that ``ColumnsOption`` makes: two columns, or three with features.
+
+    Raises ConfigError for another number of columns.
+    """
+    if not named:
+        return []
+    columns = [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))]
+    if len(columns) not in (2, 3):
+        raise ConfigError(f"--columns takes two columns, such as 1,2 or English,French, but got '{named}'.")
+    return [f"data.columns={json.dumps(columns, ensure_ascii=False)}"]
+
+
 def threads_of(count: int | None) -> list[str]:
     """The settings of an experiment that ``TrainingThreads`` makes: none where nobody said how many."""
     return [] if count is None else [f"training.threads={count}"]
-
-
-def columns_of(text: str) -> list[str]:
-    """The settings of an experiment that ``ColumnsOption`` makes; ConfigError for what is no list of numbers."""
-    numbers = [number.strip() for number in text.split(",")] if text else []
-    if not all(number.isdecimal() for number in numbers):
-        raise ConfigError(f"--columns should be numbers with commas between them, as in 2,1, but is '{text}'.")
-    return [f"data.columns=[{', '.join(numbers)}]"] if numbers else []
 
 
 def known_device(name: str) -> "DeviceName":

@@ -30,7 +30,7 @@ TASKS = {
 }
 """A new task is one line here: the package whose ``TASK`` it is."""
 
-FILES = {".arpa": "language-model", ".arpa.gz": "language-model"}
+FILES = dict.fromkeys((".arpa", ".arpa.gz", ".lm", ".lm.gz"), "language-model")
 """Files of other programs that stand for a run, by their ending, and the task that opens them."""
 
 

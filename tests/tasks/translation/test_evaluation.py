@@ -90,7 +90,7 @@ def test_without_a_test_split_the_validation_split_is_scored_and_that_is_reporte
 ) -> None:
     for file in toy_pairs.glob("test.*"):
         file.unlink()
-    for name, experiment, options in ("text", language_model, "--text"), ("pairs", translator, "--source and"):
+    for name, experiment, options in ("of-text", language_model, "--text"), ("of-pairs", translator, "--source and"):
         events: list[Event] = []
         run = tmp_path / f"run-{name}"
         train(experiment, run)

@@ -10,12 +10,6 @@ SIZES = ("small", "large")
 CELLS = 4
 """Rows and columns of places where a thing can be."""
 
-_INVERSE = {
-    "to the left of": "to the right of",
-    "to the right of": "to the left of",
-    "above": "below",
-    "below": "above",
-}
 _ALONE = 0.2
 """Probability of a scene of one thing."""
 
@@ -47,20 +41,12 @@ class Scene(NamedTuple):
     things: tuple[Thing, ...]
 
     @property
-    def relation(self) -> str:
-        """Where the first thing is, seen from the second."""
-        first, second = self.things
-        if first.row == second.row:
-            return "to the left of" if first.column < second.column else "to the right of"
-        return "above" if first.row < second.row else "below"
-
-    @property
     def captions(self) -> list[str]:
         """The sentences that describe it: of two things, from either."""
         if len(self.things) == 1:
             return [str(self.things[0])]
         first, second = self.things
-        return [f"{first} {self.relation} {second}", f"{second} {_INVERSE[self.relation]} {first}"]
+        return [f"{one} with {other} {_relation(one, other)} it" for one, other in ((first, second), (second, first))]
 
 
 def draw_scene(draws: Draws) -> Scene:
@@ -81,3 +67,10 @@ def _thing(draws: Draws, row: int, column: int) -> Thing:
     most = 1 if size == "small" else 0
     shift = draws.pick(range(-most, most + 1)), draws.pick(range(-most, most + 1))
     return Thing(size, colour, shape, row, column, shift)
+
+
+def _relation(one: Thing, other: Thing) -> str:
+    """Where ``other`` is, seen from ``one``."""
+    if one.row == other.row:
+        return "to the left of" if other.column < one.column else "to the right of"
+    return "above" if other.row < one.row else "below"

@@ -16,7 +16,7 @@ from anaphora.models.alignment import aligner as models
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
-from anaphora.prediction.arguments import demand_pairs, demand_text, pieces_of
+from anaphora.prediction.arguments import demand_pairs, given_text, pieces_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.stream import answers
 from anaphora.text.tokenizer import MARKS, Tokenizer
@@ -71,9 +71,7 @@ class AlignmentPredictor:
         how, longer = symmetrise or self._model.config.symmetrization, 0
 
         def read(pair: tuple[str, str], number: int) -> tuple[_Side, _Side]:
-            for text in pair:
-                demand_text(text, number)
-            source, target = pair
+            source, target = (given_text(text, number) for text in pair)
             return _Side(source, self._source.encode(source)), _Side(target, self._target.encode(target))
 
         def answer(
