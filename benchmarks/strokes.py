@@ -67,7 +67,7 @@ def main() -> None:
     experiment: Any = experiment_of(run)
     splits, scale = splits_of(experiment), experiment.scale
     train_ND, test_ND = (
-        np.concatenate([scale.encoded(trace)[1:, :2] for trace in split.traces()])
+        np.concatenate([scale.encoded(trace)[1:, :2] for trace in split.examples()])
         for split in (splits.train, splits.tests["test"])
     )
     train_ND = train_ND[:: max(1, len(train_ND) // FITTED)]

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from anaphora import files
 from anaphora.files import DamagedError, json_bytes, parse_json, sha256, sync, write_durably
 from anaphora.run import manifest as manifests
 from anaphora.run import weights
@@ -159,7 +160,7 @@ def clean(folder: Path) -> None:
     """Remove what killed processes left half-written or half-removed; raises OSError."""
     for entry in list(folder.iterdir()):
         if entry.name.startswith(_LEFTOVER):
-            shutil.rmtree(entry)
+            files.remove(entry)
 
 
 @contextmanager

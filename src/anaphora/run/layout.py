@@ -48,8 +48,8 @@ def check_is_run(path: Path) -> None:
         raise RunError(f"A run folder should be at {path}, but nothing is there: check the path, or train it first.")
     if not path.is_dir():
         raise RunError(
-            f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .arpa.gz) are for "
-            f"evaluate, score, rescore and generate."
+            f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .lm, or gzipped) "
+            f"are for evaluate, score, rescore and generate."
         )
     if not any(path.iterdir()):
         raise RunError(f"{path} should be a run folder, but is empty: check the path, or train it first.")
@@ -62,7 +62,7 @@ def vocabulary(path: Path) -> dict[str, str]:
     folder = path / "vocabulary"
     if not folder.is_dir():
         raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
-    for inside in (folder, path / "checkpoints"):
+    for inside in (path / name for name in FOLDERS):
         if inside.is_symlink():
             raise DamagedError(f"{inside} is a symbolic link, which a run folder never holds.")
     # what was put there by this package, and not by a desktop or an editor

@@ -108,6 +108,11 @@ def no_own_text(table: Table, settings: Sequence[str], recipe: str) -> tuple[lis
     return [], ""
 
 
+def itself(predictor: Any) -> Any:
+    """A predictor that can be looked into as it is."""
+    return predictor
+
+
 @dataclass(frozen=True)
 class Task:
     """One kind of sequence job."""
@@ -130,6 +135,8 @@ class Task:
     """The vocabularies it needs, out of those of another run; ConfigError where that has them not."""
     evaluate: Callable[[Sequence[Path], Request, Report], Answer]
     """Score runs as asked."""
+    inspected: Callable[[Any], Any] = itself
+    """From its predictor: what inspection looks into; see ``prediction.examples``."""
     open_file: Callable[[Path], Any] | None = None
     """The predictor in a file of another program, for the endings of ``registry.FILES``."""
     sizing: Sizing | None = None

@@ -32,7 +32,7 @@ def begin(model: str, data: Path, run: str, *settings: str) -> list[str]:
 
 def test_a_text_is_written_evaluated_and_drawn(lines: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(begin("synthesis", lines, "run")) == 0
-    assert "anaphora draw run" in capsys.readouterr().err
+    assert "Next: anaphora evaluate run" in capsys.readouterr().err
     assert main(["evaluate", "run", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)["parts"]["test"]
     assert scores["sequences"] == 4 and np.isfinite(scores["log_likelihood"]) and not scores["residual_variance"]

@@ -180,6 +180,29 @@ def test_faults_of_the_data_end_with_one_sentence(dictionary: Path, capsys: pyte
     assert "guided_alignment" in refused(whole, "--set", 'guided_alignment={kind="file", file="x"}')
 
 
+def test_an_unknown_character_is_copied_where_both_sides_share_their_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my.tsv").write_text("".join(f"{stem}en\tge{stem}t\n" for stem in ("sag", "fass", "mach", "dach")))
+    inflected = trained(tmp_path / "my.tsv", "--set", "training.epochs=2", run=str(tmp_path / "run"))
+    known, unknown = inflected.source.stand_ins("xagen")["x"], "xagen"
+    [expected, found] = inflected.predict([f"{known}agen", unknown])
+    assert found.text == expected.text.replace(known, "x") and found.score == expected.score
+    capsys.readouterr()
+    (tmp_path / "words").write_text(f"{unknown}\n")
+    assert main(["predict", str(tmp_path / "run"), str(tmp_path / "words")]) == 0
+    assert "which are copied as others are: 'x'" in capsys.readouterr().err
+
+
+def test_columns_are_named_where_their_order_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "my.tsv").write_text("".join(f"x\tge{stem}t\tV\t{stem}en\n" for stem in ("sag", "fass", "mach")))
+    begin = ["train", "--task", "transduce", "--data", str(tmp_path / "my.tsv"), "--run", str(tmp_path / "run")]
+    assert main([*begin, *SMALL, "--set", "training.epochs=1", "--columns", "4,2,3"]) == 0
+    assert "source in column 4, target in column 2, features in column 3" in capsys.readouterr().err
+    assert main([*begin, "--columns", "first"]) == 2
+    assert "--columns should be numbers with commas between them" in capsys.readouterr().err
+
+
 def test_the_data_of_transducers_is_checked_with_its_lines(
     dictionary: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from anaphora.config import SET, Conflict
+from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.models.classifier import ClassifierConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
@@ -19,7 +19,7 @@ class LabelledData(DataConfig):
     """Language code of the texts, for tokenizers of words."""
     encoding: Literal["utf-8", "iso-8859-1"] = "utf-8"
     """Character encoding of the files."""
-    max_length: int = Field(400, ge=1)
+    max_length: int = Field(400, ge=1, le=MAX_LENGTH)
     """Longer texts are truncated to this many tokens, in training and in prediction."""
 
     @property

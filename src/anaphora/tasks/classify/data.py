@@ -8,12 +8,11 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.labelled_batches import LabelledBatches
 from anaphora.data.ragged import token_counts
-from anaphora.data.store import text_store
+from anaphora.data.store import TextStore, text_store
 from anaphora.errors import DataError
 from anaphora.evaluation.classification import classification_scores
 from anaphora.events import Report, silent
@@ -58,10 +57,7 @@ class ClassifierWork(UpdatingWork):
                 f"same classes, or leave classes.names out."
             )
         self.labelled = found
-        # a labelled corpus gives its texts as running text does
-        self.splits = cast(
-            Splits[TextCorpus], Splits(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests))
-        )
+        self.splits = found
 
     @property
     def longest(self) -> int:
@@ -72,7 +68,7 @@ class ClassifierWork(UpdatingWork):
         return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        train = text_store(cast(TextCorpus, self.splits.train), tokenizers["text"], folder, report=report)
+        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
         return token_counts(train.ids, tokenizers["text"].symbols.size)
 
     def batches(
@@ -83,16 +79,8 @@ class ClassifierWork(UpdatingWork):
         if self._experiment.classes.balanced:
             counts = np.bincount(classes, minlength=len(self._experiment.classes.names))
             weights = len(classes) / (len(counts) * np.maximum(counts, 1))
-        return self._batches(
-            self.labelled.train,
-            classes,
-            tokenizers,
-            folder,
-            batch_tokens,
-            self._experiment.training.seed,
-            weights,
-            report,
-        )
+        store = text_store(self.labelled.train, tokenizers["text"], folder, report=report)
+        return self._batches(store, classes, tokenizers, batch_tokens, self._experiment.training.seed, weights)
 
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
@@ -100,9 +88,8 @@ class ClassifierWork(UpdatingWork):
         """Loss, accuracy and macro-F1 of the validation split."""
         valid, names = self.labelled.valid, self._experiment.classes.names
         classes = self._classes(valid)
-        batches = self._batches(
-            valid, classes, tokenizers, run.path / "encoded" / "valid", training.batch_tokens, 0, None, report
-        )
+        store = text_store(valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
+        batches = self._batches(store, classes, tokenizers, training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             found = np.zeros((len(classes), len(names)))
@@ -115,27 +102,16 @@ class ClassifierWork(UpdatingWork):
 
     def _batches(
         self,
-        corpus: LabelledCorpus,
+        store: TextStore,
         classes: Integers,
         tokenizers: Mapping[str, Tokenizer],
-        folder: Path,
         batch_tokens: int,
-        seed: int,
-        weights: Floats | None,
-        report: Report,
+        seed: int = 0,
+        weights: Floats | None = None,
     ) -> LabelledBatches:
-        store, symbols = (
-            text_store(cast(Any, corpus), tokenizers["text"], folder, report=report),
-            tokenizers["text"].symbols,
-        )
+        symbols, longest = tokenizers["text"].symbols, self.longest
         return LabelledBatches(
-            store,
-            classes,
-            symbols,
-            batch_tokens=batch_tokens,
-            seed=seed,
-            longest=self.longest,
-            class_weights=weights,
+            store, classes, symbols, batch_tokens=batch_tokens, seed=seed, longest=longest, class_weights=weights
         )
 
     def _classes(self, corpus: LabelledCorpus) -> Integers:

@@ -40,7 +40,7 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The model for as many vectors, of texts where every training sequence has one; DataError for faulty data."""
     vectors, written = 0, True
-    for trace in trace_splits(data, names).train.traces():
+    for trace in trace_splits(data, names).train.examples():
         vectors += len(trace.values_TD)
         written = written and bool(trace.text.strip())
     tier = next(tier for tier in TIERS if vectors <= tier.vectors)
@@ -68,5 +68,5 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 def describe(table: Table, given: AnyTokenizer | None) -> str:
     """A table in words."""
     if value_at(table, "model") == "synthesis":
-        return f"a network that writes texts{figure(table, 'decoder.size', ' of {:,} hidden tokens')}"
-    return f"a network that predicts vectors{figure(table, 'recurrence.size', ' of {:,} hidden tokens')}"
+        return f"a network that writes texts{figure(table, 'decoder.size', ' of {:,} hidden units')}"
+    return f"a network that predicts vectors{figure(table, 'recurrence.size', ' of {:,} hidden units')}"

@@ -43,6 +43,7 @@ TASK = Task(
     example='transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)',
     tokenizers_of=both_sides,
     evaluate=evaluate,
+    inspected=lambda predictor: predictor.translator,
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
 )
 """Transduction."""
