@@ -12,7 +12,7 @@ from anaphora.events import Event, Note
 from anaphora.experiment.conduct import say_what_autograd_does
 from anaphora.kernels.cells import Cell, Recorded, State
 from anaphora.kernels.cells.recorded import Operands
-from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
 
 PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
@@ -39,7 +39,7 @@ def cell(page: ModuleType) -> Cell:
 
 
 def test_the_example_cell_has_the_gradients_of_its_equation(cell: Cell) -> None:
-    config = RecurrentConfig().model_copy(update={"cell": cell, "layers": 2, "size": 7})
+    config = StackConfig().model_copy(update={"cell": cell, "layers": 2, "size": 7})
     stack = Stack(config, 5, "example").double()
     source = torch.Generator().manual_seed(1)
     stack.initialise(Xavier(), source)
@@ -53,7 +53,7 @@ def test_the_example_cell_has_the_gradients_of_its_equation(cell: Cell) -> None:
 
 
 def test_the_example_cell_is_the_one_of_torch(cell: Cell) -> None:
-    stack = Stack(RecurrentConfig().model_copy(update={"cell": cell, "size": 7}), 5, "example")
+    stack = Stack(StackConfig().model_copy(update={"cell": cell, "size": 7}), 5, "example")
     stack.initialise(Xavier(), torch.Generator().manual_seed(1))
     theirs = torch.nn.RNN(5, 7)
     weights = stack.weights.tensors()
@@ -70,7 +70,7 @@ def test_the_sketched_cell_is_the_derived_one_and_is_reported(page: ModuleType) 
     x_TBD = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(1))
     results, said = {}, list[Event]()
     for made in page.Tanh(), page.Sketch():
-        stack = Stack(RecurrentConfig().model_copy(update={"cell": made, "layers": 2, "size": 7}), 5, "example")
+        stack = Stack(StackConfig().model_copy(update={"cell": made, "layers": 2, "size": 7}), 5, "example")
         stack.initialise(Xavier(), torch.Generator().manual_seed(1))
         h = stack(x_TBD, torch.tensor([4, 2, 3])).outputs["h"]
         h.square().sum().backward()

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.randomness import generator
-from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
 from anaphora.training.allocator import keep_freed_memory
 from benchmarks.material import SentenceBatches, prepare_pairs
@@ -25,7 +25,7 @@ BATCHES = 24
 
 def scan(setting: Setting) -> Sample:
     """Our side."""
-    stack = Stack(RecurrentConfig(size=SIZE), SIZE, "scan")
+    stack = Stack(StackConfig(size=SIZE), SIZE, "scan")
     stack.initialise(Xavier(), generator(setting.seed, "initialise"))
     keep_freed_memory()
     with running(Runtime(backend=backend_for("fp32"), training=True)):

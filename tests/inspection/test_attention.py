@@ -1,145 +1,57 @@
-import subprocess
-import sys
-import warnings
-from pathlib import Path
+"""Alignments are the predictor's own, under each way of decoding, by one model or several."""
 
-import matplotlib
+from typing import Any
+
 import numpy as np
 import pytest
-import torch
 
-from anaphora.errors import ConfigError, MissingExtraError, ShapeError
-from anaphora.inspection.attention import FORMATS, draw_attention
-
-SOURCE = ["▁The", "▁red", "▁car", "."]
-TARGET = ["▁La", "▁voi", "ture", "▁rouge", "."]
-WEIGHTS = np.eye(5, 4) * 0.6 + 0.1
-
-BEGINNINGS = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
+from anaphora.errors import ConfigError, DataError
+from anaphora.inspection.attention import MOST, alignments, lacks_attention
+from anaphora.inspection.subject import Subject
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_the_suffix_chooses_the_format(tmp_path: Path, form: str) -> None:
-    path = draw_attention(tmp_path / f"picture.{form}", SOURCE, TARGET, WEIGHTS, "A title")
-    assert path == tmp_path / f"picture.{form}"
-    assert path.read_bytes().startswith(BEGINNINGS[form])
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+@pytest.mark.parametrize("beam", [1, 3])
+def test_the_alignment_of_its_own_output_is_that_of_the_predictor(translator: Subject, beam: int) -> None:
+    [[found]] = alignments([translator], ["adf"], beam=beam)
+    [output] = translator.predictor.translate(["adf"], beam=beam, attention=True)
+    assert (found.output, found.score) == (output.text, output.score)
+    assert np.array(found.weights) == pytest.approx(output.weights)
+    assert found.source_pieces == ("a", "d", "f", "</s>") and found.json()["weights"] == found.weights
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_the_same_picture_is_the_same_bytes(tmp_path: Path, form: str) -> None:
-    first = draw_attention(tmp_path / f"first.{form}", SOURCE, TARGET, WEIGHTS)
-    second = draw_attention(tmp_path / f"second.{form}", SOURCE, TARGET, WEIGHTS)
-    assert first.read_bytes() == second.read_bytes()
+def test_a_given_translation_is_forced(translator: Subject) -> None:
+    [[found]] = alignments([translator], ["adf"], ["fda"])
+    [output] = translator.predictor.score_pairs(["adf"], ["fda"], attention=True)
+    assert found.score == output.score and found.target_pieces == ("f", "d", "a", "</s>")
+    assert [sum(row) for row in found.weights] == pytest.approx([1] * 4)
 
 
-def test_other_weights_are_another_picture(tmp_path: Path) -> None:
-    first = draw_attention(tmp_path / "first.svg", SOURCE, TARGET, WEIGHTS)
-    second = draw_attention(tmp_path / "second.svg", SOURCE, TARGET, WEIGHTS[::-1])
-    assert first.read_bytes() != second.read_bytes()
+def test_several_models_stand_side_by_side(translator: Subject, make_translator: Any) -> None:
+    other = make_translator("gru")
+    rows = alignments([translator, other], ["adf", "beg"], ["fda", "geb"])
+    assert [[one.run for one in row] for row in rows] == [[translator.name, other.name]] * 2
+    assert rows[0][0].weights != rows[0][1].weights and rows[1][0].source == "beg"
 
 
-def test_labels_and_title_can_be_read_in_the_svg(tmp_path: Path) -> None:
-    text = draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, WEIGHTS, "Prix: $5_a$").read_text("utf-8")
-    for shown in (">The<", ">car<", ">voi<", ">·ture<", ">rouge<", ">Prix: $5_a$<"):
-        assert shown in text
-    assert "▁" not in text
+def test_local_windows_come_with_their_centres(make_translator: Any) -> None:
+    moving = make_translator("gru", 'attention.window={kind = "local-m", radius = 1}')
+    [[found]] = alignments([moving], ["adf"], ["fda"])
+    assert found.centres == (1, 2, 3, 4) and found.radius == 1
+    predicted = make_translator("gru", 'attention.window={kind = "local-p", radius = 1}')
+    [[found]] = alignments([predicted], ["adf"], ["fda"])
+    assert len(found.centres) == 4 and all(0 < centre < 5 for centre in found.centres)
+    for centre, row in zip(found.centres, found.weights, strict=True):
+        assert all(weight == 0 for place, weight in enumerate(row, 1) if abs(place - centre) > 1.001)
 
 
-def test_a_tensor_and_lists_of_numbers_are_drawn_alike(tmp_path: Path) -> None:
-    tensor = torch.tensor(WEIGHTS, requires_grad=True)
-    drawn = [
-        draw_attention(tmp_path / f"{name}.svg", SOURCE, TARGET, weights).read_bytes()
-        for name, weights in (("array", WEIGHTS), ("tensor", tensor), ("list", WEIGHTS.tolist()))
-    ]
-    assert drawn[0] == drawn[1] == drawn[2]
-
-
-def test_half_precision_is_drawn(tmp_path: Path) -> None:
-    weights = torch.tensor(WEIGHTS, dtype=torch.bfloat16)
-    assert draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, weights).exists()
-
-
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["日本語", "한국어", "中文"],
-        ["🙂", "👩‍👩‍👧", "🇫🇷"],
-        ["العربية", "हिन्दी", "ไทย"],
-        ["$\\frac{", "a_b^{", "<&>\"'"],
-        ["\n", "\x00\x1b", "\ud800"],
-        ["", " ", "x" * 500],
-        ["\u0301", "\u200f", "\U0010ffff"],
-    ],
-)
-def test_labels_in_any_script_are_drawn_without_a_warning(tmp_path: Path, form: str, labels: list[str]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        path = draw_attention(tmp_path / f"picture.{form}", labels, labels, np.eye(3), labels[0])
-    assert path.stat().st_size > 0
-
-
-@pytest.mark.parametrize(("sources", "targets"), [(1, 1), (1, 40), (150, 3)])
-def test_pictures_of_any_length_are_drawn(tmp_path: Path, sources: int, targets: int) -> None:
-    weights = np.full((targets, sources), 1 / sources)
-    path = draw_attention(tmp_path / "picture.png", ["piece"] * sources, ["Stück"] * targets, weights)
-    assert path.stat().st_size > 0
-
-
-def test_what_is_no_number_is_drawn_apart(tmp_path: Path) -> None:
-    holes = WEIGHTS.copy()
-    holes[1, 2] = np.nan
-    whole = draw_attention(tmp_path / "whole.svg", SOURCE, TARGET, WEIGHTS).read_bytes()
-    assert draw_attention(tmp_path / "holes.svg", SOURCE, TARGET, holes).read_bytes() != whole
-
-
-def test_missing_folders_are_made(tmp_path: Path) -> None:
-    assert draw_attention(tmp_path / "a" / "b" / "picture.svg", SOURCE, TARGET, WEIGHTS).exists()
-
-
-@pytest.mark.parametrize("weights", [WEIGHTS.T, WEIGHTS[:-1], WEIGHTS[0], np.zeros((5, 4, 2)), 1.0])
-def test_sizes_that_do_not_fit_are_named(tmp_path: Path, weights: object) -> None:
-    with pytest.raises(ShapeError, match=r"5 target and 4 source pieces need weights \[T, S\] = \[5, 4\]"):
-        draw_attention(tmp_path / "picture.png", SOURCE, TARGET, weights)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("weights", [[[0.1, 0.2], [0.3]], [["a", "b"], ["c", "d"]]])
-def test_weights_that_are_no_table_of_numbers_are_refused(tmp_path: Path, weights: object) -> None:
-    with pytest.raises(ShapeError, match="rows of one length"):
-        draw_attention(tmp_path / "picture.png", SOURCE[:2], TARGET[:2], weights)
-
-
-def test_an_alignment_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ShapeError, match="0 target and 4 source"):
-        draw_attention(tmp_path / "picture.png", SOURCE, [], np.zeros((0, 4)))
-
-
-@pytest.mark.parametrize("name", ["picture.jpg", "picture", "picture.png.txt"])
-def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match="pdf, png, svg"):
-        draw_attention(tmp_path / name, SOURCE, TARGET, WEIGHTS)
-
-
-def test_a_missing_matplotlib_is_answered_with_the_line_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'anaphora\[plot\]'"):
-        draw_attention(tmp_path / "picture.png", SOURCE, TARGET, WEIGHTS)
-
-
-def test_drawing_leaves_settings_alone(tmp_path: Path) -> None:
-    before = dict(matplotlib.rcParams)
-    draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, WEIGHTS)
-    assert dict(matplotlib.rcParams) == before
-
-
-def test_drawing_never_loads_pyplot(tmp_path: Path) -> None:
-    code = (
-        "import sys; from anaphora.inspection.attention import draw_attention; "
-        "assert 'matplotlib' not in sys.modules; draw_attention(sys.argv[1], ['a'], ['b'], [[1.0]]); "
-        "assert 'matplotlib.pyplot' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "picture.png")], check=True)
+def test_what_has_no_alignment_is_refused(translator: Subject, make_translator: Any, language_model: Subject) -> None:
+    blind = make_translator("gru", "attention=none", "decoder.initial_state=project")
+    assert "no attention" in lacks_attention(blind) and "from a source" in lacks_attention(language_model)
+    with pytest.raises(ConfigError, match="has no attention"):
+        alignments([blind], ["adf"])
+    with pytest.raises(ConfigError, match="126 tokens"):
+        alignments([translator], ["a" * 125], ["a"])
+    with pytest.raises(ConfigError, match=f"at most {MOST}"):
+        alignments([translator], ["adf"] * 21)
+    with pytest.raises(DataError, match="equally many"):
+        alignments([translator], ["adf"], [])

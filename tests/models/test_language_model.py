@@ -36,9 +36,13 @@ def window(ids_BT: torch.Tensor, continues: bool) -> Batch:
     )
 
 
+LEARNED = {"recurrence": {"size": 8, "layers": 2, "initial_state": "learned"}, "initializer": "uniform"}
+
+
+@pytest.mark.parametrize("initial", ["zero", "learned"])
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_windows_with_carried_state_are_one_long_text(cell: str) -> None:
-    model = make(recurrence={"size": 8, "cell": cell}).double()
+def test_windows_with_carried_state_are_one_long_text(cell: str, initial: str) -> None:
+    model = make(recurrence={"size": 8, "cell": cell, "initial_state": initial}, initializer="uniform").double()
     ids = torch.randint(4, 17, (3, 13), generator=torch.Generator().manual_seed(1))
     whole, _ = model(window(ids, False))
     carry, total = None, 0.0
@@ -48,8 +52,9 @@ def test_windows_with_carried_state_are_one_long_text(cell: str) -> None:
     assert total == pytest.approx(whole.sum.item(), rel=1e-12)
 
 
-def test_a_row_that_does_not_go_on_starts_afresh() -> None:
-    model = make()
+@pytest.mark.parametrize("tables", [{}, LEARNED], ids=["zero", "learned"])
+def test_a_row_that_does_not_go_on_starts_afresh(tables: dict[str, Any]) -> None:
+    model = make(**tables)
     ids = torch.randint(4, 17, (3, 5), generator=torch.Generator().manual_seed(1))
     _, carry = model(window(ids, False))
     fresh, _ = model(window(ids, False), carry)
@@ -62,8 +67,9 @@ def test_what_is_carried_has_no_gradient() -> None:
     assert carry and not any(state.requires_grad for state in carry.values())
 
 
-def test_stepping_a_text_gives_its_loss_and_starts_from_the_end_of_a_line() -> None:
-    model = make()
+@pytest.mark.parametrize("tables", [{}, LEARNED], ids=["zero", "learned"])
+def test_stepping_a_text_gives_its_loss_and_starts_from_the_end_of_a_line(tables: dict[str, Any]) -> None:
+    model = make(**tables)
     ids = torch.tensor([[3, 5, 9, 11, 3]])
     stepper = model.stepper()
     loss, _ = model(window(ids, False))
@@ -75,6 +81,16 @@ def test_stepping_a_text_gives_its_loss_and_starts_from_the_end_of_a_line() -> N
         assert weights is None
         total -= log_probs[0, after].item()
     assert total == pytest.approx(loss.sum.item(), rel=1e-5)
+
+
+def test_a_learned_initial_state_is_trained_only_by_rows_that_start_from_it() -> None:
+    model = make(**LEARNED)
+    ids = torch.randint(4, 17, (3, 5), generator=torch.Generator().manual_seed(1))
+    loss, carry = model(window(ids, False))
+    initial = list(model.recurrence.initial.parameters())
+    assert all(gradient.any() for gradient in torch.autograd.grad(loss.sum, initial))
+    loss, _ = model(window(ids, True), carry)
+    assert not any(gradient.any() for gradient in torch.autograd.grad(loss.sum, initial))
 
 
 def gradients(model: LanguageModel, ids: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -120,7 +136,7 @@ def test_what_states_cost_is_that_of_the_dropped_ones_size_and_of_the_others_cha
         loss, _ = model(window(ids, False))
     with updating(1, 1):
         x_TBD = model.embedding.vectors(ids[:, :-1].T)
-        outputs, state = model.recurrence(x_TBD, torch.full((3,), 7))
+        outputs, state, _ = model.recurrence(x_TBD, torch.full((3,), 7))
     torch.testing.assert_close(outputs["undropped"][-1], state["layer1.h"])
     expected = 0.7 * naive.size_penalty(outputs["h"], 7 * ones, ones)
     expected += 0.3 * naive.change_penalty(outputs["undropped"], 7 * ones, ones)

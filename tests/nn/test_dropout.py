@@ -9,16 +9,16 @@ from torch import Tensor
 from anaphora.errors import ConfigError
 from anaphora.nn.dropout import IndependentDropout, VariationalDropout
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.stack import RecurrentConfig
+from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Matrix, Weights
 from tests.runtimes import updating
 
 
 def test_a_number_is_short_for_a_mask_of_its_own_at_every_step() -> None:
-    short = RecurrentConfig.parse({"dropout": 0.3}, "test")
+    short = StackConfig.parse({"dropout": 0.3}, "test")
     assert short.dropout == IndependentDropout(probability=0.3)
-    assert RecurrentConfig.parse(short.model_dump(), "test") == short
-    assert RecurrentConfig.parse({"dropout": 0}, "test") == RecurrentConfig()
+    assert StackConfig.parse(short.model_dump(), "test") == short
+    assert StackConfig.parse({"dropout": 0}, "test") == StackConfig()
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_number_is_short_for_a_mask_of_its_own_at_every_step() -> None:
 )
 def test_what_is_no_dropout_is_refused_in_a_sentence(value: Any, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
-        RecurrentConfig.parse({"dropout": value}, "test.toml")
+        StackConfig.parse({"dropout": value}, "test.toml")
 
 
 def test_an_independent_mask_differs_from_step_to_step() -> None:

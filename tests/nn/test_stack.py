@@ -8,7 +8,7 @@ from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Gru, Lstm
 from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
 from anaphora.nn.randomness import generator
-from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Uniform, Xavier
 from tests.runtimes import updating
 
@@ -16,7 +16,7 @@ LENGTHS = torch.tensor([3, 7, 1, 5])
 
 
 def stack(**options: object) -> Stack:
-    made = Stack(RecurrentConfig.parse({"size": 6, "layers": 2} | options, "test"), 5, "stack")
+    made = Stack(StackConfig.parse({"size": 6, "layers": 2} | options, "test"), 5, "stack")
     made.initialise(Uniform(range=0.5), generator(1, "initialise"))
     return made
 
@@ -64,7 +64,7 @@ def test_steps_one_by_one_have_the_bits_of_the_whole(cell: str) -> None:
     x_TBD = torch.randn(4, 3, 5)
     with torch.inference_mode():
         whole = body(x_TBD, torch.full((3,), 4))
-        state = {name: rows.unsqueeze(0) for name, rows in body.zeros(3).items()}
+        state = {name: rows.unsqueeze(0) for name, rows in body.initial_state(3).items()}
         for step in range(4):
             h, state = body.advance(x_TBD[step : step + 1], state)
             assert torch.equal(h[0], whole.outputs["h"][step])
@@ -84,8 +84,8 @@ def test_dropout_acts_in_training_alone() -> None:
 
 
 def test_a_forget_bias_is_added_to_what_the_bias_starts_from() -> None:
-    plain = Stack(RecurrentConfig(cell=Lstm(forget_bias=0.0), size=6), 5, "stack")
-    opened = Stack(RecurrentConfig(cell=Lstm(forget_bias=1.0), size=6), 5, "stack")
+    plain = Stack(StackConfig(cell=Lstm(forget_bias=0.0), size=6), 5, "stack")
+    opened = Stack(StackConfig(cell=Lstm(forget_bias=1.0), size=6), 5, "stack")
     for body in plain, opened:
         body.initialise(Uniform(range=0.1), generator(1, "initialise"))
     added = opened.weights.tensors()["input0.bias"] - plain.weights.tensors()["input0.bias"]
@@ -148,3 +148,38 @@ def test_a_forget_bias_without_biases_is_refused() -> None:
         stack(cell="peephole", bias=False)
     assert stack(cell={"kind": "peephole", "forget_bias": 0.0}, bias=False)
     assert stack(cell=Gru().model_dump(), bias=False)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_the_gradient_of_a_learned_initial_state_equals_finite_differences(cell: str) -> None:
+    body = stack(cell=cell, size=3, initial_state="learned").double()
+    initial = body.initial.tensors()
+    assert set(initial) == {f"layer{n}.{field}" for n in range(2) for field in body.config.cell.state}
+    x_TBD = torch.randn(7, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+    def outputs(*values: torch.Tensor) -> torch.Tensor:
+        given = {name: value.expand(4, -1) for name, value in zip(initial, values, strict=True)}
+        learned: torch.Tensor = torch.func.functional_call(
+            body, {f"initial.{name}": value for name, value in zip(initial, values, strict=True)}, (x_TBD, LENGTHS)
+        ).outputs["h"]
+        torch.testing.assert_close(learned, body(x_TBD, LENGTHS, given).outputs["h"])
+        return learned
+
+    assert torch.autograd.gradcheck(outputs, tuple(initial.values()))
+
+
+def test_a_stack_that_starts_from_zero_has_the_tensors_it_always_had() -> None:
+    plain, learned = stack(), stack(initial_state="learned")
+    assert set(learned.state_dict()) - set(plain.state_dict()) == {f"initial.{name}" for name in plain.initial_state(1)}
+    assert all(state.eq(0).all() for state in plain.initial_state(2).values())
+
+
+def test_rows_of_an_encoder_start_from_a_given_state() -> None:
+    encoder = RecurrentEncoder(EncoderConfig.parse({"size": 6, "initial_state": "learned"}, "test"), 5)
+    encoder.initialise(Uniform(range=0.5), generator(1, "initialise"))
+    x_BSD, carried_B = torch.randn(4, 7, 5), torch.tensor([True, False, True, False])
+    carry = {f"0.{way}.{field}": torch.randn(4, 6) for way in encoder.directions for field in ("h", "c")}
+    alone = encoder(x_BSD, LENGTHS).annotations_BSM
+    given = encoder(x_BSD, LENGTHS, None, carry, carried_B).annotations_BSM
+    assert given[~carried_B].equal(alone[~carried_B])
+    assert (given - alone)[carried_B].abs().amax((1, 2)).gt(1e-3).all()

@@ -4,84 +4,53 @@ A FOLDER holds ``train``, ``val`` (or ``valid``, ``dev``) and any ``test*`` as f
 folders with a folder per class; a FILE, or a folder with a folder per class, is trained on.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
-from anaphora.data.corpora import fingerprint
-from anaphora.data.finding import Names
-from anaphora.data.holdout import in_tenth
+from anaphora.data.corpora import Splits, fingerprint
+from anaphora.data.examples import ExampleCorpus, place_in
+from anaphora.data.finding import Names, refuse_packed
 from anaphora.errors import DataError
-from anaphora.events import Note, Report, silent
+from anaphora.events import Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
 from anaphora.formats.lines import check_regular, write_lines
 
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
 
 
-def every(example: Example) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
-class LabelledCorpus:
-    """Labelled texts from one or more files, those that ``keep`` wants."""
+class LabelledCorpus(ExampleCorpus[Example]):
+    """Labelled texts from one or more files."""
 
-    name: str
-    paths: tuple[Path, ...]
-    fingerprint: str
-    count: int
     encoding: str = "utf-8"
-    keep: Callable[[Example], bool] = every
 
-    def examples(self) -> Iterator[Example]:
-        """The examples, read again."""
-        for path in self.paths:
-            yield from filter(self.keep, read_labelled(path, encoding=self.encoding))
+    def read(self, path: Path) -> Iterator[Example]:
+        return read_labelled(path, encoding=self.encoding)
 
-    def __iter__(self) -> Iterator[str]:
-        """The texts, read again."""
-        return (example.text for example in self.examples())
+    def text_of(self, example: Example) -> str:
+        return example.text
 
-    lines = __iter__
+    def place_of(self, example: Example) -> tuple[Path, int]:
+        return place_in(example.place)
 
-    def located(self) -> Iterator[tuple[Path, int, str]]:
-        """The texts with their files and lines: see ``corpora.LocatedCorpus``."""
-        for example in self.examples():
-            path, colon, line = example.place.rpartition(":")
-            # a text of a class folder is a file of its own
-            yield (
-                (Path(path), int(line), example.text)
-                if colon and line.isdecimal()
-                else (
-                    Path(example.place),
-                    1,
-                    example.text,
-                )
-            )
-
-    def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """The first examples as a table: see ``corpora.LocatedCorpus``."""
-        sample = list(islice(self.examples(), limit))
-        rows = (f"{one.label}\t{' '.join(one.text.split())}" for one in sample)
+    def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
+        """A table with a heading."""
+        rows = (f"{one.label}\t{' '.join(one.text.split())}" for one in examples)
         write_lines(folder / f"{name}.tsv", chain(["label\ttext"], rows))
-        return len(sample)
 
 
 @dataclass(frozen=True)
-class LabelledParts:
+class LabelledSplits(Splits[LabelledCorpus]):
     """The splits, and the classes of training and validation in the order of their names."""
 
-    train: LabelledCorpus
-    valid: LabelledCorpus
-    tests: dict[str, LabelledCorpus]
     labels: tuple[str, ...]
 
 
-def labelled_parts(
+def labelled_splits(
     data: Sequence[Path], names: Names, *, encoding: str = "utf-8", report: Report = silent
-) -> LabelledParts:
+) -> LabelledSplits:
     """The splits; without a validation split a tenth of the texts is held out by a hash of each, which a Note reports.
 
     Raises DataError for a missing file, a faulty line, fewer than two classes, and a split with nothing in it.
@@ -97,6 +66,7 @@ def labelled_parts(
             train.append(path)
             continue
         if not found:
+            refuse_packed(path)
             there = ", ".join(sorted(listing)[:8]) or "nothing"
             raise DataError(f"{path} should hold {names.train}.tsv or the like, but it holds {there}: name the files.")
         prefix = stem.removesuffix(names.train)
@@ -110,18 +80,9 @@ def labelled_parts(
         raise DataError(f"{train[0]} has the one class '{labels[0]}': a classifier needs two or more.")
     of_tests = {name: _read(name, files, encoding, known=labels)[0] for name, files in tests.items()}
     if valid:
-        return LabelledParts(whole, _read(names.valid, valid, encoding, known=labels)[0], of_tests, labels)
-    held = sum(map(_held_out, whole.examples()))
-    if not 0 < held < whole.count:
-        raise DataError(f"{train[0]} has too few texts to hold some out for validation: give a validation split.")
-    report(Note(f"No validation split was given, so {held:,} of {whole.count:,} texts are held out for it (by hash)."))
-    files = tuple(train)
-    return LabelledParts(
-        LabelledCorpus(names.train, files, fingerprint(_files(files), "rest"), whole.count - held, encoding, _kept),
-        LabelledCorpus(names.valid, files, fingerprint(_files(files), "held"), held, encoding, _held_out),
-        of_tests,
-        labels,
-    )
+        return LabelledSplits(whole, _read(names.valid, valid, encoding, known=labels)[0], of_tests, labels)
+    rest, tenth = (fingerprint(_files(train), choice) for choice in ("rest", "held"))
+    return LabelledSplits(*whole.parted(names.valid, rest, tenth, "text", report), of_tests, labels)
 
 
 def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[Example]:
@@ -140,22 +101,10 @@ def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[
 def _read(
     name: str, files: Sequence[Path], encoding: str, known: Sequence[str] = ()
 ) -> tuple[LabelledCorpus, tuple[str, ...]]:
-    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), encoding), 0, encoding)
-    count, labels = 0, set[str]()
-    for example in check_labels(corpus.examples(), known) if known else corpus.examples():
-        count += 1
-        labels.add(example.label)
-    if not count:
-        raise DataError(f"{files[0]} has no labelled text: add some, or remove the file.")
-    return LabelledCorpus(name, corpus.paths, corpus.fingerprint, count, encoding), tuple(sorted(labels))
-
-
-def _held_out(example: Example) -> bool:
-    return in_tenth(example.text)
-
-
-def _kept(example: Example) -> bool:
-    return not _held_out(example)
+    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), encoding), encoding=encoding)
+    examples = check_labels(corpus.examples(), known) if known else corpus.examples()
+    labels = tuple(sorted({example.label for example in examples}))
+    return corpus.with_count("labelled text"), labels
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from anaphora.data.columns import UNBOUNDED, Column, Integers, Table, Writer
 from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.data.examples import ExampleCorpus
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import counted
 
 Annotate = Callable[[int, list[int], list[int]], list[int]]
 """The number of a pair and the ids of its sides to other ids of its target."""
@@ -53,7 +56,7 @@ def pair_store(
 ) -> PairStore:
     """The corpus as ids: from ``folder`` if it was encoded there before with the same tokenizers, else encoded now.
 
-    With ``longest`` > 0, pairs with more units than that on either side are left out (a Skipped). ``annotate`` changes
+    With ``longest`` > 0, pairs with more tokens than that on either side are left out (a Skipped). ``annotate`` changes
     the ids of a target, given the number of the pair and the ids of both sides; what it does should be a function of
     the tokenizers and the corpus alone. Raises DataError when
     no pair is left, or the folder cannot be written.
@@ -79,9 +82,15 @@ def pair_store(
     columns = sizes | {"source.ends": UNBOUNDED, "target.ends": UNBOUNDED}
     table = Table(folder, identity, columns, encode, task=_task(corpus), total=corpus.count, report=report)
     if skipped := table.facts["skipped"]:
-        report(Skipped(f"pairs with more than {longest} tokens on a side were left out of {corpus.name}", skipped))
+        report(
+            Skipped(
+                f"pairs with more than {counted(longest, 'token')} on a side were left out of {corpus.name}", skipped
+            )
+        )
     if not len(table["numbers"]):
-        raise DataError(f"Every pair of {corpus.name} has more than {longest} tokens on a side: raise data.max_length.")
+        raise DataError(
+            f"Every pair of {corpus.name} has more than {counted(longest, 'token')} on a side: raise data.max_length."
+        )
     return PairStore(
         Ragged(table["source.ids"], table["source.ends"]),
         Ragged(table["target.ids"], table["target.ends"]),
@@ -90,7 +99,9 @@ def pair_store(
     )
 
 
-def text_store(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path, *, report: Report = silent) -> TextStore:
+def text_store(
+    corpus: TextCorpus | ExampleCorpus[Any], tokenizer: Tokenizer, folder: Path, *, report: Report = silent
+) -> TextStore:
     """The text as ids: from ``folder`` if it was encoded there before with the same tokenizer, else encoded now.
 
     Raises DataError when the folder cannot be written.
@@ -112,5 +123,5 @@ def text_store(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path, *, report
     return TextStore(table["text.ids"], table.facts["characters"])
 
 
-def _task(corpus: PairCorpus | TextCorpus) -> str:
+def _task(corpus: PairCorpus | TextCorpus | ExampleCorpus[Any]) -> str:
     return f"encoding {corpus.name}"

@@ -16,6 +16,7 @@ from sacrebleu.metrics.chrf import CHRF, CHRFScore
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.text.language import bare
 from anaphora.text.normalise import normalise
+from anaphora.wording import counted
 
 Condition = Literal["raw", "moses-lowercase"]
 Metric = Literal["BLEU", "chrF2"]
@@ -25,7 +26,7 @@ _TOKENISERS = {
     **{"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mecab"},
     **dict.fromkeys(("bo", "km", "lo", "my", "th"), "char"),
 }
-"""sacreBLEU's tokenisers for languages that 13a does not cut into words; those of mecab need a package each."""
+"""sacreBLEU's tokenisers for languages that 13a does not segment into words; those of mecab need a package each."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,19 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str,
     Raises DataError for unequal counts or none at all, MissingExtraError where the language's tokeniser is missing.
     """
     return _score("BLEU", hypotheses, references, language, condition)
+
+
+def bleu_of_several(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str) -> Score:
+    """Corpus BLEU of outputs with several references each, at least one and not equally many; raw text.
+
+    The length of the closest reference counts. Errors as for ``bleu``.
+    """
+    most = max(map(len, references), default=0)
+    texts, _ = prepared(hypotheses, [of_one[0] for of_one in references], language, "raw")
+    streams: Any = [[normalise(of_one[n]) if n < len(of_one) else None for of_one in references] for n in range(most)]
+    metric = metric_of("BLEU", language, "raw")
+    result = metric.corpus_score(texts, streams)
+    return Score(result.name, _of_100(result), str(metric.get_signature()), "raw")
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw") -> Score:
@@ -96,7 +110,8 @@ def prepared(
     if len(hypotheses) != len(references) or not references:
         raise DataError(
             f"Outputs and references should be equally many and at least one, but there are {len(hypotheses):,} "
-            f"outputs and {len(references):,} references: give the file that was translated and its translation."
+            f"outputs and {counted(len(references), 'reference')}: give the file that was translated and its "
+            f"translation."
         )
     # what is written is composed, as every text that is read, so references are as well
     sides = [normalise(text) for text in hypotheses], [normalise(text) for text in references]

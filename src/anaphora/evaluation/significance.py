@@ -14,6 +14,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from anaphora.errors import DataError
 from anaphora.evaluation.bleu import Condition, Metric, metric_of, prepared
+from anaphora.wording import counted
 
 SAMPLES = 1000
 SEED = 12345
@@ -65,13 +66,14 @@ def paired_bootstrap(
 ) -> Comparison:
     """Compare the outputs of two translators for the same sources.
 
-    The p value is the share of draws whose difference is as far from the mean of all draws as the real difference is
+    The p value is the fraction of draws whose difference is as far from the mean of all draws as the real difference is
     from none, in either direction, the real one counted too. sacreBLEU's own test takes differences without their
     signs and finds smaller ones. Raises DataError for unequal counts or none.
     """
     if len(first) != len(second):
         raise DataError(
-            f"Two translators are compared on the same sentences, but there are {len(first):,} outputs of the first "
+            f"Two translators are compared on the same sentences, but there are {counted(len(first), 'output')} of "
+            f"the first "
             f"and {len(second):,} of the second: translate the same file with both."
         )
     metric = metric_of(name, language, condition)

@@ -57,7 +57,7 @@ def automatic(
     named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
     languages = source or word_at(named, "data.source"), target or word_at(named, "data.target")
     columns = value_at(named, "data.columns")
-    two = (columns[0], columns[1]) if isinstance(columns, list | tuple) and len(columns) == 2 else None
+    two = (columns[0], columns[1]) if isinstance(columns, list | tuple) and len(columns) > 1 else None
     layout = Layout(two, value_at(named, "data.quoted") is True)
     train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
     names = Names(train, valid, test, layout)

@@ -13,6 +13,7 @@ from anaphora.errors import DataError
 from anaphora.formats.json_text import parsed_json
 from anaphora.formats.lines import LONGEST, bounded, read_lines
 from anaphora.formats.tagged import is_label
+from anaphora.wording import counted
 
 LABEL_COLUMNS = ("label", "class", "category", "intent", "sentiment", "y")
 TEXT_COLUMNS = ("text", "sentence", "question", "input", "x")
@@ -157,7 +158,8 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[
             continue
         if len(row) != len(heads):
             raise DataError(
-                f"{path}:{number} has {len(row)} columns, but line 1 has {len(heads)}: give every row the same columns."
+                f"{path}:{number} has {counted(len(row), 'column')}, but line 1 has {len(heads)}: give every row the "
+                f"same columns."
             )
         yield number, row[label], row[text]
 

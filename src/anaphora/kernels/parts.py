@@ -73,7 +73,7 @@ def kind_of(part: Part) -> str:
 
 @dataclass(frozen=True)
 class OneToOne:
-    """What the parts share that make one signal out of another."""
+    """Base of the parts that make one signal out of another."""
 
     name: str
     source: str
@@ -146,6 +146,10 @@ class Unit:
         matmul = UnitMatmuls(matmuls, self.name, self.masked, self.normalised, self.conditioned)
         state, saved = self.cell.forward(x_XBG, inputs[count:], matmul)
         return state, (saved, matmul.normals)
+
+    def inside(self, saved: tuple[Any, tuple[tuple[str, Normal], ...]]) -> dict[str, Tensor]:
+        """The gates of a step by name: see ``observer.Opened``."""
+        return self.cell.gates_of(saved[0])
 
     def backward(
         self, matmuls: Matmuls, saved: tuple[Any, tuple[tuple[str, Normal], ...]], doutputs: tuple[Tensor, ...]

@@ -77,11 +77,12 @@ class Classifier(nn.Module):
         for layer in self.embedding, self.encoder, self.weights:
             layer.initialise(self.config.initializer, source)
 
-    def scores_BC(self, batch: Batch) -> Tensor:
+    def scores_BC(self, batch: Batch, carry: Carry | None = None) -> Tensor:
         """The unnormalised log-probability of each class."""
         ids = batch.input_ids
         x_BSD = self.embedding.vectors(ids.ids_BT.transpose(0, 1)).transpose(0, 1)
-        encoded, weights = self.encoder(x_BSD, ids.lengths_B), self.weights.tensors()
+        encoded = self.encoder(x_BSD, ids.lengths_B, None, carry, batch.carry_mask_B)
+        weights = self.weights.tensors()
         h_BSM, mask_BS = encoded.annotations_BSM, ids.mask_BT
         match self.config.classes.pooling:
             case "last":
@@ -97,10 +98,13 @@ class Classifier(nn.Module):
         return linear(pooled_BM, weights["output.weight"]) + weights["output.bias"]
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a row; nothing is carried."""
+        """The loss of a batch, one prediction a row; nothing is carried on.
+
+        Rows of the batch's carry mask start from the state in ``carry``, as for ``RecurrentEncoder``.
+        """
         if not isinstance(batch.targets, Labels):
             raise ShapeError("A classifier needs a batch whose targets are Labels.")
-        loss = class_loss(self.scores_BC(batch), batch.targets.classes, batch.supervision.weights_B)
+        loss = class_loss(self.scores_BC(batch, carry), batch.targets.classes, batch.supervision.weights_B)
         return Loss(loss, batch.size), {}
 
     def predict(self, batch: Batch) -> Labels:

@@ -16,12 +16,13 @@ from anaphora.batch import Batch
 from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
 from anaphora.kernels.description import PartDescription
 from anaphora.kernels.penalty import change_penalty, size_penalty
+from anaphora.models.chunks import Chunk
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
-from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
@@ -34,7 +35,7 @@ class ChunkTruncation(Config):
 
 
 class WindowTruncation(Config):
-    """Every gradient reaches back the same number of steps within its chunk; takes ``steps`` times as long."""
+    """Every gradient reaches back the same number of steps, also into earlier chunks; takes ``steps`` times as long."""
 
     kind: Literal["window"] = "window"
     """The kind's name."""
@@ -42,7 +43,7 @@ class WindowTruncation(Config):
     """k: the gradient of step t reaches back over steps t - k to t; 0 for the step itself alone."""
 
 
-class RecurrenceConfig(RecurrentConfig):
+class RecurrenceConfig(StackConfig):
     """The recurrent layers of a language model."""
 
     truncation: Annotated[ChunkTruncation | WindowTruncation, Field(discriminator="kind"), by_kind] = ChunkTruncation()
@@ -101,7 +102,7 @@ class LanguageModel(nn.Module):
             layer.initialise(self.config.initializer, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the state for the next; rows that are not carried on start from zero.
+        """The loss of a window, and the state for the next; rows that are not carried on start from the initial one.
 
         A model of sentences carries nothing.
         """
@@ -135,17 +136,14 @@ class LanguageModel(nn.Module):
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Carry]:
         """The states to predict from as "h", T x B x width, and the state for the next window."""
-        initial = None
-        if carry:
-            mask_B1 = batch.carry_mask_B.unsqueeze(1)
-            initial = {name: state_BH.where(mask_B1, 0) for name, state_BH in carry.items()}
-        x_TBD = self.embedding.vectors(batch.input_ids.ids_BT.T)
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, WindowTruncation) else None
-        scanned = self.recurrence(x_TBD, batch.input_ids.lengths_B, initial, back)
-        if self.config.reads == "sentences":
-            return scanned.outputs, {}
-        return scanned.outputs, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
+        chunk = Chunk.after(carry, batch, back or 0)
+        x_TBD = self.embedding.vectors(chunk.ids_TB)
+        first = self.recurrence.initial_state(batch.size, chunk.first, batch.carry_mask_B)
+        scanned = self.recurrence(x_TBD, chunk.lengths_B, first, back, chunk.context)
+        carries = self.config.reads == "stream"
+        return scanned.outputs, chunk.carried(scanned, back or 0) if carries else {}
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """The parts of a step: see ``protocols.Programmed``."""
@@ -171,7 +169,7 @@ class LanguageModelStepper:
     @torch.inference_mode()
     def start(self, batch: Batch) -> SearchStart:
         """The initial state for each row of the batch."""
-        state = self._model.recurrence.zeros(batch.size)
+        state = self._model.recurrence.initial_state(batch.size)
         lengths_B = next(iter(state.values())).new_zeros(batch.size, dtype=torch.int64)
         return SearchStart(None, state, lengths_B)
 
@@ -193,7 +191,7 @@ class LanguageModelStepper:
     def unconditional(self) -> Step:
         """The prediction after the end of a line: the network has learnt no other one without context."""
         return self.advance(
-            None, self._model.recurrence.zeros(1), torch.tensor([self.bos], device=device_of(self._model))
+            None, self._model.recurrence.initial_state(1), torch.tensor([self.bos], device=device_of(self._model))
         )
 
     def matched(self, state: dict[str, Tensor], ids_N: Tensor, read: int) -> int:

@@ -86,8 +86,11 @@ class Tagger(nn.Module):
                 layer.initialise(self.config.initializer, source)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a token; nothing is carried."""
-        return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
+        """The loss of a batch, one prediction a token; nothing is carried on.
+
+        Rows of the batch's carry mask start from the state in ``carry``, as for ``RecurrentEncoder``.
+        """
+        return self.output.loss(self._states(batch, carry), batch.targets, batch.supervision), {}
 
     def predict(self, batch: Batch) -> Items:
         """The tags of each token: see ``protocols.Predicts``."""
@@ -100,7 +103,7 @@ class Tagger(nn.Module):
         self.eval()
         return self.encoder.programs()
 
-    def _states(self, batch: Batch) -> Tensor:
+    def _states(self, batch: Batch, carry: Carry | None = None) -> Tensor:
         """What the tags of each token are predicted from, T x B x M."""
         ids = batch.inputs
         if not isinstance(ids, SpeltIds):
@@ -113,6 +116,6 @@ class Tagger(nn.Module):
                 dropout = self.characters.config.dropout
                 spelt_TBF = words_dropped(spelt_TBF, ids.words_BT.T, dropout, "embedding.characters")
             x_TBD = torch.cat([x_TBD, spelt_TBF], 2)
-        encoded = self.encoder(x_TBD.transpose(0, 1), ids.lengths_B)
+        encoded = self.encoder(x_TBD.transpose(0, 1), ids.lengths_B, None, carry, batch.carry_mask_B)
         annotations_SBM: Tensor = encoded.annotations_BSM.transpose(0, 1)
         return annotations_SBM

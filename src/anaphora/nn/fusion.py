@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.stack import Stack, StackConfig
 from anaphora.protocols import VocabularyInfo
 
 
@@ -27,7 +27,7 @@ class FrozenLanguageModelConfig(Config):
     """Whether it was trained on sentences that begin with ``<s>``, or on running text, where they follow each other."""
     embedding: EmbeddingConfig = EmbeddingConfig()
     """Its word vectors."""
-    recurrence: RecurrentConfig = RecurrentConfig()
+    recurrence: StackConfig = StackConfig()
     """Its recurrent layers."""
 
 
@@ -70,7 +70,7 @@ class FrozenLanguageModel(nn.Module):
 
     def first(self, sentences: int) -> dict[str, Tensor]:
         """The state before anything was read, B x width by carried signal."""
-        return self.recurrence.zeros(sentences)
+        return self.recurrence.initial_state(sentences)
 
     @torch.no_grad()
     def forward(self, ids_TB: Tensor, lengths_B: Tensor) -> Tensor:

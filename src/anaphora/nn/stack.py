@@ -1,7 +1,7 @@
 """A stack of recurrent layers walked from left to right: the body of encoders and of language models."""
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -10,12 +10,13 @@ from torch import Tensor, nn
 from anaphora.config import MAX_LAYERS, MAX_UNITS, Config, Conflict
 from anaphora.kernels.cells import AnyCell, Cell, Lstm
 from anaphora.kernels.description import PartDescription, described
+from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Part, Project, Unit, previous
 from anaphora.kernels.program import Program
-from anaphora.kernels.scan import Scanned, advance
+from anaphora.kernels.scan import advance
 from anaphora.kernels.sums import Add
-from anaphora.kernels.truncation import scan_windows
+from anaphora.kernels.truncation import Windows, scan_windows
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
@@ -61,6 +62,13 @@ class RecurrentConfig(Config):
 def unit_matrices(name: str, cell: Cell, size: int) -> dict[str, Matrix]:
     matrices = {f"{name}.{short}": Matrix(blocks * size, size, blocks, True) for short, blocks in cell.matmuls}
     return matrices | {f"{name}.{short}": Matrix(size) for short in cell.vectors}
+
+
+class StackConfig(RecurrentConfig):
+    """Layers that read a sequence by themselves."""
+
+    initial_state: Literal["zero", "learned"] = "zero"
+    """State before the first step: zero, or a learned vector for each layer."""
 
 
 class BetweenTransitions(NamedTuple):
@@ -188,7 +196,7 @@ class Layers:
 class Stack(nn.Module):
     """Recurrent layers; the carried state has one tensor for each field of each layer, ``layer0.h``."""
 
-    def __init__(self, config: RecurrentConfig, width: int, name: str, undropped: bool = False) -> None:
+    def __init__(self, config: StackConfig, width: int, name: str, undropped: bool = False) -> None:
         """``width`` of the inputs; ``name`` tells its dropout masks apart from those of others.
 
         With ``undropped`` it also gives what the top unit puts out before dropout and residual sum, in training.
@@ -199,7 +207,9 @@ class Stack(nn.Module):
         self._undropped = undropped
         self._layers = Layers(config)
         self.weights = Weights(self._layers.matrices(width))
-        self._plain, self._training = self._program(training=False), self._program(training=True)
+        self.program, self._training = self._program(training=False), self._program(training=True)
+        learned = self.program.carried if config.initial_state == "learned" else ()
+        self.initial = Weights({name: Matrix(config.size) for name in learned})
 
     def _program(self, training: bool) -> Program:
         """One step of the stack; ``training`` with dropout after every layer."""
@@ -207,10 +217,17 @@ class Stack(nn.Module):
         beside = [f"layer{self.config.layers - 1}.h"] if training and self._undropped else []
         return Program(tuple(parts), tuple(dict.fromkeys([top, *beside])))
 
-    def zeros(self, sentences: int) -> dict[str, Tensor]:
-        """The state before anything was read."""
-        like = next(self.parameters())
-        return {name: like.new_zeros(sentences, self.config.size) for name in self._plain.carried}
+    def initial_state(
+        self, sentences: int, carry: Mapping[str, Tensor] | None = None, carry_mask_B: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """The state before anything was read; that of ``carry``, B x H by name, where ``carry_mask_B`` is true."""
+        like, learned = next(self.parameters()), self.initial.tensors()
+        state = {name: like.new_zeros(sentences, self.config.size) for name in self.program.carried}
+        mask_B = like.new_zeros(sentences, dtype=torch.bool)
+        if carry and carry_mask_B is not None:
+            mask_B = carry_mask_B
+            state = {name: carry[name].where(mask_B.unsqueeze(1), zeros_BH) for name, zeros_BH in state.items()}
+        return state | {name: initial_state(value_H, state[name], mask_B) for name, value_H in learned.items()}
 
     def forward(
         self,
@@ -218,37 +235,40 @@ class Stack(nn.Module):
         lengths_B: Tensor,
         first: Mapping[str, Tensor] | None = None,
         back: int | None = None,
-    ) -> Scanned:
+        context: int = 0,
+    ) -> Windows:
         """The outputs of the top layer as "h" (T x B x H), and the state at the end of each row.
 
-        ``first`` is zero and ``back``, the steps that each step's gradient goes back over, all of them if not given.
+        ``first`` is the initial state and ``back``, the steps that each step's gradient goes back over, all of them if
+        not given. The first ``context`` steps have no outputs: see ``scan_windows``.
         """
-        config, state = self.config, first or self.zeros(x_TBD.shape[1])
-        program, weights, inputs, memory = self._plain, self.weights.tensors(), {"x": x_TBD}, {}
+        config, state = self.config, first or self.initial_state(x_TBD.shape[1])
+        program, weights, inputs, memory = self.program, self.weights.tensors(), {"x": x_TBD}, {}
         if self.training:
             program, weights = self._training, self.weights.dropped(self.name, config.weight_dropout)
             widths = {f"dropout{layer}": config.size for layer in range(config.layers)}
             masks = config.dropout.draw(self.name, widths, self._layers.units, x_TBD)
             inputs, memory = inputs | masks.inputs, masks.memory
         back = x_TBD.shape[0] if back is None else back
-        scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back)
+        scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back, context)
         outputs = {"h": scanned.outputs[program.returns[0]]}
         if self.training and self._undropped:
             outputs["undropped"] = scanned.outputs[program.returns[-1]]
-        return Scanned(outputs, scanned.state)
+        return scanned._replace(outputs=outputs)
 
     def advance(self, x_XBD: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """One step: the output of the top layer, and the new state."""
-        signals = advance(self._plain, {"x": x_XBD}, state, self.weights.tensors(), {})
-        return signals[self._plain.returns[0]], {name: signals[name] for name in self._plain.carried}
+        signals = advance(self.program, {"x": x_XBD}, state, self.weights.tensors(), {})
+        return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 
     def described(self) -> tuple[PartDescription, ...]:
         """The parts of a step without dropout."""
         weights = self.weights.tensors()
         x_11D = weights["input0.weight"].new_zeros(1, 1, weights["input0.weight"].shape[1])
-        state = {name: rows.unsqueeze(0) for name, rows in self.zeros(1).items()}
-        return described(self._plain, {"x": x_11D}, state, weights, {})
+        state = {name: rows.unsqueeze(0) for name, rows in self.initial_state(1).items()}
+        return described(self.program, {"x": x_11D}, state, weights, {})
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
         self._layers.initialise(self.weights, start, generator)
+        self.initial.initialise(start, generator)

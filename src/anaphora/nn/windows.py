@@ -1,4 +1,4 @@
-"""What reads a fixed number of words: the bodies of language models without a state.
+"""Bodies of language models with a fixed context and no state.
 
 Each gives a state for every place from the vectors of the ``steps`` words that end there; x_LD below is one row of
 vectors, W and C matrices of the papers' shapes.

@@ -1,6 +1,7 @@
 """``card.md``: what a run is, for whoever finds the folder."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from typing import Any
 
 import tomli_w
@@ -19,15 +20,15 @@ def render(
 ) -> str:
     """The Markdown text for the run called ``name``.
 
-    ``data`` are fingerprints by part, ``scores`` the validation figures of the best checkpoint; both may be empty. What
-    was measured again under the same conditions is told as it came out last. ``use`` is Python that uses the run, with
-    ``{path}`` for its name.
+    ``data`` are fingerprints by split, ``scores`` the validation metrics of the best checkpoint; both may be
+    empty. The last of several measurements under the same conditions is shown. ``use`` is Python that uses the run,
+    with ``{path}`` for its name.
     """
     task = str(experiment.get("task", "unknown"))
     parts = [f"# {name}", f"Task: {task}. Trained with Anaphora; every option is in `experiment.toml`."]
     parts.append("## Data")
     if isinstance(experiment.get("data"), Mapping):
-        parts.append(_fenced("toml", tomli_w.dumps({"data": experiment["data"]})))
+        parts.append(_fenced("toml", tomli_w.dumps({"data": _without_places(experiment["data"])})))
     digests = [f"- `{part}`: SHA-256 `{digest}`" for part, digest in sorted(data.items())]
     parts.append("\n".join(digests) or "Its files were not recorded.")
     parts.append(f"Licence: {licence_of(experiment.get('data')) or 'that of the files; it was not recorded'}.")
@@ -41,6 +42,12 @@ def render(
     if use:
         parts += ["## Use", _fenced("python", "import anaphora\n\n" + use.format(path=name))]
     return "\n\n".join(parts) + "\n"
+
+
+def _without_places(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A ``[data]`` table with the names of files alone: where they lie is nobody else's business."""
+    files = data.get("files", ())
+    return {**data, **({"files": [PurePath(file).name for file in files]} if files else {})}
 
 
 def _measured(evaluations: Iterable[Evaluation]) -> list[str]:

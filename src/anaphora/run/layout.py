@@ -49,8 +49,8 @@ def check_is_run(path: Path) -> None:
         raise RunError(f"A run folder should be at {path}, but nothing is there: check the path, or train it first.")
     if not path.is_dir():
         raise RunError(
-            f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .arpa.gz) are for "
-            f"evaluate, score, rescore and generate."
+            f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .lm, or gzipped) "
+            f"are for evaluate, score, rescore and generate."
         )
     if not any(path.iterdir()):
         raise RunError(f"{path} should be a run folder, but is empty: check the path, or train it first.")

@@ -1,4 +1,4 @@
-"""The ``[data]`` table: where text comes from, and what its parts are called."""
+"""The ``[data]`` table: where text comes from, and what its splits are called."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -54,26 +54,31 @@ class DataConfig(Config):
         return [Path(file) for file in self.files] if self.corpus == "none" else [corpus_folder(self.corpus)]
 
 
-class PairData(DataConfig):
+class PairsData(DataConfig):
+    """Pairs of lines, whatever they are."""
+
+    max_length: int = Field(100, ge=0, le=MAX_LENGTH)
+    """Leave out training and validation pairs with more tokens than this on a side (an aligner keeps those of the
+    validation split); 0 keeps all."""
+
+
+class PairData(PairsData):
     """Pairs of sentences."""
 
     source: str = "en"
     """The language translated from, as files of it end."""
     target: str = "de"
     """The language translated into, as files of it end."""
-    columns: tuple[int, ...] = ()
-    """Columns of source and target in a .tsv, counted from 1; empty for the only two."""
+    columns: tuple[int | str, ...] = ()
+    """Columns of source and target in a .tsv, counted from 1 or named as in its first line; empty for the only two."""
     quoted: bool = False
     """Whether cells of a .tsv may stand in double quotes, with those inside doubled."""
-    max_length: int = Field(100, ge=0, le=MAX_LENGTH)
-    """Leave out training and validation pairs with more tokens than this on a side (an aligner keeps those of the
-    validation split); 0 keeps all."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *DataConfig.conflicts,
         Conflict(
-            lambda data: bool(data.columns) and (len(data.columns) != 2 or min(data.columns) < 1),
-            "{at}columns should be two, that of the source and that of the target, counted from 1: [1, 2]",
+            lambda data: bool(data.columns) and (len(data.columns) != 2 or not all(map(_is_column, data.columns))),
+            "{at}columns should be two, that of the source and that of the target: numbers from 1, or names",
         ),
     )
 
@@ -105,12 +110,16 @@ class TextData(DataConfig):
         return {"text": self.language}
 
 
+def _is_column(named: int | str) -> bool:
+    return named >= 1 if isinstance(named, int) else bool(named.strip())
+
+
 CUTS = ("steps", "windows")
 """The options that say where gradients are truncated; what is fitted in one go has none of them."""
 
 
 def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
-    """The ``[data]`` table for a person's own files; those of a corpus take the names of its parts along with them."""
+    """The ``[data]`` table for a person's own files; those of a corpus take the names of its splits along with them."""
     options = dict(table) if isinstance(table, Mapping) else {}
     if options.get("corpus", "none") != "none":
         options = {key: value for key, value in options.items() if key not in DataConfig.model_fields}

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from anaphora.data.corpora import Corpus, Splits
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.significance import Comparison
+from anaphora.events import Note, Report
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.base import ExperimentBase
 
@@ -103,6 +105,19 @@ def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
                 f"{path} was begun with the data in {file}, but that is no longer there: put it back, or give a text "
                 f"with {options}."
             )
+
+
+def splits_to_score(splits: Splits[Corpus], options: str, report: Report) -> Mapping[str, Corpus]:
+    """The test splits of a run's data by name; without one its validation split, with a Note."""
+    if splits.tests:
+        return splits.tests
+    report(
+        Note(
+            f"The data of the run has no test split, so its validation split is scored. It was used to choose the best "
+            f"checkpoint: expect lower scores on new text, which you can give with {options}."
+        )
+    )
+    return {"validation": splits.valid}
 
 
 def one_run(paths: Sequence[Path], noun: str) -> Path:

@@ -108,6 +108,11 @@ def no_own_text(table: Table, settings: Sequence[str], recipe: str) -> tuple[lis
     return [], ""
 
 
+def itself(predictor: Any) -> Any:
+    """A predictor that can be looked into as it is."""
+    return predictor
+
+
 @dataclass(frozen=True)
 class Task:
     """One kind of sequence job."""
@@ -123,13 +128,15 @@ class Task:
     see: str
     """Its verbs: "see anaphora translate"."""
     next_command: str
-    """What to do with a trained ``{run}``, after ``anaphora``."""
+    """What to do with a trained ``{run}``: a line for a shell that works as it stands."""
     example: str
     """Python for its card, with ``{path}``."""
     tokenizers_of: Callable[[dict[str, Tokenizer], Path], dict[str, Tokenizer]]
     """The vocabularies it needs, out of those of another run; ConfigError where that has them not."""
     evaluate: Callable[[Sequence[Path], Request, Report], Answer]
     """Score runs as asked."""
+    inspected: Callable[[Any], Any] = itself
+    """From its predictor: what inspection looks into; see ``prediction.examples``."""
     open_file: Callable[[Path], Any] | None = None
     """The predictor in a file of another program, for the endings of ``registry.FILES``."""
     sizing: Sizing | None = None

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from anaphora.config import SET, Conflict
 from anaphora.kernels.description import PartDescription
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
-from anaphora.nn.stack import RecurrentConfig, Stack
+from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Start
 
 
-class EncoderConfig(RecurrentConfig):
+class EncoderConfig(StackConfig):
     """A recurrent encoder."""
 
     kind: Literal["recurrent"] = "recurrent"
@@ -71,8 +71,19 @@ class RecurrentEncoder(Encoder):
         assert isinstance(found, Stack)
         return found
 
-    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
-        """Annotations of M = 2 H (or H) numbers for each position."""
+    def forward(
+        self,
+        x_BSD: Tensor,
+        lengths_B: Tensor,
+        targets_B: Tensor | None = None,
+        carry: Mapping[str, Tensor] | None = None,
+        carry_mask_B: Tensor | None = None,
+    ) -> Encoded:
+        """Annotations of M = 2 H (or H) numbers for each position.
+
+        Rows where ``carry_mask_B`` is true start from ``carry``, B x H for each layer, direction and field:
+        ``0.left_to_right.h``.
+        """
         x_SBD, summaries = x_BSD.transpose(0, 1), []
         steps, units_B = x_SBD.shape[0], lengths_B.to(x_SBD.device)
         turned_SB1 = _turned(steps, units_B).unsqueeze(-1)
@@ -83,7 +94,13 @@ class RecurrentEncoder(Encoder):
             outputs, states = [], []
             for way in self.directions:
                 x = x_SBD if way == "left_to_right" else x_SBD.take_along_dim(turned_SB1, 0)
-                scanned = self.stack(layer, way)(x, lengths_B)
+                stack, own = self.stack(layer, way), f"{layer}.{way}."
+                given = {
+                    f"layer0.{name.removeprefix(own)}": state_BH
+                    for name, state_BH in (carry or {}).items()
+                    if name.startswith(own)
+                }
+                scanned = stack(x, lengths_B, stack.initial_state(len(x_BSD), given, carry_mask_B))
                 h = scanned.outputs["h"]
                 outputs.append(h if way == "left_to_right" else h.take_along_dim(turned_SB1, 0))
                 states.append({name.removeprefix("layer0."): state for name, state in scanned.state.items()})

@@ -8,12 +8,11 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Parts, TextCorpus
 from anaphora.data.finding import Names
-from anaphora.data.labelled import LabelledCorpus, LabelledParts, check_labels, labelled_parts
+from anaphora.data.labelled import LabelledCorpus, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.labelled_batches import LabelledBatches
-from anaphora.data.ragged import unit_counts
-from anaphora.data.store import text_store
+from anaphora.data.ragged import token_counts
+from anaphora.data.store import TextStore, text_store
 from anaphora.errors import DataError
 from anaphora.evaluation.classification import classification_scores
 from anaphora.events import Report, silent
@@ -29,18 +28,18 @@ from anaphora.training.loop import Validate
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def parts_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledParts:
-    """The splits of an experiment; errors as for ``data.labelled.labelled_parts``."""
+def splits_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledSplits:
+    """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
     data = experiment.data
     names = Names(data.train, data.valid, data.test)
-    return labelled_parts(data.paths(), names, encoding=data.encoding, report=report)
+    return labelled_splits(data.paths(), names, encoding=data.encoding, report=report)
 
 
 def with_classes(experiment: ClassifierExperiment, parent: Any) -> ClassifierExperiment:
     """The experiment with the classes of its training split, unless it names them."""
     if experiment.classes.names:
         return experiment
-    labels = parts_of(experiment).labels
+    labels = splits_of(experiment).labels
     return experiment.model_copy(update={"classes": experiment.classes.model_copy(update={"names": labels})})
 
 
@@ -50,7 +49,7 @@ class ClassifierWork(UpdatingWork):
     def __init__(self, experiment: ClassifierExperiment, report: Report) -> None:
         """Find and check the data; DataError where it has no classes or others than the experiment names."""
         self._experiment = with_classes(experiment, None)
-        found = parts_of(experiment, report)
+        found = splits_of(experiment, report)
         names = self._experiment.classes.names
         if sorted(names) != list(found.labels):
             raise DataError(
@@ -58,10 +57,7 @@ class ClassifierWork(UpdatingWork):
                 f"same classes, or leave classes.names out."
             )
         self.labelled = found
-        # a labelled corpus gives its texts as running text does
-        self.parts = cast(
-            Parts[TextCorpus], Parts(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests))
-        )
+        self.splits = found
 
     @property
     def longest(self) -> int:
@@ -72,8 +68,8 @@ class ClassifierWork(UpdatingWork):
         return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        train = text_store(cast(TextCorpus, self.parts.train), tokenizers["text"], folder, report=report)
-        return unit_counts(train.ids, tokenizers["text"].symbols.size)
+        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
+        return token_counts(train.ids, tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
@@ -83,16 +79,8 @@ class ClassifierWork(UpdatingWork):
         if self._experiment.classes.balanced:
             counts = np.bincount(classes, minlength=len(self._experiment.classes.names))
             weights = len(classes) / (len(counts) * np.maximum(counts, 1))
-        return self._batches(
-            self.labelled.train,
-            classes,
-            tokenizers,
-            folder,
-            batch_tokens,
-            self._experiment.training.seed,
-            weights,
-            report,
-        )
+        store = text_store(self.labelled.train, tokenizers["text"], folder, report=report)
+        return self._batches(store, classes, tokenizers, batch_tokens, self._experiment.training.seed, weights)
 
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
@@ -100,9 +88,8 @@ class ClassifierWork(UpdatingWork):
         """Loss, accuracy and macro-F1 of the validation split."""
         valid, names = self.labelled.valid, self._experiment.classes.names
         classes = self._classes(valid)
-        batches = self._batches(
-            valid, classes, tokenizers, run.path / "encoded" / "valid", training.batch_tokens, 0, None, report
-        )
+        store = text_store(valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
+        batches = self._batches(store, classes, tokenizers, training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             found = np.zeros((len(classes), len(names)))
@@ -115,27 +102,16 @@ class ClassifierWork(UpdatingWork):
 
     def _batches(
         self,
-        corpus: LabelledCorpus,
+        store: TextStore,
         classes: Integers,
         tokenizers: Mapping[str, Tokenizer],
-        folder: Path,
         batch_tokens: int,
-        seed: int,
-        weights: Floats | None,
-        report: Report,
+        seed: int = 0,
+        weights: Floats | None = None,
     ) -> LabelledBatches:
-        store, symbols = (
-            text_store(cast(Any, corpus), tokenizers["text"], folder, report=report),
-            tokenizers["text"].symbols,
-        )
+        symbols, longest = tokenizers["text"].symbols, self.longest
         return LabelledBatches(
-            store,
-            classes,
-            symbols,
-            batch_tokens=batch_tokens,
-            seed=seed,
-            longest=self.longest,
-            class_weights=weights,
+            store, classes, symbols, batch_tokens=batch_tokens, seed=seed, longest=longest, class_weights=weights
         )
 
     def _classes(self, corpus: LabelledCorpus) -> Integers:

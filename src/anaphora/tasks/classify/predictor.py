@@ -1,15 +1,21 @@
 """What a person calls: texts in, classes with their probabilities out."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
+from anaphora.batch import Labels
+from anaphora.config import unknown
 from anaphora.data.labelled_batches import prediction_batches
+from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import Classifier
 from anaphora.nn.device import device_of
-from anaphora.prediction.arguments import demand_text
+from anaphora.prediction.arguments import given_text, one_text
+from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
@@ -60,8 +66,7 @@ class ClassifierPredictor:
         """The same for texts as they come, in order; raises StoppedError as ``limits`` say."""
 
         def read(text: str, number: int) -> list[int]:
-            demand_text(text, number)
-            return self._tokenizer.encode(text.strip())[: self._longest]
+            return self._tokenizer.encode(given_text(text, number).strip())[: self._longest]
 
         return answers(
             texts,
@@ -73,6 +78,16 @@ class ClassifierPredictor:
             limits=limits,
             report=report,
         )
+
+    def example(self, text: str, target: str | None = None) -> Example:
+        """A text with its class, or the most probable one: see ``prediction.examples``."""
+        ids = self._tokenizer.encode(one_text(text).strip())[: self._longest]
+        label = self.predict([text])[0].label if target is None else target
+        if label not in self.labels:
+            raise ConfigError(unknown("class", label, self.labels))
+        [batch] = prediction_batches([ids], self._tokenizer.symbols, _BUDGET)
+        batch = replace(batch, targets=Labels(torch.tensor([self.labels.index(label)])))
+        return Example(batch, {"encoder": tuple(self._tokenizer.pieces([*ids, self._tokenizer.symbols.eos]))}, ())
 
     def _answer(
         self, rows: Sequence[list[int]], watch: Watch, answered: Callable[[int], None]

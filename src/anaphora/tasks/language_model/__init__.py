@@ -67,9 +67,8 @@ def _export_arpa(run: Path, output: Path, report: Report) -> None:
     if isinstance(text, Word) and text.segmentation != "whitespace":
         report(
             Note(
-                f"Its words are cut by text.segmentation = {text.segmentation!r}, but whoever reads the file takes "
-                f"what stands "
-                f"between spaces for words: give it text that is cut alike, or score with {run} itself."
+                f"Its words are segmented by text.segmentation = {text.segmentation!r}, but the file is read "
+                f"word by word between spaces: give them text that is segmented alike, or score with {run} itself."
             )
         )
 
@@ -102,7 +101,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora generate and evaluate",
-    next_command="generate {run} --prompt TEXT",
+    next_command="anaphora generate {run} --prompt 'The'",
     example='model = anaphora.load("{path}")\nprint(model.generate("...").text)',
     tokenizers_of=_tokenizers,
     evaluate=evaluate,

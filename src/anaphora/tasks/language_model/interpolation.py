@@ -34,9 +34,9 @@ def interpolation_table(runs: Sequence[Path], *, cache: bool = False) -> dict[st
 
 
 def with_members(experiment: InterpolationExperiment, parent: object) -> InterpolationExperiment:
-    """The experiment with what its runs are, and with what they cut their text into.
+    """The experiment with what its runs are, and with their tokenizer.
 
-    Raises as ``interpolation_table``, and ConfigError for an experiment that would cut its text itself.
+    Raises as ``interpolation_table``, and ConfigError for an experiment with a tokenizer of its own.
     """
     if experiment.text != InterpolationExperiment.model_fields["text"].default:
         raise ConfigError("An interpolation uses the tokenizer of its runs: leave [text] out.")
@@ -71,7 +71,7 @@ class InterpolationWork(FittingWork, TextWork):
         mixture, tokenizer = cast(Interpolation, model), tokenizers["text"]
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
-        valid = text_store(self.parts.valid, tokenizer, run.path / "encoded" / "valid", report=report)
+        valid = text_store(self.splits.valid, tokenizer, run.path / "encoded" / "valid", report=report)
         found = list(stream_components(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted_weights(*sources))

@@ -18,7 +18,8 @@ from anaphora.protocols import Stepper, TextStepper
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText, continued
-from anaphora.tasks.language_model.line_scores import STATIC, LineScores
+from anaphora.tasks.language_model.inspected import InspectedLanguageModel
+from anaphora.tasks.language_model.line_scores import STATIC
 from anaphora.tasks.language_model.lines import Reading, prompt_batch
 from anaphora.text.tokenizer import Tokenizer
 
@@ -29,7 +30,7 @@ _BESIDE = 64
 """Hypotheses that are written side by side."""
 
 
-class LanguageModelPredictor(LineScores):
+class LanguageModelPredictor(InspectedLanguageModel):
     """Continues texts, scores them, and measures how well it predicts them. A line end is ``</s>`` to it."""
 
     def stepper_over(self, tokenizer: Tokenizer) -> TextStepper:
@@ -60,9 +61,9 @@ class LanguageModelPredictor(LineScores):
 
         Where both are given, whichever is reached first; a line that has no end is cut after 200 tokens. A model of
         sentences begins every further line from nothing. A ``beam`` of 0 draws at the given temperature and seed, from
-        the ``top_k`` likeliest tokens (0: from all) and from the likeliest that make up the probability ``top_p``; 1
-        takes the likeliest token every time, more search for the likeliest line. ``on_text`` is called with each piece
-        of the text as it is written, or once with what a beam found.
+        the ``top_k`` most probable tokens (0: all) and from the most probable ones of total probability ``top_p``; 1
+        takes the most probable token every time, more is the size of a beam search. ``on_text`` is called with each
+        piece of the text as it is written, or once with what a beam found.
 
         Raises ConfigError for a length or lines below 1, prompts of several lines that a model of sentences cannot go
         on from, several lines of a beam, and what ``search.beam`` or ``search.sampling`` refuse; StoppedError as
@@ -153,7 +154,7 @@ class LanguageModelPredictor(LineScores):
         """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``."""
         if length < 1 or (lines is not None and lines < 1):
             raise ConfigError(
-                f"A text should go on for at least 1 unit and 1 line, but {length} and {lines} were given: raise them."
+                f"A text should go on for at least 1 token and 1 line, but {length} and {lines} were given: raise them."
             )
         if "\n" in prompt and self._of_sentences:
             raise ConfigError(
@@ -162,22 +163,22 @@ class LanguageModelPredictor(LineScores):
         return self._encode(prompt)
 
     def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
-        """``adaptation`` with the numbers under which ``lines`` are likeliest, where they are not given.
+        """``adaptation`` with the numbers under which ``lines`` are most probable, where they are not given.
 
         ``trained_on`` is the text of the training, which dynamic evaluation by the rule "rms" alone looks at. Raises
         ConfigError for a model that cannot adapt so, DataError for too little text.
         """
         demand_several(lines)
         self.check(adaptation)
-        units, seen = (chain.from_iterable(map(self._line, some)) for some in (lines, trained_on))
+        tokens, seen = (chain.from_iterable(map(self._line, some)) for some in (lines, trained_on))
         with running(self._runtime):
-            return fitted_adaptation(self._model, units, seen, self._tokenizer.symbols.eos, adaptation)
+            return fitted_adaptation(self._model, tokens, seen, self._tokenizer.symbols.eos, adaptation)
 
     def evaluate(self, lines: Iterable[str], adaptation: Adaptation = STATIC, *, report: Report = silent) -> Prediction:
         """How well the model predicts lines of running text.
 
         They are read in one pass, the state carried from line to line, and each by itself; by a model of sentences in
-        the second way alone. Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands
+        the second way alone. Every token counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands
         for ``<s>``. With an ``adaptation``, the pass also remembers or learns from what it has read, which single
         lines have no use for.
 
@@ -216,16 +217,11 @@ class LanguageModelPredictor(LineScores):
             adaptation=str(adaptation),
         )
 
-    def _encode(self, prompt: str) -> list[int]:
-        eos = self._tokenizer.symbols.eos
-        ids = [unit for line in prompt.split("\n") for unit in [eos, *self._tokenizer.encode(line)]]
-        return ids[1:]
-
     def _decode(self, ids: abc.Sequence[int]) -> str:
         lines: list[list[int]] = [[]]
-        for unit in ids:
-            if unit == self._tokenizer.symbols.eos:
+        for token in ids:
+            if token == self._tokenizer.symbols.eos:
                 lines.append([])
             else:
-                lines[-1].append(unit)
+                lines[-1].append(token)
         return "\n".join(self._tokenizer.decode(line) for line in lines)

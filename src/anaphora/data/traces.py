@@ -1,0 +1,157 @@
+"""Real-valued sequences: the training, validation and test splits of a corpus, each file read through once.
+
+A FOLDER holds ``train``, ``val`` (or ``valid``, ``dev``) and any ``test*``, each a file or a folder of files; a FILE,
+or a folder with files alone, is trained on. Files are known by their endings (``READERS``).
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from anaphora.data.corpora import Splits, fingerprint
+from anaphora.data.examples import ExampleCorpus, place_in
+from anaphora.data.finding import Names
+from anaphora.errors import DataError
+from anaphora.events import Report, silent
+from anaphora.formats.arrays import ArrayFile, Sequences
+from anaphora.formats.ink_xml import read_ink_xml
+from anaphora.formats.lines import write_lines
+from anaphora.formats.stroke_json import read_stroke_json
+from anaphora.formats.traces import Trace
+from anaphora.wording import counted
+
+
+def read_arrays(path: Path) -> Iterator[Trace]:
+    """The sequences of ``values`` and ``lengths``, with their ``texts`` if there are any: see ``arrays.Sequences``.
+
+    Raises DataError with its place for a fault.
+    """
+    file = ArrayFile(path)
+    sequences = Sequences(file)
+    texts = file.strings("texts") if "texts" in file.names else [""] * len(sequences)
+    if len(texts) != len(sequences):
+        raise DataError(
+            f"{path} has {counted(len(texts), 'text')}, but {counted(len(sequences), 'sequence')}: give each a text."
+        )
+    for number, text in enumerate(texts):
+        yield Trace(f"{path}: sequence {number + 1}", sequences[number].astype(np.float64), None, text)
+
+
+READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
+    ".jsonl": read_stroke_json,
+    ".ndjson": read_stroke_json,
+    ".json": read_stroke_json,
+    ".inkml": read_ink_xml,
+    ".xml": read_ink_xml,
+    ".npz": read_arrays,
+    ".safetensors": read_arrays,
+}
+"""By the ending of a name, ``.gz`` aside."""
+
+
+def read_traces(path: Path) -> Iterator[Trace]:
+    """The sequences of a file; DataError for an unknown ending, and with its place for a fault."""
+    ending = ending_of(path)
+    if ending not in READERS:
+        raise DataError(f"{path} should end in {', '.join(READERS)}: name it so, or convert it.")
+    return READERS[ending](path)
+
+
+def ending_of(path: Path) -> str:
+    """The ending of a name, ``.gz`` aside."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+@dataclass(frozen=True)
+class TraceCorpus(ExampleCorpus[Trace]):
+    """Sequences from one or more files."""
+
+    def read(self, path: Path) -> Iterator[Trace]:
+        return read_traces(path)
+
+    def text_of(self, example: Trace) -> str:
+        return example.text
+
+    def hashed(self, example: Trace) -> str:
+        """Text and points."""
+        return f"{example.text} {example.values_TD.tolist()}"
+
+    def place_of(self, example: Trace) -> tuple[Path, int]:
+        return place_in(example.place)
+
+    def write(self, examples: Sequence[Trace], folder: Path, name: str) -> None:
+        """JSON lines, or arrays without a pen."""
+        if examples[0].ends_T is not None:
+            write_lines(folder / f"{name}.jsonl", map(json_line, examples))
+        else:
+            values = np.concatenate([trace.values_TD for trace in examples])
+            lengths = [len(trace.values_TD) for trace in examples]
+            np.savez(folder / f"{name}.npz", values=values, lengths=lengths, texts=[trace.text for trace in examples])
+
+
+def json_line(trace: Trace) -> str:
+    """A sequence of strokes as a line of JSON that ``read_stroke_json`` reads."""
+    assert trace.ends_T is not None
+    text = {"text": trace.text} if trace.text else {}
+    if trace.offsets is None:
+        rows = [[*row, int(end)] for row, end in zip(trace.values_TD.tolist(), trace.ends_T, strict=True)]
+        return json.dumps({**text, "points": rows}, ensure_ascii=False)
+    cuts = np.flatnonzero(trace.ends_T)[:-1] + 1
+    return json.dumps(
+        {**text, "strokes": [part.tolist() for part in np.split(trace.values_TD, cuts)]}, ensure_ascii=False
+    )
+
+
+def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) -> Splits[TraceCorpus]:
+    """The splits; without a validation split a tenth is held out by a hash of text and points, which a Note reports.
+
+    Raises DataError for a missing file, a fault in one, and a split with nothing in it.
+    """
+    if not data:
+        raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
+    train, valid, tests = list[Path](), list[Path](), dict[str, list[Path]]()
+    for path in data:
+        if not path.exists():
+            raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
+        listing = {} if path.is_file() else _listing(path)
+        if names.train not in listing:
+            train += _files(path)
+            continue
+        train += _files(listing[names.train])
+        valid += next((_files(listing[name]) for name in names.validation() if name in listing), [])
+        for stem, entry in listing.items():
+            if stem.startswith(names.test):
+                tests.setdefault(stem, []).extend(_files(entry))
+    whole = _read(names.train, train)
+    of_tests = {name: _read(name, files) for name, files in tests.items()}
+    if valid:
+        return Splits(whole, _read(names.valid, valid), of_tests)
+    rest, tenth = (fingerprint(train, choice) for choice in ("without the held-out tenth", "the held-out tenth"))
+    return Splits(*whole.parted("valid", rest, tenth, "sequence", report), of_tests)
+
+
+def _read(name: str, files: Sequence[Path]) -> TraceCorpus:
+    return TraceCorpus(name, tuple(files), fingerprint(files)).with_count("sequence")
+
+
+def _listing(folder: Path) -> dict[str, Path]:
+    """The entries of a folder by their names less a known ending."""
+    entries = (entry for entry in sorted(folder.iterdir()) if not entry.name.startswith("."))
+    return {_stem(entry): entry for entry in entries if entry.is_dir() or ending_of(entry) in READERS}
+
+
+def _stem(entry: Path) -> str:
+    return entry.name if entry.is_dir() else entry.name.removesuffix(".gz")[: -len(ending_of(entry))]
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or all files of a known ending below a folder."""
+    if path.is_file():
+        return [path]
+    found = [entry for entry in sorted(path.rglob("*")) if entry.is_file() and ending_of(entry) in READERS]
+    if not found:
+        raise DataError(f"{path} should hold files that end in {', '.join(READERS)}, but holds none: check the path.")
+    return found

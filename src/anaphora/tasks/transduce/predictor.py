@@ -1,0 +1,112 @@
+"""A trained transducer: strings in, strings out."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anaphora.events import Note, Report, silent
+from anaphora.prediction.arguments import demand_several
+from anaphora.prediction.limits import UNLIMITED, Limits
+from anaphora.prediction.options import SearchOptions
+from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.text.normalise import normalise
+from anaphora.text.symbols import TAB, SymbolTokenizer
+
+_USUAL = SearchOptions()
+
+
+@dataclass(frozen=True)
+class Transduction:
+    """The output for a string."""
+
+    text: str
+    score: float
+    """ln p of the output given its input, ``</s>`` included."""
+    alternatives: tuple["Transduction", ...] = ()
+    """Other outputs that the beam finished, best first."""
+
+    def restored(self, stand_ins: Mapping[str, str]) -> "Transduction":
+        """The same with unknown characters in the place of their stand-ins."""
+        if not stand_ins:
+            return self
+        back = str.maketrans({known: unknown for unknown, known in stand_ins.items()})
+        return Transduction(
+            self.text.translate(back), self.score, tuple(other.restored(stand_ins) for other in self.alternatives)
+        )
+
+    @classmethod
+    def of(cls, found: Translation) -> "Transduction":
+        """From what a translator found."""
+        return cls(found.text, found.score, tuple(map(cls.of, found.alternatives)))
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        others = [{"text": other.text, "log_probability": other.score} for other in self.alternatives]
+        found = {"text": self.text, "log_probability": self.score}
+        return found | ({"alternatives": others} if others else {})
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class TransducerPredictor:
+    """A translator of symbols, over strings."""
+
+    def __init__(self, translator: TranslationPredictor, source: SymbolTokenizer, target: SymbolTokenizer) -> None:
+        """The tokenizers are those of ``translator``."""
+        self.translator, self.source, self.target = translator, source, target
+        # with one vocabulary for both sides, what is read can be copied
+        self._copies = not (source.separated or target.separated) and source.fingerprint == target.fingerprint
+
+    def predict(self, texts: Sequence[str], options: SearchOptions = _USUAL, **asked: Any) -> list[Transduction]:
+        """The output of every string, in their order; the features of an input follow it, a tab between them.
+
+        ``asked`` are fields of ``SearchOptions``, as in ``predict(texts, beam=5, alternatives=3)``. Raises TypeError
+        for one text in place of several, and as ``TranslationPredictor.stream``.
+        """
+        return list(self.predict_stream(texts, options._replace(**asked)))
+
+    def predict_stream(
+        self,
+        texts: Iterable[str],
+        options: SearchOptions = _USUAL,
+        *,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> Iterator[Transduction]:
+        """The same for strings as they come; a Note names the first symbols that training does not have.
+
+        Where both sides share their characters, an unknown one is copied: a known one stands in for it in search.
+        """
+        demand_several(texts)
+        copied: deque[dict[str, str]] = deque()
+        lines = self._known(texts, copied, report)
+        # a list is searched in full windows, a stream as it comes
+        given = list(lines) if isinstance(texts, Sequence) else lines
+        found = self.translator.stream(given, options, split=False, limits=limits, report=report)
+        return (Transduction.of(one).restored(copied.popleft()) for one in found)
+
+    def _known(self, texts: Iterable[str], copied: deque[dict[str, str]], report: Report) -> Iterator[str]:
+        """The same strings with stand-ins for unknown characters that can be copied; ``copied`` gets those of each."""
+        noted = False
+        for number, text in enumerate(texts, 1):
+            unknown = self.source.unknown(text) if isinstance(text, str) else []
+            copied.append(self.source.stand_ins(text) if unknown and self._copies else {})
+            if unknown and not noted:
+                noted = True
+                shown = ", ".join(f"'{symbol}'" for symbol in unknown)
+                how = "are copied as others are" if self._copies else "are read as unknown"
+                report(
+                    Note(
+                        f"Input {number} ('{text.replace(TAB, ' ')[:40]}') has symbols that training does not have, "
+                        f"which {how}: {shown}.",
+                        warning=True,
+                    )
+                )
+            yield _replaced(text, copied[-1]) if copied[-1] else text
+
+
+def _replaced(text: str, stand_ins: Mapping[str, str]) -> str:
+    string, tab, tags = text.partition(TAB)
+    return normalise(string).translate(str.maketrans(dict[str | int, str | int | None](stand_ins))) + tab + tags

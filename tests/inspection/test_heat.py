@@ -1,0 +1,146 @@
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+
+from anaphora.errors import ConfigError, MissingExtraError, ShapeError
+from anaphora.inspection.drawing.canvas import FORMATS
+from anaphora.inspection.drawing.heat import draw_attention
+
+SOURCE = ["▁The", "▁red", "▁car", "."]
+TARGET = ["▁La", "▁voi", "ture", "▁rouge", "."]
+WEIGHTS = np.eye(5, 4) * 0.6 + 0.1
+
+BEGINNINGS = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_suffix_chooses_the_format(tmp_path: Path, form: str) -> None:
+    path = draw_attention(tmp_path / f"picture.{form}", SOURCE, TARGET, WEIGHTS, "A title")
+    assert path == tmp_path / f"picture.{form}"
+    assert path.read_bytes().startswith(BEGINNINGS[form])
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_same_picture_is_the_same_bytes(tmp_path: Path, form: str) -> None:
+    first = draw_attention(tmp_path / f"first.{form}", SOURCE, TARGET, WEIGHTS)
+    second = draw_attention(tmp_path / f"second.{form}", SOURCE, TARGET, WEIGHTS)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_other_weights_are_another_picture(tmp_path: Path) -> None:
+    first = draw_attention(tmp_path / "first.svg", SOURCE, TARGET, WEIGHTS)
+    second = draw_attention(tmp_path / "second.svg", SOURCE, TARGET, WEIGHTS[::-1])
+    assert first.read_bytes() != second.read_bytes()
+
+
+def test_labels_and_title_can_be_read_in_the_svg(tmp_path: Path) -> None:
+    text = draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, WEIGHTS, "Prix: $5_a$").read_text("utf-8")
+    for shown in (">The<", ">car<", ">voi<", ">·ture<", ">rouge<", ">Prix: $5_a$<"):
+        assert shown in text
+    assert "▁" not in text
+
+
+def test_a_tensor_and_lists_of_numbers_are_drawn_alike(tmp_path: Path) -> None:
+    tensor = torch.tensor(WEIGHTS, requires_grad=True)
+    drawn = [
+        draw_attention(tmp_path / f"{name}.svg", SOURCE, TARGET, weights).read_bytes()
+        for name, weights in (("array", WEIGHTS), ("tensor", tensor), ("list", WEIGHTS.tolist()))
+    ]
+    assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_half_precision_is_drawn(tmp_path: Path) -> None:
+    weights = torch.tensor(WEIGHTS, dtype=torch.bfloat16)
+    assert draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, weights).exists()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["日本語", "한국어", "中文"],
+        ["🙂", "👩‍👩‍👧", "🇫🇷"],
+        ["العربية", "हिन्दी", "ไทย"],
+        ["$\\frac{", "a_b^{", "<&>\"'"],
+        ["\n", "\x00\x1b", "\ud800"],
+        ["", " ", "x" * 500],
+        ["\u0301", "\u200f", "\U0010ffff"],
+    ],
+)
+def test_labels_in_any_script_are_drawn_without_a_warning(tmp_path: Path, form: str, labels: list[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = draw_attention(tmp_path / f"picture.{form}", labels, labels, np.eye(3), labels[0])
+    assert path.stat().st_size > 0
+
+
+@pytest.mark.parametrize(("sources", "targets"), [(1, 1), (1, 40), (150, 3)])
+def test_pictures_of_any_length_are_drawn(tmp_path: Path, sources: int, targets: int) -> None:
+    weights = np.full((targets, sources), 1 / sources)
+    path = draw_attention(tmp_path / "picture.png", ["piece"] * sources, ["Stück"] * targets, weights)
+    assert path.stat().st_size > 0
+
+
+def test_what_is_no_number_is_drawn_apart(tmp_path: Path) -> None:
+    holes = WEIGHTS.copy()
+    holes[1, 2] = np.nan
+    whole = draw_attention(tmp_path / "whole.svg", SOURCE, TARGET, WEIGHTS).read_bytes()
+    assert draw_attention(tmp_path / "holes.svg", SOURCE, TARGET, holes).read_bytes() != whole
+
+
+def test_missing_folders_are_made(tmp_path: Path) -> None:
+    assert draw_attention(tmp_path / "a" / "b" / "picture.svg", SOURCE, TARGET, WEIGHTS).exists()
+
+
+@pytest.mark.parametrize("weights", [WEIGHTS.T, WEIGHTS[:-1], WEIGHTS[0], np.zeros((5, 4, 2)), 1.0])
+def test_sizes_that_do_not_fit_are_named(tmp_path: Path, weights: object) -> None:
+    with pytest.raises(ShapeError, match=r"5 target and 4 source pieces need weights \[T, S\] = \[5, 4\]"):
+        draw_attention(tmp_path / "picture.png", SOURCE, TARGET, weights)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("weights", [[[0.1, 0.2], [0.3]], [["a", "b"], ["c", "d"]]])
+def test_weights_that_are_no_table_of_numbers_are_refused(tmp_path: Path, weights: object) -> None:
+    with pytest.raises(ShapeError, match="rows of one length"):
+        draw_attention(tmp_path / "picture.png", SOURCE[:2], TARGET[:2], weights)
+
+
+def test_an_alignment_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ShapeError, match="0 target and 4 source"):
+        draw_attention(tmp_path / "picture.png", SOURCE, [], np.zeros((0, 4)))
+
+
+@pytest.mark.parametrize("name", ["picture.jpg", "picture", "picture.png.txt"])
+def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="pdf, png, svg"):
+        draw_attention(tmp_path / name, SOURCE, TARGET, WEIGHTS)
+
+
+def test_a_missing_matplotlib_is_answered_with_the_line_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'anaphora\[plot\]'"):
+        draw_attention(tmp_path / "picture.png", SOURCE, TARGET, WEIGHTS)
+
+
+def test_drawing_leaves_settings_alone(tmp_path: Path) -> None:
+    before = dict(matplotlib.rcParams)
+    draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, WEIGHTS)
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_drawing_never_loads_pyplot(tmp_path: Path) -> None:
+    code = (
+        "import sys; from anaphora.inspection.drawing.heat import draw_attention; "
+        "assert 'matplotlib' not in sys.modules; draw_attention(sys.argv[1], ['a'], ['b'], [[1.0]]); "
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "picture.png")], check=True)
