@@ -5,7 +5,7 @@ folders with a folder per class; a FILE, or a folder with a folder per class, is
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -33,12 +33,14 @@ class LabelledCorpus:
     fingerprint: str
     count: int
     encoding: str = "utf-8"
+    separator: str | None = None
+    """As for ``formats.labelled.read_labelled``."""
     keep: Callable[[Example], bool] = every
 
     def examples(self) -> Iterator[Example]:
         """The examples, read again."""
         for path in self.paths:
-            yield from filter(self.keep, read_labelled(path, encoding=self.encoding))
+            yield from filter(self.keep, read_labelled(path, encoding=self.encoding, separator=self.separator))
 
     def __iter__(self) -> Iterator[str]:
         """The texts, read again."""
@@ -64,7 +66,8 @@ class LabelledCorpus:
     def write_sample(self, folder: Path, name: str, limit: int) -> int:
         """The first examples as a table: see ``corpora.LocatedCorpus``."""
         sample = list(islice(self.examples(), limit))
-        rows = (f"{one.label}\t{' '.join(one.text.split())}" for one in sample)
+        between = self.separator or ""
+        rows = (f"{between.join(one.labels)}\t{' '.join(one.text.split())}" for one in sample)
         write_lines(folder / f"{name}.tsv", chain(["label\ttext"], rows))
         return len(sample)
 
@@ -77,14 +80,22 @@ class LabelledParts:
     valid: LabelledCorpus
     tests: dict[str, LabelledCorpus]
     labels: tuple[str, ...]
+    several: bool
+    """Whether a training text has several labels, or none."""
 
 
 def labelled_parts(
-    data: Sequence[Path], names: Names, *, encoding: str = "utf-8", report: Report = silent
+    data: Sequence[Path],
+    names: Names,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    report: Report = silent,
 ) -> LabelledParts:
     """The splits; without a validation split a tenth of the texts is held out by a hash of each, which a Note reports.
 
-    Raises DataError for a missing file, a faulty line, fewer than two classes, and a split with nothing in it.
+    ``separator`` is as for ``formats.labelled.read_labelled``. Raises DataError for a missing file, a faulty line,
+    fewer than two classes (or no label where there may be several), and a split with nothing in it.
     """
     if not data:
         raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
@@ -105,49 +116,65 @@ def labelled_parts(
         for stem, file in sorted(listing.items()):
             if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
-    whole, labels = _read(names.train, train, encoding)
-    if len(labels) < 2:
-        raise DataError(f"{train[0]} has the one class '{labels[0]}': a classifier needs two or more.")
-    of_tests = {name: _read(name, files, encoding, known=labels)[0] for name, files in tests.items()}
+    whole, labels, several = _read(names.train, train, encoding, separator)
+    if len(labels) < (1 if several else 2):
+        what = f"the one class '{labels[0]}'" if labels else "no label at all"
+        raise DataError(f"{train[0]} has {what}: a classifier needs two classes or more.")
+    of_tests = {name: _read(name, files, encoding, separator, labels)[0] for name, files in tests.items()}
     if valid:
-        return LabelledParts(whole, _read(names.valid, valid, encoding, known=labels)[0], of_tests, labels)
+        return LabelledParts(
+            whole, _read(names.valid, valid, encoding, separator, labels)[0], of_tests, labels, several
+        )
     held = sum(map(_held_out, whole.examples()))
     if not 0 < held < whole.count:
         raise DataError(f"{train[0]} has too few texts to hold some out for validation: give a validation split.")
     report(Note(f"No validation split was given, so {held:,} of {whole.count:,} texts are held out for it (by hash)."))
-    files = tuple(train)
-    return LabelledParts(
-        LabelledCorpus(names.train, files, fingerprint(_files(files), "rest"), whole.count - held, encoding, _kept),
-        LabelledCorpus(names.valid, files, fingerprint(_files(files), "held"), held, encoding, _held_out),
-        of_tests,
-        labels,
+    files = _files(train)
+    rest, tenth = (
+        replace(whole, name=name, fingerprint=fingerprint(files, choice), count=count, keep=keep)
+        for name, choice, count, keep in (
+            (names.train, "rest", whole.count - held, _kept),
+            (names.valid, "held", held, _held_out),
+        )
     )
+    return LabelledParts(rest, tenth, of_tests, labels, several)
+
+
+def labelled_corpus(
+    path: Path, known: Sequence[str], *, encoding: str = "utf-8", separator: str | None = None
+) -> LabelledCorpus:
+    """One file, or a folder with a folder per class; DataError with its line for a fault or a label not ``known``."""
+    if not path.is_file() and not (path.is_dir() and class_folders(path)):
+        raise DataError(f"{path} should be a file of labelled texts, or a folder with a folder per class: check it.")
+    return _read(path.name, [path], encoding, separator, known)[0]
 
 
 def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[Example]:
     """The same examples; DataError at the first whose label is none of ``known``."""
     classes = frozenset(known)
     for example in examples:
-        if example.label not in classes:
+        unseen = next((label for label in example.labels if label not in classes), None)
+        if unseen is not None:
             shown = ", ".join(sorted(classes)[:8]) + (", ..." if len(classes) > 8 else "")
             raise DataError(
-                f"{example.place} has the label '{example.label}', which training does not have ({shown}): correct it, "
+                f"{example.place} has the label '{unseen}', which training does not have ({shown}): correct it, "
                 f"or remove the line."
             )
         yield example
 
 
 def _read(
-    name: str, files: Sequence[Path], encoding: str, known: Sequence[str] = ()
-) -> tuple[LabelledCorpus, tuple[str, ...]]:
-    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), encoding), 0, encoding)
-    count, labels = 0, set[str]()
+    name: str, files: Sequence[Path], encoding: str, separator: str | None, known: Sequence[str] = ()
+) -> tuple[LabelledCorpus, tuple[str, ...], bool]:
+    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), encoding), 0, encoding, separator)
+    count, labels, several = 0, set[str](), False
     for example in check_labels(corpus.examples(), known) if known else corpus.examples():
         count += 1
-        labels.add(example.label)
+        labels.update(example.labels)
+        several = several or len(example.labels) != 1
     if not count:
         raise DataError(f"{files[0]} has no labelled text: add some, or remove the file.")
-    return LabelledCorpus(name, corpus.paths, corpus.fingerprint, count, encoding), tuple(sorted(labels))
+    return replace(corpus, count=count), tuple(sorted(labels)), several
 
 
 def _held_out(example: Example) -> bool:

@@ -1,18 +1,20 @@
-"""A classifier measured on its own test splits."""
+"""A classifier measured on given data, or on its own test splits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 
+from anaphora.data.labelled import LabelledCorpus, labelled_corpus
 from anaphora.errors import DataError
-from anaphora.evaluation.classification import ClassificationScores, classification_scores
+from anaphora.evaluation.several_labels import SeveralLabelScores
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.classify.config import ClassifierExperiment
-from anaphora.tasks.classify.data import parts_of
+from anaphora.tasks.classify.data import parts_of, separator_of
 from anaphora.tasks.classify.predictor import ClassifierPredictor
+from anaphora.tasks.classify.targets import Scores, scores_of, targets_of
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import keep_scores
@@ -21,40 +23,57 @@ NOUN = "a classifier"
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    """Accuracy, macro-F1, loss, calibration and confusion of one run on every test split; kept in the run.
+    """The metrics of one run on given data or on every test split; kept in the run.
 
-    Raises ConfigError for what a classifier has no use for, DataError where the data has no test split.
+    Raises ConfigError for what a classifier has no use for, DataError where the data has no test split, and with its
+    line for a label that training does not have.
     """
     path = one_run(paths, NOUN)
-    request.refuse(path, NOUN, ())
+    request.refuse(path, NOUN, ("data",))
     experiment = cast(ClassifierExperiment, experiment_of(path))
-    check_found(path, experiment, "data.files")
-    parts = parts_of(experiment)
-    if not parts.tests:
-        raise DataError(
-            f"The data of {path} has no test split: add a file whose name begins with test, or set data.test."
-        )
+    corpora = _corpora(path, experiment, request, report)
     run = open_run(path, experiment)
     which = run.load("best", report).which
     model: ClassifierPredictor = load(path, which)
-    results: dict[str, ClassificationScores] = {}
-    for name, corpus in parts.tests.items():
-        examples = list(corpus.examples())
-        found = model.predict_stream([example.text for example in examples], report=report)
-        probabilities = np.array([[one.probabilities[label] for label in model.labels] for one in found])
-        classes = [model.labels.index(example.label) for example in examples]
-        results[name] = classification_scores(model.labels, classes, probabilities)
+    results = {name: _scores(model, corpus, report) for name, corpus in corpora.items()}
     if request.keep:
-        digests = {name: parts.tests[name].fingerprint for name in results}
+        digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
         keep_scores(run, which, {name: _figures(scores) for name, scores in results.items()}, digests, report)
     return Answer([Scored(str(path), results)])
 
 
-def _figures(scores: ClassificationScores) -> tuple[Figure, ...]:
-    how = f"{scores.count:,} texts, {len(scores.labels)} classes"
-    return (
-        Figure("accuracy", scores.accuracy, how),
-        Figure("macro-F1", scores.macro_f1, how),
-        Figure("loss", scores.loss, how),
-        Figure("calibration error", scores.calibration_error, f"{how}, 10 bins"),
-    )
+def _corpora(
+    path: Path, experiment: ClassifierExperiment, request: Request, report: Report
+) -> Mapping[str, LabelledCorpus]:
+    """The labelled texts that are asked for, by name."""
+    if request.data is not None:
+        names, data = experiment.classes.names, experiment.data
+        separator = separator_of(experiment)
+        return {request.data.name: labelled_corpus(request.data, names, encoding=data.encoding, separator=separator)}
+    check_found(path, experiment, "--data")
+    tests = parts_of(experiment, report).tests
+    if not tests:
+        raise DataError(f"The data of {path} has no test split: give one with --data, or set data.test.")
+    return tests
+
+
+def _scores(model: ClassifierPredictor, corpus: LabelledCorpus, report: Report) -> Scores:
+    examples = list(corpus.examples())
+    found = model.predict_stream([example.text for example in examples], report=report)
+    probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
+    targets = targets_of(model.model.config.classes, [example.labels for example in examples])
+    return scores_of(model.model, targets, probabilities_NC)
+
+
+def _figures(scores: Scores) -> tuple[Figure, ...]:
+    """What a run folder keeps."""
+    if isinstance(scores, SeveralLabelScores):
+        how = f"{scores.count:,} examples, {len(scores.by_label)} labels"
+        first = [Figure("micro-F1", scores.micro_f1, how), Figure("exact matches", scores.accuracy, how)]
+    else:
+        how = f"{scores.count:,} examples, {len(scores.labels)} classes"
+        first = [
+            Figure("accuracy", scores.accuracy, how),
+            Figure("calibration error", scores.calibration_error, f"{how}, {len(scores.reliability)} bins"),
+        ]
+    return (*first, Figure("macro-F1", scores.macro_f1, how), Figure("loss", scores.loss, how))
