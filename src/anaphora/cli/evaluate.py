@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 TextOption = Annotated[
     str, typer.Option("--text", metavar="FILE|-", help="Text for a language model, or - for standard input.")
 ]
+LabelledOption = Annotated[
+    Path | None, typer.Option("--data", metavar="FILE|FOLDER", help="Labelled data to score a classifier on.")
+]
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
     "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
@@ -62,9 +65,7 @@ def run(
     source: Annotated[Path | None, typer.Option(help="Source text, for a translator.")] = None,
     reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     text: TextOption = "",
-    data: Annotated[
-        Path | None, typer.Option(metavar="FILE|FOLDER", help="Labelled data to score a classifier on.")
-    ] = None,
+    data: LabelledOption = None,
     ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
     mean: Mean = "",
     language_model: LanguageModelRun = None,
