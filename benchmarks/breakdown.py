@@ -71,7 +71,7 @@ class _Clock:
 def _forward_and_back(model: Translator, batch: Batch, clock: _Clock) -> None:
     targets = batch.target_ids
     with clock.part("encoder forward"):
-        memory, first = model.encode(batch)
+        memory, first, _ = model.encode(batch)
     handed_memory, handed_first = _cut(memory), _cut(first)
     with clock.part("decoder forward"):
         ids_TB = targets.ids_BT.T

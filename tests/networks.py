@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import nn
 
+from anaphora.config import Config
 from anaphora.models import registry
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
@@ -20,6 +21,8 @@ def build(
 ) -> nn.Module:
     """The network that ``tables`` describe; only its own are looked at."""
     _, kind = named_in({**tables, "task": task}, where)
-    [config] = [base for base in kind.experiment.__bases__ if not issubclass(base, ExperimentBase)]
+    config = next(
+        base for base in kind.experiment.__mro__ if issubclass(base, Config) and not issubclass(base, ExperimentBase)
+    )
     own = {name: tables[name] for name in config.model_fields if name in tables}
     return registry.build(kind.network, config.parse(own, where), symbols, words)

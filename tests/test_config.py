@@ -51,13 +51,13 @@ def complaint(**encoder: Any) -> str:
     [
         (
             {"cell": "lstmm"},
-            "reverse.toml: encoder.cell 'lstmm' is unknown. Known: gru, lstm. Did you mean 'lstm'?",
+            "reverse.toml: encoder.cell 'lstmm' is unknown. Did you mean 'lstm'? Known: gru, lstm.",
         ),
         ({"cell": {"kind": "xyz"}}, "reverse.toml: encoder.cell 'xyz' is unknown. Known: gru, lstm."),
         ({"cell": {"reset": "before"}}, "reverse.toml: encoder.cell needs encoder.cell.kind too: one of gru, lstm."),
         (
             {"cell": {"kind": "gru", "reset": "befor"}},
-            "reverse.toml: encoder.cell.reset 'befor' is unknown. Known: after, before. Did you mean 'before'?",
+            "reverse.toml: encoder.cell.reset 'befor' is unknown. Did you mean 'before'? Known: after, before.",
         ),
         (
             {"cell": {"kind": "gru", "resett": "before"}},
@@ -98,7 +98,7 @@ def test_a_missing_option_is_named() -> None:
 
 def test_the_label_of_a_union_is_named_when_it_is_not_kind() -> None:
     with pytest.raises(
-        ConfigError, match=r"text\.tokenizer 'bpee' is unknown\. Known: bpe, character\. Did you mean 'bpe'"
+        ConfigError, match=r"text\.tokenizer 'bpee' is unknown\. Did you mean 'bpe'\? Known: bpe, character"
     ):
         Recipe.parse({"name": "x", "text": {"tokenizer": "bpee"}}, "my.toml")
 

@@ -1,4 +1,4 @@
-"""Parts of known corpora that a paper's finding is about: short sentences, few pairs, one side alone."""
+"""Splits of known corpora that a paper's finding is about: short sentences, few pairs, one side alone."""
 
 import hashlib
 import shutil
@@ -11,7 +11,7 @@ from pydantic import Field
 from anaphora.config import Config
 from anaphora.data.corpora import Pair
 from anaphora.data.fetch import corpus_folder
-from anaphora.data.sources import translation_parts
+from anaphora.data.sources import translation_splits
 from anaphora.formats.lines import write_lines
 
 
@@ -44,7 +44,7 @@ class Text(Config):
         """Write the parts into ``folder``, unless they lie there; DataError where the corpus was not fetched."""
         if folder.exists():
             return
-        whole = translation_parts([corpus_folder(self.corpus)], self.source, self.target, test=self.test)
+        whole = translation_splits([corpus_folder(self.corpus)], self.source, self.target, test=self.test)
         kept, longer = _parted(whole.train, lambda pair: not self.longest or len(pair[0].split()) <= self.longest)
         parts = {
             "train": kept[: self.pairs or None],

@@ -13,7 +13,8 @@ import torch
 from anaphora.batch import Batch
 from anaphora.data.pairs import search_batches
 from anaphora.data.ragged import Ragged
-from anaphora.models.translator import Translator, TranslatorStepper
+from anaphora.models.encoder_decoder import DecodingStepper
+from anaphora.models.translator import Translator
 from anaphora.protocols import SearchStart, Step
 from anaphora.search.beam import beam as beam_search
 from benchmarks import joeynmt, ours
@@ -30,7 +31,7 @@ BATCH_TOKENS = 64 * 16
 class Endless:
     """A translator for search that never says ``</s>``; see ``protocols.Stepper``."""
 
-    def __init__(self, stepper: TranslatorStepper) -> None:
+    def __init__(self, stepper: DecodingStepper) -> None:
         """All else is the stepper's."""
         self._stepper = stepper
         self.size, self.unk, self.bos, self.eos = stepper.size, stepper.unk, stepper.bos, stepper.eos

@@ -160,7 +160,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """The sentences for a name that is none of the known ones, with the nearest of them."""
     names = sorted(known)
-    return f"{what} '{name}' is unknown. Known: {', '.join(names)}.{nearest(name, names)}"
+    return f"{what} '{name}' is unknown.{nearest(name, names)} Known: {', '.join(names)}."
 
 
 _EXPECTED = {

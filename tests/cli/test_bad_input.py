@@ -193,11 +193,15 @@ def test_bad_data_is_refused_before_anything_is_written(
     [
         (
             ["train", "multi30k"],
-            "anaphora: The recipe 'multi30k' is unknown. Known: aligner, ",
+            "anaphora: There is no recipe called 'multi30k'. Did you mean 'multi30k-",
         ),
         (
             ["train", "multi30k-en-de."],
-            "Did you mean 'multi30k-en-de'? A file of your own is named with its ending, .toml.",
+            "Did you mean 'multi30k-en-de'? anaphora recipes lists all; name your own file with its ending, .toml.",
+        ),
+        (
+            ["check", "."],
+            "anaphora: . is a folder, but a recipe or a file ending in .toml was expected: write --data ..",
         ),
         (["recipes", "character"], "Did you mean 'character-lm'?"),
         (["train", "mine.toml"], "anaphora: The experiment mine.toml cannot be read: No such file or directory."),
@@ -218,9 +222,9 @@ def test_bad_data_is_refused_before_anything_is_written(
         ),
         (
             ["train", "quickstart", "--set", "encoder.cell=lstmm"],
-            "anaphora: quickstart.toml: encoder.cell 'lstmm' is unknown. Known: elman, gru, lstm, lstm-additive, "
-            "lstm-forget, lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate. "
-            "Did you mean 'lstm'?",
+            "anaphora: quickstart.toml: encoder.cell 'lstmm' is unknown. Did you mean 'lstm'? Known: elman, gru, lstm, "
+            "lstm-additive, lstm-forget, lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, "
+            "two-gate.",
         ),
         (["train", "quickstart", "--set", "epochs"], "anaphora: --set takes dotted.key=value, but got 'epochs'."),
         (["train", "quickstart", "--time", "0m"], "anaphora: --time must be a duration such as 30m"),

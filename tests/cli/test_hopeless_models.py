@@ -47,4 +47,4 @@ def test_a_translation_that_a_model_finds_all_but_impossible_has_no_perplexity(
     capsys.readouterr()
     assert main(["score", run, str(pairs), "--json"]) == 0
     [line] = objects(capsys.readouterr().out)
-    assert line["perplexity"] is None and line["log10"] < -308 * line["units"]
+    assert line["perplexity"] is None and line["log10"] < -308 * line["tokens"]

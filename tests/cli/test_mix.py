@@ -56,7 +56,7 @@ def test_a_mixture_is_a_run_like_any_other_and_stands_alone(
     assert main(["mix", *map(str, runs), "--cache", "--run", str(mixed), *settings]) == 0
     shown = capsys.readouterr()
     assert shown.out == f"{mixed}\n"
-    assert f"Weights: {runs[0]} " in shown.err and "cache of 2 units" in shown.err
+    assert f"Weights: {runs[0]} " in shown.err and "cache of order 2" in shown.err
     alone = [figures(run, toy_book, capsys)["perplexity"] for run in runs]
     shutil.move(mixed, moved)
     for run in runs:
@@ -65,7 +65,9 @@ def test_a_mixture_is_a_run_like_any_other_and_stands_alone(
     assert 1 < together["perplexity"] < max(alone)
     assert main(["info", str(moved)]) == 0
     told = capsys.readouterr().out
-    assert "all whole" in told and all(f"  {name}\n" in told for name in (*runs, "cache of 1 unit", "cache of 2 units"))
+    assert "all whole" in told and all(
+        f"  {name}\n" in told for name in (*runs, "cache of order 1", "cache of order 2")
+    )
     assert sum(about(moved, weights_of_runs).mixed.values()) == pytest.approx(1)
     assert main(["train", "--resume", "--run", str(moved)]) == 0
     assert main(["generate", str(moved), "--prompt", "line 3", "--seed", "1"]) == 0

@@ -35,7 +35,7 @@ def test_a_count_model_is_made_scored_resumed_and_described(
     assert main(["score", str(counted), str(text), "--json"]) == 0
     objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [f"{one['log10']:.6f}" for one in objects] == scores.read_text().splitlines()
-    assert [one["units"] for one in objects] == [7, 1, 6] and objects[2]["unknown"] == 1
+    assert [one["tokens"] for one in objects] == [7, 1, 6] and objects[2]["unknown"] == 1
 
     weights = (counted / "checkpoints" / "step-1" / "model.safetensors").read_bytes()
     assert main(["train", "--resume", "--run", str(counted)]) == 0
@@ -74,7 +74,7 @@ def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_fr
         assert main(["evaluate", str(run), "--text", str(text), *option, "--no-keep", "--json"]) == 0
         [figures] = json.loads(capsys.readouterr().out)["parts"].values()
         assert sum(one["log10"] for one in lines) * math.log(10) == pytest.approx(-figures["nats"])
-        assert sum(one["units"] for one in lines) == figures["tokens"] and len(lines) == 7
+        assert sum(one["tokens"] for one in lines) == figures["tokens"] and len(lines) == 7
         assert f"; {figures['adaptation']}." in shown.err
 
 
@@ -116,7 +116,7 @@ def test_pairs_are_scored_by_a_translator(
 ) -> None:
     run, pairs = tmp_path / "my run", tmp_path / "pairs.tsv"
     assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
-    assert f"Next: anaphora translate '{run}' FILE" in capsys.readouterr().err
+    assert f"Next: echo 'Your text.' | anaphora translate '{run}'\n" in capsys.readouterr().err
     pairs.write_text("adf\tfda\nbeg\tgeb\n")
     capsys.readouterr()
     assert main(["score", str(run), str(pairs)]) == 0
@@ -140,7 +140,7 @@ def test_unknown_words_of_a_translator_of_words_are_counted(
     assert main(["score", str(run), str(pairs), "--json"]) == 0
     shown = capsys.readouterr()
     lines = [json.loads(line) for line in shown.out.splitlines()]
-    assert [(line["units"], line["unknown"]) for line in lines] == [(6, 1), (3, 0), (3, 2)]
+    assert [(line["tokens"], line["unknown"]) for line in lines] == [(6, 1), (3, 0), (3, 2)]
     assert "12 predictions, 3 unknown" in shown.err
 
 

@@ -202,3 +202,28 @@ def test_what_a_killed_process_left_half_made_is_removed(tmp_path: Path, whose: 
     assert content(table(tmp_path / "train[1]", lambda event: None)) == EXPECTED
     shutil.rmtree(tmp_path / "train[1]")
     assert list(tmp_path.iterdir()) == ([left] if whose == "one that is alive" else [])
+
+
+def test_real_numbers_are_read_as_they_were_written_and_mended(tmp_path: Path) -> None:
+    numbers = np.linspace(-3, 3, 50).astype(np.float32)
+
+    def write(into: Writer) -> Mapping[str, int]:
+        into.write("values", numbers)
+        return {}
+
+    def made() -> Table:
+        return Table(
+            tmp_path / "t", [1], {"values": columns.FLOATS}, write, task="encoding", total=1, report=heard.append
+        )
+
+    heard: list[Event] = []
+    assert np.array_equal(made()["values"][:], numbers)
+    file = tmp_path / "t" / "values"
+    content = bytearray(file.read_bytes())
+    content[9] ^= 1
+    file.write_bytes(content)
+    assert np.array_equal(made()["values"][:], numbers) and len(warnings_of(heard)) == 1
+    numbers[7] = np.nan
+    (tmp_path / "t" / "header.json").unlink()
+    with pytest.raises(DataError, match="numbers that are not finite"):
+        made()["values"][:]

@@ -144,7 +144,7 @@ def test_a_folder_without_the_files_or_with_others_is_named(home: Path, tmp_path
 
 def test_an_unknown_corpus_brings_the_known_ones(home: Path) -> None:
     known = "multi30k, ptb, tatoeba-en-fr, wikitext-2"
-    with pytest.raises(DataError, match=rf"'multi3k' is unknown\. Known: {known}\. Did you mean 'multi30k'"):
+    with pytest.raises(DataError, match=rf"'multi3k' is unknown\. Did you mean 'multi30k'\? Known: {known}\."):
         fetch("multi3k")
 
 

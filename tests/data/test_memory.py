@@ -12,7 +12,7 @@ PROGRAM = """
 import random, sys
 from pathlib import Path
 from pydantic import TypeAdapter
-from anaphora.data.sources import text_parts, translation_parts
+from anaphora.data.sources import text_splits, translation_splits
 from anaphora.data.store import pair_store, text_store
 from anaphora.text.tokenization import TextConfig, fit
 
@@ -29,11 +29,11 @@ options = {"tokenizer": kind} | ({"size": 1000, "sample": 2000} if kind in ("bpe
 config = TypeAdapter(TextConfig).validate_python(options)
 if part == "text":
     (folder / "train.en").rename(folder / "train.txt")
-    train = text_parts([folder]).train
+    train = text_splits([folder]).train
     tokenizer = fit(config, {"text": train.lines})["text"]
     rows = int((text_store(train, tokenizer, folder / "store").ids[:] == tokenizer.symbols.eos).sum()) - 1
 else:
-    train = translation_parts([folder], "en", "fr").train
+    train = translation_splits([folder], "en", "fr").train
     tokenizers = fit(config, {"source": train.sources, "target": train.targets})
     rows = len(pair_store(train, tokenizers["source"], tokenizers["target"], folder / "store"))
 assert 0.9 * lines < rows <= lines

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.data.sources import text_parts, translation_parts
+from anaphora.data.sources import text_splits, translation_splits
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Skipped
 
@@ -31,7 +31,7 @@ class TestTranslation:
         for part, count in (("train", 5), (name, 3), ("test", 2), ("test_2016_flickr", 4)):
             put_pairs(tmp_path, part, count, packed=packed)
         events: list[Event] = []
-        parts = translation_parts([tmp_path], "en", "cs", report=events.append)
+        parts = translation_splits([tmp_path], "en", "cs", report=events.append)
         assert next(iter(parts.train)) == ("en train 0", "cs train 0")
         assert (parts.train.count, parts.valid.count) == (5, 3)
         assert {test: corpus.count for test, corpus in parts.tests.items()} == {"test": 2, "test_2016_flickr": 4}
@@ -40,7 +40,7 @@ class TestTranslation:
     def test_the_names_of_the_parts_can_be_chosen(self, tmp_path: Path) -> None:
         for part, count in (("train-sample", 5), ("train", 9), ("val", 3), ("valid", 4), ("test_1", 1), ("test_2", 1)):
             put_pairs(tmp_path, part, count)
-        parts = translation_parts([tmp_path], "en", "cs", train="train-sample", valid="valid", test="test_2")
+        parts = translation_splits([tmp_path], "en", "cs", train="train-sample", valid="valid", test="test_2")
         assert (parts.train.count, parts.valid.count, list(parts.tests)) == (5, 4, ["test_2"])
 
     def test_a_part_that_is_named_and_missing_is_no_part_held_out(self, tmp_path: Path) -> None:
@@ -52,10 +52,10 @@ class TestTranslation:
         put_pairs(other, "newstest2013", 2)
         for part in ("valid", "test"):
             with pytest.raises(DataError, match=f"data.{part} = 'newstest2013' names no file in .*: check the name"):
-                translation_parts([tmp_path], "en", "cs", **{part: "newstest2013"})
+                translation_splits([tmp_path], "en", "cs", **{part: "newstest2013"})
             with pytest.raises(DataError, match=f"data.{part} = 'newstest2013' names no file in .*: check the name"):
-                text_parts([tmp_path], **{part: "newstest2013"})
-        assert translation_parts([tmp_path, other], "en", "cs", valid="newstest2013").valid.count == 2
+                text_splits([tmp_path], **{part: "newstest2013"})
+        assert translation_splits([tmp_path, other], "en", "cs", valid="newstest2013").valid.count == 2
 
     def test_of_two_validation_parts_the_one_asked_for_is_taken_aloud(self, tmp_path: Path) -> None:
         for part, count in (("train", 5), ("dev", 3), ("valid", 4), ("val", 2)):
@@ -63,50 +63,50 @@ class TestTranslation:
             put(tmp_path / f"{part}.txt", *map(str, range(count)))
         for asked, count, left_out in (("valid", 4, {"val", "dev"}), ("dev", 3, {"val", "valid"})):
             events: list[Event] = []
-            assert translation_parts([tmp_path], "en", "cs", valid=asked, report=events.append).valid.count == count
-            assert text_parts([tmp_path], valid=asked, report=events.append).valid.count == count
+            assert translation_splits([tmp_path], "en", "cs", valid=asked, report=events.append).valid.count == count
+            assert text_splits([tmp_path], valid=asked, report=events.append).valid.count == count
             notes = [event.text for event in events if isinstance(event, Note) and event.warning]
             assert (
                 len(notes) == 4 and {name for name in left_out for note in notes if f" {name} is" in note} == left_out
             )
         (tmp_path / "dev.cs").unlink()
         assert (
-            translation_parts([tmp_path], "en", "cs", valid="valid").valid.count == 4
+            translation_splits([tmp_path], "en", "cs", valid="valid").valid.count == 4
         )  # half a part that nobody takes is no fault
         quiet: list[Event] = []
-        text_parts([tmp_path], valid="valid", test="val", report=quiet.append)
+        text_splits([tmp_path], valid="valid", test="val", report=quiet.append)
         assert not [event for event in quiet if isinstance(event, Note) and " val is" in event.text]
 
     def test_no_part_is_found_twice(self, tmp_path: Path) -> None:
         for part, count in (("dev", 9), ("newstest2013", 3), ("newstest2014", 2)):
             put_pairs(tmp_path, part, count)
-        parts = translation_parts([tmp_path], "en", "cs", train="dev", valid="newstest2013", test="newstest")
+        parts = translation_splits([tmp_path], "en", "cs", train="dev", valid="newstest2013", test="newstest")
         assert (parts.train.count, parts.valid.count, list(parts.tests)) == (9, 3, ["newstest2014"])
-        parts = translation_parts([tmp_path], "en", "cs", train="dev", valid="val", test="newstest")
+        parts = translation_splits([tmp_path], "en", "cs", train="dev", valid="val", test="newstest")
         assert parts.train.count + parts.valid.count == 9 and parts.valid.count
         for part in ("train", "eval1", "eval2"):
             (tmp_path / f"{part}.txt").write_text("one line\nanother\n")
-        text = text_parts([tmp_path], valid="eval1", test="eval")
+        text = text_splits([tmp_path], valid="eval1", test="eval")
         assert list(text.tests) == ["eval2"]
 
     def test_the_validation_part_is_a_test_part_where_it_is_named_as_one(self, tmp_path: Path) -> None:
         for part, count in (("train", 5), ("valid", 3)):
             put_pairs(tmp_path, part, count)
             (tmp_path / f"ptb.{part}.txt").write_text("one line\nanother\n")
-        parts = translation_parts([tmp_path], "en", "cs", test="valid")
+        parts = translation_splits([tmp_path], "en", "cs", test="valid")
         assert list(parts.tests) == ["valid"] and parts.tests["valid"].count == parts.valid.count == 3
-        text = text_parts([tmp_path], test="valid")
+        text = text_splits([tmp_path], test="valid")
         assert [corpus.files for corpus in text.tests.values()] == [text.valid.files]
 
     def test_the_direction_is_that_of_the_names(self, tmp_path: Path) -> None:
         put_pairs(tmp_path, "train", 1)
         put_pairs(tmp_path, "val", 1)
-        assert list(translation_parts([tmp_path], "cs", "en").train) == [("cs train 0", "en train 0")]
+        assert list(translation_splits([tmp_path], "cs", "en").train) == [("cs train 0", "en train 0")]
 
     def test_a_file_of_pairs_is_parted_aloud(self, tmp_path: Path) -> None:
         put(tmp_path / "pairs.tsv.gz", *(f"source {number % 300}\ttarget {number}" for number in range(400)))
         events: list[Event] = []
-        parts = translation_parts([tmp_path / "pairs.tsv.gz"], "en", "cs", report=events.append)
+        parts = translation_splits([tmp_path / "pairs.tsv.gz"], "en", "cs", report=events.append)
         train, valid = list(parts.train), list(parts.valid)
         assert (len(train), len(valid)) == (parts.train.count, parts.valid.count)
         assert 0 < len(valid) <= 20
@@ -118,7 +118,7 @@ class TestTranslation:
 
     def test_the_held_out_part_depends_on_the_seed_alone(self, tmp_path: Path) -> None:
         put(tmp_path / "pairs.tsv", *(f"source {number}\ttarget {number}" for number in range(200)))
-        one, again, other = (translation_parts([tmp_path / "pairs.tsv"], "en", "cs", seed=seed) for seed in (1, 1, 2))
+        one, again, other = (translation_splits([tmp_path / "pairs.tsv"], "en", "cs", seed=seed) for seed in (1, 1, 2))
         assert list(one.valid) == list(again.valid) != list(other.valid)
         assert one.valid.fingerprint == again.valid.fingerprint
         assert (
@@ -131,7 +131,7 @@ class TestTranslation:
                 put_pairs(tmp_path / folder, part, 2)
         put(tmp_path / "memory.tsv", "a\tb")
         data = [tmp_path / "first", tmp_path / "second", tmp_path / "memory.tsv"]
-        parts = translation_parts(data, "en", "cs")
+        parts = translation_splits(data, "en", "cs")
         assert (parts.train.count, parts.valid.count) == (5, 4)
         assert list(parts.train)[-1] == ("a", "b")
         assert list(parts.tests) == ["test", "second/test"]
@@ -141,7 +141,7 @@ class TestTranslation:
             put(tmp_path / f"{part}.en", "a", "", "c", " \t")
             put(tmp_path / f"{part}.cs", "A", "B", "\N{NO-BREAK SPACE}", "")
         events: list[Event] = []
-        parts = translation_parts([tmp_path], "en", "cs", report=events.append)
+        parts = translation_splits([tmp_path], "en", "cs", report=events.append)
         assert list(parts.train) == [("a", "A")]
         assert parts.valid.count == len(list(parts.valid)) == 4
         assert events == [Skipped("pairs with an empty side were left out of the training split", 3)]
@@ -150,7 +150,7 @@ class TestTranslation:
         put(tmp_path / "train.tsv", "a\tb", "none", "c\td\te", "f\tg")
         put_pairs(tmp_path, "val", 1)
         events: list[Event] = []
-        assert translation_parts([tmp_path], "en", "cs", report=events.append).train.count == 2
+        assert translation_splits([tmp_path], "en", "cs", report=events.append).train.count == 2
         assert [(event.count, "line 2" in event.reason) for event in events if isinstance(event, Skipped)] == [
             (2, True)
         ]
@@ -160,7 +160,7 @@ class TestTranslation:
         put_pairs(tmp_path, "val", 2)
         put(tmp_path / "test_2018.en", "a")
         events: list[Event] = []
-        assert translation_parts([tmp_path], "en", "cs", report=events.append).tests == {}
+        assert translation_splits([tmp_path], "en", "cs", report=events.append).tests == {}
         assert [event.warning for event in events if isinstance(event, Note)] == [True]
 
     @pytest.mark.parametrize("part", ["train", "val", "test"])
@@ -173,7 +173,7 @@ class TestTranslation:
         put(tmp_path / f"{part}.en", *["a"] * sources)
         put(tmp_path / f"{part}.cs", *["a"] * targets)
         with pytest.raises(DataError, match=rf"{part}\.en has {sources} and .*{part}\.cs has {targets}:"):
-            translation_parts([tmp_path], "en", "cs")
+            translation_splits([tmp_path], "en", "cs")
 
     @pytest.mark.parametrize("part", ["train", "val", "test"])
     def test_invalid_bytes_are_found_in_every_part(self, tmp_path: Path, part: str) -> None:
@@ -181,7 +181,7 @@ class TestTranslation:
             put_pairs(tmp_path, name, 2)
         (tmp_path / f"{part}.cs").write_bytes(b"fine\n\xe9t\xe9\n")
         with pytest.raises(DataError, match=rf"{part}\.cs:2 should be UTF-8, but byte 1"):
-            translation_parts([tmp_path], "en", "cs")
+            translation_splits([tmp_path], "en", "cs")
 
     @pytest.mark.parametrize(
         ("present", "message"),
@@ -195,10 +195,10 @@ class TestTranslation:
                 r"holds train\.ar, train\.ka\. Name the languages of its sides with --source and --target\.$",
             ),
             (("trian.en", "trian.cs"), r"but holds trian\.cs, trian\.en\. Did you mean 'trian\.en'\?"),
-            (("train.en", "train.en.gz", "train.cs"), r"train\.en\.gz are the same part"),
+            (("train.en", "train.en.gz", "train.cs"), r"train\.en\.gz are the same split"),
             (
                 ("train.en", "train.cs", "train.tsv"),
-                r"train\.tsv is the same part as .*train\.en and .*train\.cs: keep",
+                r"train\.tsv is the same split as .*train\.en and .*train\.cs: keep",
             ),
         ],
     )
@@ -206,45 +206,45 @@ class TestTranslation:
         for name in present:
             put(tmp_path / name, "a")
         with pytest.raises(DataError, match=message):
-            translation_parts([tmp_path], "en", "cs")
+            translation_splits([tmp_path], "en", "cs")
 
     def test_paths_that_cannot_be_data_are_named(self, tmp_path: Path) -> None:
         put(tmp_path / "pairs.txt", "a\tb")
         with pytest.raises(DataError, match=r"pairs\.txt is no folder and no \.tsv"):
-            translation_parts([tmp_path / "pairs.txt"], "en", "cs")
+            translation_splits([tmp_path / "pairs.txt"], "en", "cs")
         with pytest.raises(DataError, match=r"there is no .*nowhere"):
-            translation_parts([tmp_path / "nowhere"], "en", "cs")
+            translation_splits([tmp_path / "nowhere"], "en", "cs")
         with pytest.raises(DataError, match="none was given"):
-            translation_parts([], "en", "cs")
+            translation_splits([], "en", "cs")
 
     def test_parts_with_nothing_in_them_are_named(self, tmp_path: Path) -> None:
         put(tmp_path / "train.en", "", "")
         put(tmp_path / "train.cs", "a", "b")
         put_pairs(tmp_path, "val", 1)
         with pytest.raises(DataError, match=r"training split should hold pairs .*train\.en"):
-            translation_parts([tmp_path], "en", "cs")
+            translation_splits([tmp_path], "en", "cs")
         put_pairs(tmp_path, "train", 1)
         put_pairs(tmp_path, "val", 0)
         with pytest.raises(DataError, match="has no pairs for the split 'val'"):
-            translation_parts([tmp_path], "en", "cs")
+            translation_splits([tmp_path], "en", "cs")
 
     def test_a_corpus_of_one_source_cannot_be_parted(self, tmp_path: Path) -> None:
         put(tmp_path / "pairs.tsv", *["same\tother"] * 40)
         with pytest.raises(DataError, match="no validation split can be held out, since each source"):
-            translation_parts([tmp_path / "pairs.tsv"], "en", "cs")
+            translation_splits([tmp_path / "pairs.tsv"], "en", "cs")
 
     def test_one_file_is_never_both_sides_but_columns_may_be_of_one_language(self, tmp_path: Path) -> None:
         put_pairs(tmp_path, "train", 2)
         with pytest.raises(DataError, match="Source and target are both 'cs': set --source"):
-            translation_parts([tmp_path], "cs", "cs")
+            translation_splits([tmp_path], "cs", "cs")
         (tmp_path / "fixed.tsv").write_text("".join(f"teh man {n}\tthe man {n}\n" for n in range(60)))
-        assert translation_parts([tmp_path / "fixed.tsv"], "en", "en").train.count
+        assert translation_splits([tmp_path / "fixed.tsv"], "en", "en").train.count
 
     def test_the_real_layouts_are_understood(self, shared_data: Path) -> None:
-        parts = translation_parts([shared_data / "multi30k"], "en", "de")
+        parts = translation_splits([shared_data / "multi30k"], "en", "de")
         assert (parts.train.count, parts.valid.count) == (29_000, 1014)
         assert {name: corpus.count for name, corpus in parts.tests.items()} == {"test_2016_flickr": 1000}
-        parts = translation_parts([shared_data / "tatoeba_en-fr"], "en", "fr")
+        parts = translation_splits([shared_data / "tatoeba_en-fr"], "en", "fr")
         assert (parts.train.count, parts.valid.count) == (160_246, 2575)
 
 
@@ -255,7 +255,7 @@ class TestText:
         put(tmp_path / f"{prefix}train.txt{suffix}", "a", "", "b")
         put(tmp_path / f"{prefix}valid.txt{suffix}", "c")
         put(tmp_path / f"{prefix}test.txt{suffix}", "d")
-        parts = text_parts([tmp_path])
+        parts = text_splits([tmp_path])
         assert list(parts.train) == ["a", "", "b"]
         assert list(parts.valid) == ["c"]
         assert {name: list(corpus) for name, corpus in parts.tests.items()} == {f"{prefix}test": ["d"]}
@@ -263,7 +263,7 @@ class TestText:
     def test_the_tail_of_a_book_is_held_out_aloud(self, tmp_path: Path) -> None:
         put(tmp_path / "book.txt", *map(str, range(100)))
         events: list[Event] = []
-        parts = text_parts([tmp_path / "book.txt"], report=events.append)
+        parts = text_splits([tmp_path / "book.txt"], report=events.append)
         assert list(parts.train) == [str(number) for number in range(95)]
         assert list(parts.valid) == [str(number) for number in range(95, 100)]
         assert parts.train.fingerprint != parts.valid.fingerprint
@@ -272,27 +272,27 @@ class TestText:
     def test_a_book_of_one_line_cannot_be_parted(self, tmp_path: Path) -> None:
         put(tmp_path / "book.txt", "all in one")
         with pytest.raises(DataError, match=r"book\.txt has one line only"):
-            text_parts([tmp_path / "book.txt"])
+            text_splits([tmp_path / "book.txt"])
 
     def test_what_is_missing_empty_or_twofold_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match=r"should hold train\.txt, but holds nothing"):
-            text_parts([tmp_path])
+            text_splits([tmp_path])
         (tmp_path / "train.txt").mkdir()
         put(tmp_path / "valid.txt", "a")
         with pytest.raises(DataError, match=r"but holds valid\.txt, train\.txt/\.$"):
-            text_parts([tmp_path])
+            text_splits([tmp_path])
         (tmp_path / "train.txt").rmdir()
         put(tmp_path / "train.txt", "", "")
         with pytest.raises(DataError, match=r"train\.txt has no text for the split 'train'"):
-            text_parts([tmp_path])
+            text_splits([tmp_path])
         put(tmp_path / "ptb.train.txt", "a")
         with pytest.raises(DataError, match=r"one train split, not ptb\.train\.txt and train\.txt"):
-            text_parts([tmp_path])
+            text_splits([tmp_path])
         with pytest.raises(DataError, match="none was given"):
-            text_parts([])
+            text_splits([])
 
     def test_the_penn_treebank_is_understood(self, shared_data: Path) -> None:
-        parts = text_parts([shared_data / "ptb"])
+        parts = text_splits([shared_data / "ptb"])
         assert (parts.train.count, parts.valid.count, parts.tests["ptb.test"].count) == (42_068, 3370, 3761)
 
 
@@ -300,11 +300,11 @@ def test_special_tokens_at_the_ends_of_lines_are_no_text_and_are_told_of(tmp_pat
     events: list[Event] = []
     put(tmp_path / "train.tsv", "<s> A man . </s>\t<s> Ein Mann . </s>", "A dog .\tEin <s> Hund .", "</s>\tNichts")
     put(tmp_path / "val.tsv", "<bos> A cat .\tEine Katze . <eos> <pad>")
-    pairs = translation_parts([tmp_path], "en", "de", report=events.append)
+    pairs = translation_splits([tmp_path], "en", "de", report=events.append)
     assert list(pairs.train) == [("A man .", "Ein Mann ."), ("A dog .", "Ein <s> Hund .")]
     assert list(pairs.valid) == [("A cat .", "Eine Katze .")]
     put(tmp_path / "train.txt", "<s> A man . </s>", "", "A dog .", "<s> </s>")
-    text = text_parts([tmp_path / "train.txt"], report=events.append)
+    text = text_splits([tmp_path / "train.txt"], report=events.append)
     assert [*text.train, *text.valid] == ["A man .", "", "A dog .", ""]
     told = [event.text for event in events if isinstance(event, Note) and "special tokens" in event.text]
     assert [note.split()[0] for note in told] == ["2", "2"]

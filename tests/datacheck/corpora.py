@@ -1,4 +1,4 @@
-"""Clean corpora in many scripts, made of a few words: every sentence once, every word in the training part."""
+"""Clean corpora in many scripts, made of a few words: every sentence once, every word in the training split."""
 
 import random
 from pathlib import Path

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.data.sources import translation_parts
+from anaphora.data.sources import translation_splits
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.survey import survey_pairs
 
 
 def findings(folder: Path, source: str, target: str, train: str = "train") -> list[Finding]:
-    return survey_pairs(translation_parts([folder], source, target, train=train), (source, target)).findings
+    return survey_pairs(translation_splits([folder], source, target, train=train), (source, target)).findings
 
 
 @pytest.mark.slow

@@ -79,8 +79,8 @@ def test_perplexity_per_word_is_said_where_units_are_not_words() -> None:
         carried=True,
         adaptation="",
     )
-    assert of_words.units_are_words and of_words.word_perplexity == of_words.perplexity
+    assert of_words.tokens_are_words and of_words.word_perplexity == of_words.perplexity
     assert "per word" not in str(of_words)
     of_letters = replace(of_words, tokens=10)
-    assert not of_letters.units_are_words and of_letters.word_perplexity == of_words.perplexity > of_letters.perplexity
+    assert not of_letters.tokens_are_words and of_letters.word_perplexity == of_words.perplexity > of_letters.perplexity
     assert "of 10 predictions, 3.000 per word; " in str(of_letters)

@@ -41,7 +41,7 @@ def test_a_line_of_any_length_costs_what_it_costs_at_once(monkeypatch: pytest.Mo
     model.eval()
     units = [unit for line in [[5, 9, 11] * 300, *LINES, [7] * 40] for unit in [*line, 3]]
     at_once = list(sentence_log_probs(model, units, 3, 3))
-    monkeypatch.setattr(sentences, "UNITS", 30)
+    monkeypatch.setattr(sentences, "TOKENS", 30)
     sizes: list[int] = []
     read = sentences._batch
     monkeypatch.setattr(
@@ -54,7 +54,7 @@ def test_a_line_of_any_length_costs_what_it_costs_at_once(monkeypatch: pytest.Mo
 
 
 def test_every_line_is_given_back_at_its_place_with_the_bits_that_it_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "UNITS", 30)
+    monkeypatch.setattr(sentences, "TOKENS", 30)
     model = build("language-model", {"embedding": {"size": 6}, "recurrence": {"size": 8}}, {"text": SYMBOLS}, "test")
     model.initialise(3)
     model.eval()
@@ -69,7 +69,7 @@ def test_every_line_is_given_back_at_its_place_with_the_bits_that_it_has_alone(m
 
 
 def test_a_sentence_too_long_to_be_read_at_once_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "UNITS", 4)
+    monkeypatch.setattr(sentences, "TOKENS", 4)
     model = build("language-model", {"reads": "sentences"}, {"text": SYMBOLS}, "test")
     with pytest.raises(DataError, match="Line 4 should be a sentence of at most 4 tokens, but has 6: split it"):
         list(sentence_log_probs(model, (unit for line in LINES for unit in [*line, 3]), 2, 3))

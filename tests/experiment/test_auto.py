@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from anaphora import recipes
-from anaphora.errors import ConfigError, DataError
+from anaphora.errors import ConfigError, DataError, MissingExtraError
 from anaphora.events import Event, Note
 from anaphora.experiment.auto import automatic
 from anaphora.experiment.conduct import train
@@ -109,6 +109,14 @@ def test_every_tier_is_a_network_that_can_be_built(
     build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "auto.toml")
 
 
+def test_the_loss_decides_where_bleu_cannot_be_taken(toy_pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*asked: object) -> None:
+        raise MissingExtraError("sacreBLEU's tokeniser for 'ja'", "ja")
+
+    monkeypatch.setattr("anaphora.tasks.translation.sizing.metric_of", missing)
+    assert read_experiment(automatic([toy_pairs], "en", "fr"), "auto.toml").training.metric == "loss"
+
+
 def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
     chosen = read_experiment(automatic([toy_pairs], "en", "fr"), "auto.toml")
     recipe = read_experiment(recipes.read("multi30k-en-de"), "multi30k-en-de.toml")
@@ -116,6 +124,7 @@ def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
     rate = {"learning_rate": recipe.training.optimizer.learning_rate}
     assert chosen.training.optimizer.model_copy(update=rate) == recipe.training.optimizer
     assert chosen.training.schedule == recipe.training.schedule
+    assert chosen.training.metric == recipe.training.metric == "bleu"
     schedule = chosen.training.schedule.build(chosen.training.optimizer.learning_rate, chosen.training.epochs)
     assert schedule.rate(0, 1) == TIERS[0].rate and schedule.rate(TIERS[0].epochs / 2, 1) > TIERS[0].rate / 2
     assert chosen.decoder.input_feeding == recipe.decoder.input_feeding
@@ -156,7 +165,7 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
 
 def test_tiers_grow_with_the_data() -> None:
     assert [tier.decoder for tier in TIERS] == sorted(tier.decoder for tier in TIERS)
-    assert [tier.units for tier in TIERS] == sorted(tier.units for tier in TIERS)
+    assert [tier.vocabulary for tier in TIERS] == sorted(tier.vocabulary for tier in TIERS)
     assert [tier.pairs for tier in TIERS] == sorted({tier.pairs for tier in TIERS})
     assert [tier.characters for tier in TEXT_TIERS] == sorted({tier.characters for tier in TEXT_TIERS})
 

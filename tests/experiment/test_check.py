@@ -78,8 +78,8 @@ def test_a_trial_says_what_training_takes(tiny_translator: Path, toy_pairs: Path
 def test_units_outside_the_vocabulary_are_named(tiny_translator: Path, toy_pairs: Path) -> None:
     (toy_pairs / "test.fr").write_text("heda\nψψψ\ngea\n")
     found = checked(tiny_translator, toy_pairs, trial=0.1)
-    unknown_units = [finding for finding in found.findings if finding.kind == "unknown-units"]
-    [unknown] = [finding for finding in unknown_units if (finding.split, finding.side) == ("test", "fr")]
+    unknown_tokens = [finding for finding in found.findings if finding.kind == "unknown-tokens"]
+    [unknown] = [finding for finding in unknown_tokens if (finding.split, finding.side) == ("test", "fr")]
     assert (unknown.count, unknown.total) == (3, 10)
     assert [place.line for place in unknown.places] == [2]
 
@@ -93,10 +93,10 @@ def test_counts_and_aligners_have_no_estimate_but_units_outside_their_vocabulary
         (tmp_path / f"{name}.toml").write_text(text)
     (toy_pairs / "text.txt").write_text("a b c d\n" * 39 + "a b x y\n")
     for name, data, side in (("counts", toy_pairs / "text.txt", "text"), ("aligner", toy_pairs, "fr")):
-        assert [one for one in checked(tmp_path / f"{name}.toml", data).findings if one.kind == "unknown-units"] == []
+        assert [one for one in checked(tmp_path / f"{name}.toml", data).findings if one.kind == "unknown-tokens"] == []
         found = checked(tmp_path / f"{name}.toml", data, trial=0.1)
         assert found.trainable and found.estimates == []
-        assert side in {one.side for one in found.findings if one.kind == "unknown-units"}
+        assert side in {one.side for one in found.findings if one.kind == "unknown-tokens"}
 
 
 def test_a_language_model_is_checked_too(tiny_language_model: Path, toy_book: Path) -> None:

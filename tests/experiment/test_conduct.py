@@ -74,11 +74,11 @@ def test_new_bounds_are_those_of_the_run_from_then_on(translator: ExperimentBase
     assert not [event for event in events if isinstance(event, Note)]
 
 
-def with_units(experiment: ExperimentBase, **options: object) -> ExperimentBase:
-    return parse(experiment.tables() | {"text": options}, "units.toml")
+def with_tokenizer(experiment: ExperimentBase, **options: object) -> ExperimentBase:
+    return parse(experiment.tables() | {"text": options}, "text.toml")
 
 
-UNITS: list[dict[str, object]] = [
+TEXTS: list[dict[str, object]] = [
     {"tokenizer": "bpe", "size": 300, "dropout": 0.5},
     {"tokenizer": "unigram", "size": 300, "alpha": 0.1, "joint": False},
     {"tokenizer": "word", "size": 12},
@@ -86,11 +86,11 @@ UNITS: list[dict[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize("options", UNITS)
+@pytest.mark.parametrize("options", TEXTS)
 def test_a_run_with_any_units_goes_on_exactly_and_is_used_with_raw_text(
     options: dict[str, object], translator: ExperimentBase, tmp_path: Path
 ) -> None:
-    experiment = with_units(translator, **options)
+    experiment = with_tokenizer(translator, **options)
     train(experiment, tmp_path / "whole")
     train(changed(experiment, "training", epochs=1), tmp_path / "parts")
     train(experiment, tmp_path / "parts", resume=True)
@@ -105,7 +105,7 @@ def test_a_run_with_any_units_goes_on_exactly_and_is_used_with_raw_text(
 
 def test_sampled_cuts_are_what_training_sees(translator: ExperimentBase, tmp_path: Path) -> None:
     for dropout in (0.0, 0.5):
-        train(with_units(translator, tokenizer="bpe", size=300, dropout=dropout), tmp_path / str(dropout))
+        train(with_tokenizer(translator, tokenizer="bpe", size=300, dropout=dropout), tmp_path / str(dropout))
     plain, cut = (Run.open(tmp_path / name).metrics.lines() for name in ("0.0", "0.5"))
     assert sum(line.get("tokens", 0) for line in cut) > sum(line.get("tokens", 0) for line in plain)
 
@@ -114,7 +114,7 @@ def test_a_language_model_of_words_reads_the_unknown_word_of_its_text(
     language_model: ExperimentBase, toy_book: Path, tmp_path: Path
 ) -> None:
     toy_book.write_text("the <unk> of the book\n" * 40)
-    train(with_units(language_model, tokenizer="word", segmentation="whitespace"), tmp_path / "run")
+    train(with_tokenizer(language_model, tokenizer="word", segmentation="whitespace"), tmp_path / "run")
     model = anaphora.load(tmp_path / "run")
     assert isinstance(model, anaphora.LanguageModelPredictor)
     found = model.evaluate(["the <unk> of war", "the book"])

@@ -57,7 +57,7 @@ def test_a_model_of_sentences_measures_a_text_by_the_scores_of_its_lines(
     measured = model.evaluate(lines)
     scores = model.score_lines(lines)
     assert measured.nats == pytest.approx(-sum(score.nats for score in scores), rel=1e-5)
-    assert measured.tokens == sum(score.units for score in scores)
+    assert measured.tokens == sum(score.tokens for score in scores)
     assert model.evaluate(lines[::-1]).nats == pytest.approx(measured.nats, rel=1e-6)
     assert model.score(lines[0]) == pytest.approx(scores[0].log10, abs=1e-5)
     assert model.generate("line 1", length=5).text.startswith("line 1")

@@ -39,7 +39,7 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.tsv", "label\ttext\ngood\tfine\nbad\n", r"a\.tsv:3 has 1 columns, but line 1 has 2"),
+        ("a.tsv", "label\ttext\ngood\tfine\nbad\n", r"a\.tsv:3 has 1 column, but line 1 has 2"),
         ("a.tsv", "one\ttwo\tthree\n", r"a\.tsv:1 should be a header"),
         ("a.txt", "good fine\nbad\n", r"a\.txt:2 has an empty text"),
         ("a.txt", "__label__a __label__b fine\n", r"a\.txt:1 has several labels"),

@@ -141,7 +141,7 @@ class Network:
     def through(self, walk: Callable[..., Any], **changed: Tensor) -> dict[str, Tensor]:
         """The same through another walk that takes what ``scan`` takes."""
         leaves = self.leaves | changed
-        outputs, state = walk(
+        outputs, state, *_ = walk(
             self.program,
             {"x": leaves["x"]} | self.masks,
             self.first(leaves),

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from anaphora.batch import Batch, pad
-from anaphora.models.translator import Translator, TranslatorStepper
+from anaphora.models.encoder_decoder import DecodingStepper
+from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.beam import Hypothesis, beam
 from anaphora.search.scoring import score
@@ -27,12 +28,12 @@ def batch(rows: list[int]) -> Batch:
 ALL = batch([0, 1, 2, 3])
 
 
-def translated(stepper: TranslatorStepper, rows: list[int]) -> dict[int, Any]:
+def translated(stepper: DecodingStepper, rows: list[int]) -> dict[int, Any]:
     """What beam search finds for some of the sentences, by their numbers."""
     return dict(zip(rows, beam(stepper, batch(rows), size=3, max_length=6), strict=True))
 
 
-def assert_the_same_alone_and_in_any_batch(stepper: TranslatorStepper) -> list[Hypothesis]:
+def assert_the_same_alone_and_in_any_batch(stepper: DecodingStepper) -> list[Hypothesis]:
     """Every sentence is, and a translation's score is the one it has when it is forced; returns all hypotheses."""
     together = translated(stepper, [0, 1, 2, 3])
     for rows in ([2], [3, 1]):

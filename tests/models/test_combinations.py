@@ -76,6 +76,7 @@ LOOKING: dict[str, list[Any]] = {
     "scaled": [False, True],
     "reading": ["both", "one", "reversed"],
     "layers": [1, 2],
+    "gate": [False, True],
 }
 """What meets in attention; all else is as at the head of ``CHOICES``."""
 
@@ -123,7 +124,8 @@ def looking(row: dict[str, Any]) -> dict[str, Any]:
         return {"score": score | {"scaled": row["scaled"]}}
     small = {"max_length": 5} if score["kind"] == "location" else {"filters": 3} if score["kind"] == "hybrid" else {}
     span = {"kind": row["window"]} | ({} if row["window"] == "global" else {"radius": 2})
-    return {"score": score | small | {"scaled": row["scaled"]}, "window": span, "normalizer": row["weights"]}
+    scored = {"score": score | small | {"scaled": row["scaled"]}, "gate": row["gate"]}
+    return scored | {"window": span, "normalizer": row["weights"]}
 
 
 @pytest.mark.parametrize(("choices", "rows"), [(CHOICES, ROWS), (LOOKING, LOOKING_ROWS)], ids=["all", "attention"])

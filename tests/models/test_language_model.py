@@ -136,7 +136,7 @@ def test_what_states_cost_is_that_of_the_dropped_ones_size_and_of_the_others_cha
         loss, _ = model(window(ids, False))
     with updating(1, 1):
         x_TBD = model.embedding.vectors(ids[:, :-1].T)
-        outputs, state = model.recurrence(x_TBD, torch.full((3,), 7))
+        outputs, state, _ = model.recurrence(x_TBD, torch.full((3,), 7))
     torch.testing.assert_close(outputs["undropped"][-1], state["layer1.h"])
     expected = 0.7 * naive.size_penalty(outputs["h"], 7 * ones, ones)
     expected += 0.3 * naive.change_penalty(outputs["undropped"], 7 * ones, ones)

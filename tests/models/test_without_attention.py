@@ -329,7 +329,7 @@ def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
 
 def test_a_copied_start_is_the_last_state_of_the_encoder_layer_by_layer() -> None:
     model = make(SYSTEMS["sutskever"])
-    memory, first = model.encode(ALL)
+    memory, first, _ = model.encode(ALL)
     x_BSD = model.source_embedding.vectors(ALL.input_ids.ids_BT)
     encoded = model.encoder(x_BSD, ALL.input_ids.lengths_B)
     assert memory.keys() == {"summary.vector"}

@@ -19,6 +19,7 @@ from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Medi
 from anaphora.kernels.weighing import Sigmoid, Softmax
 from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
 from anaphora.nn.encoders.encoder import EncoderSpec
+from anaphora.nn.weights import Weights, Xavier
 
 Options = AttentionConfig | WindowAttention
 
@@ -314,3 +315,18 @@ def test_attention_waits_for_the_step_before_only_where_it_looks_at_it(options: 
     attend = next(part for part in program.parts if "weights" in part.writes)
     looks_back = any(is_previous(read) and signal_of(read) != "clock" for read in attend.reads)
     assert [stage.loops for stage in stages(program) if attend in stage.parts] == [looks_back]
+
+
+def test_a_window_moves_by_its_initial_step_before_training() -> None:
+    attention = attention_of(
+        WindowAttention(kind="gaussian-window", components=3, initial_step=0.1), 4, EncoderSpec(5, 5, 1, ("h",), True)
+    )
+    assert attention is not None
+    weights = Weights(attention.matrices())
+    weights.initialise(Xavier(), torch.Generator().manual_seed(1))
+    attention.initialise(weights)
+    program = Program(attention.parts("query"), ("kappa",))
+    memory = attention.prepare(torch.zeros(2, 6, 5), torch.tensor([6, 2]), weights.tensors())
+    state = {"kappa": torch.zeros(1, 2, 3)}
+    signals = advance(program, {"query": torch.zeros(1, 2, 4)}, state, weights.tensors(), memory)
+    assert_close(signals["kappa"], torch.full((1, 2, 3), 0.1))

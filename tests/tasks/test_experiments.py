@@ -17,6 +17,8 @@ from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.text.tokenization import Bpe
 from anaphora.training.rules import Momentum
 
+TASKS = "align, classify, language-model, tag, trace, transduce, translate"
+
 TRANSLATE = 'task = "translate"\n'
 LANGUAGE_MODEL = 'task = "language-model"\n'
 
@@ -46,21 +48,23 @@ def test_an_experiment_survives_being_written_and_read(experiment: ExperimentBas
 def test_the_task_decides_which_tables_there_are() -> None:
     assert isinstance(read_experiment(TRANSLATE + "[encoder]\n", "x"), TranslationExperiment)
     assert isinstance(read_experiment(LANGUAGE_MODEL + "[recurrence]\n", "x"), LanguageModelExperiment)
-    assert (
-        'mine.toml: encoder is for task = "translate" or "classify" or "tag", but that is "language-model"'
-        in complaint(LANGUAGE_MODEL + "[encoder]\n")
+    known = '"translate" or "classify" or "tag" or "trace" or "transduce"'
+    assert f'mine.toml: encoder is for task = {known}, but that is "language-model"' in complaint(
+        LANGUAGE_MODEL + "[encoder]\n"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "mine.toml: task is missing. Known: align, classify, language-model, tag, translate."),
-        ("task = 3", "mine.toml: task is missing. Known: align, classify, language-model, tag, translate."),
+        ("", f"mine.toml: task is missing. Known: {TASKS}."),
+        (
+            "task = 3",
+            f"mine.toml: task is missing. Known: {TASKS}.",
+        ),
         (
             'task = "translat"',
-            "mine.toml: task 'translat' is unknown. Known: align, classify, language-model, tag, translate. "
-            "Did you mean 'translate'?",
+            f"mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: {TASKS}.",
         ),
         (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
         (
@@ -69,13 +73,13 @@ def test_the_task_decides_which_tables_there_are() -> None:
         ),
         (
             TRANSLATE + '[encoder]\ncell = "lstmm"',
-            "mine.toml: encoder.cell 'lstmm' is unknown. Known: elman, gru, lstm, lstm-additive, lstm-forget, "
-            "lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate. Did you mean 'lstm'?",
+            "mine.toml: encoder.cell 'lstmm' is unknown. Did you mean 'lstm'? Known: elman, gru, lstm, lstm-additive, "
+            "lstm-forget, lstm-input, lstm-no-forget, lstm-no-output-tanh, multiplicative, peephole, two-gate.",
         ),
         (
             TRANSLATE + '[attention]\nspan = "globl"',
-            "mine.toml: attention.window 'globl' is unknown. Known: global, local-m, local-p, median. "
-            "Did you mean 'global'?",
+            "mine.toml: attention.window 'globl' is unknown. Did you mean 'global'? "
+            "Known: global, local-m, local-p, median.",
         ),
         (
             TRANSLATE + '[attention]\nkind = "gaussian-window"\nscore = "dot"',
@@ -123,7 +127,7 @@ def test_the_task_decides_which_tables_there_are() -> None:
         (TRANSLATE + "format = 3", "mine.toml: format should be from 1 to 2, but is 3: leave it out."),
         (
             TRANSLATE + '[training]\nmetric = "blue"',
-            "mine.toml: training.metric 'blue' is unknown. Known: bleu, loss, perplexity. Did you mean 'bleu'?",
+            "mine.toml: training.metric 'blue' is unknown. Did you mean 'bleu'? Known: bleu, loss, perplexity.",
         ),
     ],
 )
@@ -223,7 +227,7 @@ def test_what_is_left_over_beside_a_setting_is_explained(settings: list[str], sa
     ("text", "sentence"),
     [
         ('[output]\nproposal = "unigram"\n', 'output.proposal is for output.kind = "sampled", but that is "full"'),
-        ("[recurrence]\nsize = 3\n", 'recurrence is for task = "language-model", but that is "translate"'),
+        ("[recurrence]\nsize = 3\n", 'recurrence is for task = "language-model" or "trace", but that is "translate"'),
         ('[attention]\nkind = "none"\nspan = "local-p"\n', 'window is for attention.kind = "soft", but that is "none"'),
     ],
 )

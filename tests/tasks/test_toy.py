@@ -27,7 +27,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, toy_book: Path) -> Path
 def test_a_task_trains_resumes_evaluates_and_predicts(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     begin = ["train", "letter-counts", "--data", str(toy)]
     assert main([*begin, "--run", "whole"]) == 0
-    assert "Next: anaphora score whole FILE" in capsys.readouterr().err
+    assert "Next: echo 'Your text.' | anaphora score whole\n" in capsys.readouterr().err
     assert main([*begin, "--run", "parts", "--set", "training.epochs=1"]) == 0
     assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=3"]) == 0
     whole, parts = (anaphora.load(name) for name in ("whole", "parts"))

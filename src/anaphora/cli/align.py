@@ -11,6 +11,7 @@ from anaphora.cli.options import Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.events import Report
@@ -70,7 +71,7 @@ def run(
             if gold is not None:
                 found.append(links)
     if gold is not None:
-        say(f"{len(found):,} pairs: {agreement(found, sure, allowed)}")
+        say(f"{counted(len(found), 'pair')}: {agreement(found, sure, allowed)}")
 
 
 def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:

@@ -46,6 +46,8 @@ VERBS = (
     "translate",
     "align",
     "predict",
+    "draw",
+    "record",
     "evaluate",
     "export",
     "score",

@@ -10,6 +10,7 @@ from anaphora.cli.options import Json, TaskOption, TrainingThreads, threads_of
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, DataError
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.datacheck.tables import Table
@@ -116,7 +117,7 @@ def _upshot(checked: "Checked") -> str:
         severity: sum(finding.severity == severity for finding in checked.findings)
         for severity in ("error", "warning", "note")
     }
-    said = ", ".join(f"{number} {word}{'s' if number != 1 else ''}" for word, number in count.items() if number)
+    said = ", ".join(counted(number, word) for word, number in count.items() if number)
     able = "This data can be trained on" if checked.trainable else "This data cannot be trained on"
     return f"{able}: {said or 'nothing was found'}."
 

@@ -92,7 +92,7 @@ def run(
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
-    """Evaluate a run on given text, or on its test splits."""
+    """Evaluate a run on given text, on its test splits, or on its validation split."""
     pairs = _pairs(source, reference, text)
     fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, bool(text) or bool(neural_cache or dynamic), fusion is not None)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
@@ -108,6 +109,10 @@ def _recipe(name: str, own_text: bool, settings: Sequence[str], report: Report) 
     from anaphora.experiment.overrides import override, read_table
     from anaphora.tasks.registry import named_in
 
+    if name not in recipes.names() and Path(name).exists():
+        use = f"--resume --run {quote(name)}" if (Path(name) / "experiment.toml").exists() else f"--data {quote(name)}"
+        what = "folder" if Path(name).is_dir() else "file"
+        raise ConfigError(f"{name} is a {what}, but a recipe or a file ending in .toml was expected: write {use}.")
     text = recipes.read(name)
     table = read_table(text, f"{name}.toml")
     task, _ = named_in(table, f"{name}.toml")

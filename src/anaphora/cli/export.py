@@ -13,7 +13,12 @@ from anaphora.errors import ConfigError
 EXAMPLES = (
     "anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz",
     "anaphora export runs/links --to dictionary --output en-de.tsv",
+    "anaphora export runs/en-de --to html --output microscope.html",
 )
+
+
+PAGE = "html"
+"""Any network that the page computes, whatever its task."""
 
 
 def run(
@@ -22,20 +27,27 @@ def run(
     to: Annotated[
         str,
         typer.Option(
-            metavar="arpa|dictionary",
-            help="File format. [default: what the run is]",
+            metavar="arpa|dictionary|html",
+            help="File format; html is a page that computes the model. [default: arpa or dictionary]",
         ),
     ] = "",
 ) -> None:
-    """Write an n-gram language model as ARPA, or an aligner's dictionary as TSV."""
+    """Export an n-gram model (ARPA), a dictionary (TSV) or a network (HTML page)."""
     from anaphora.config import unknown
     from anaphora.tasks.registry import every_kind, kind_of
     from anaphora.tasks.runs import experiment_of
 
     known = [name for _, kind in every_kind() for name in kind.exports]
-    if to and to not in known:
-        raise ConfigError(unknown("--to", to, known))
+    if to and to not in (*known, PAGE):
+        raise ConfigError(unknown("--to", to, [*known, PAGE]))
     check_writable(output, read=[run_folder])
+    if to == PAGE:
+        from anaphora.inspection.microscope import write_microscope
+
+        with listening() as report:
+            write_microscope(run_folder, output, report=report)
+        typer.echo(output)
+        return
     exports = kind_of(experiment_of(run_folder)).exports
     to = to or next(iter(exports), "")
     if to not in exports:

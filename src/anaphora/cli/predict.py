@@ -1,4 +1,4 @@
-"""``anaphora predict``: what a classifier or a tagger says of each line."""
+"""``anaphora predict``: the class, the tags or the output string of each line."""
 
 import json
 from pathlib import Path
@@ -24,6 +24,7 @@ EXAMPLES = (
     "echo 'a lovely film' | anaphora predict runs/reviews --json",
     "anaphora predict runs/upos new.conllu --output tagged.conllu",
     "echo 'A man walks.' | anaphora predict runs/upos --format text",
+    "echo anaphora | anaphora predict runs/cmudict",
 )
 
 

@@ -77,21 +77,25 @@ def _free(folder: Path | None) -> Path:
 
 def _show(run_folder: Path, picture: Path) -> None:
     """Translations beside what was expected, the score, a picture, and where everything is."""
-    from anaphora.tasks.pairs import pair_parts
+    from anaphora.inspection.microscope import write_microscope
+    from anaphora.tasks.pairs import pair_splits
     from anaphora.tasks.runs import experiment_of, load
     from anaphora.tasks.translation import TranslationExperiment, TranslationPredictor, score_translations
 
     translator, experiment = load(run_folder), experiment_of(run_folder)
     assert isinstance(translator, TranslationPredictor) and isinstance(experiment, TranslationExperiment)
     with listening() as report:
-        [test] = pair_parts(experiment, report).tests.values()
+        [test] = pair_splits(experiment, report).tests.values()
         scores = score_translations(translator, test, experiment, report=report)
     pairs = list(islice(test, SHOWN))
     for (source, reference), output in zip(pairs, translator.translate([source for source, _ in pairs]), strict=True):
         typer.echo(f"English   {source}\nFrench    {output.text}\nexpected  {reference}\n")
     typer.echo(scores)
     _draw(translator, pairs[0][0], picture)
+    page = run_folder.with_name("microscope.html")
+    write_microscope(run_folder, page, [source for source, _ in pairs])
     typer.echo(
+        f"The page     {page} (open it in a browser: the model, computed step by step)\n"
         f"\nThe run      {run_folder}\n"
         f"Yours next   echo 'The old man sees a cat.' | anaphora translate {quote(str(run_folder))}\n"
         f"             anaphora train quickstart --data FOLDER --source en --target fr --run runs/mine"

@@ -10,6 +10,7 @@ from anaphora.cli.options import RunFolder, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
+from anaphora.wording import counted
 
 _NAME = "LM0"
 
@@ -58,6 +59,7 @@ def run(
             write(line)
             count, unknowns = count + 1, unknowns + score.unknown
     say(
-        f"{count:,} hypotheses, {unknowns:,} unknown tokens scored as <unk>; the new scores are logarithms to base "
+        f"{counted(count, 'hypothesis')}, {counted(unknowns, 'unknown token')} scored as <unk>; the new scores are "
+        f"logarithms to base "
         f"{form.base}."
     )

@@ -21,6 +21,7 @@ from anaphora.cli.options import (
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.prediction.scores import LineScore
@@ -58,7 +59,7 @@ def run(
     from anaphora.tasks.language_model import LanguageModelPredictor, adapted_to_data
     from anaphora.tasks.runs import load, task_at
 
-    count = units = unknown = 0
+    count = tokens = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
         model = load(run_folder, device=where[0], precision=where[1], report=report)
@@ -75,15 +76,17 @@ def run(
             raise ConfigError(f"{run_folder}: a neural cache and dynamic evaluation are for language models.")
         for one in found:
             write(figures_as_json(_json(one)) if as_json else f"{one.log10:.6f}")
-            count, units, unknown, total = count + 1, units + one.units, unknown + one.unknown, total + one.log10
-    if not units:
+            count, tokens, unknown, total = count + 1, tokens + one.tokens, unknown + one.unknown, total + one.log10
+    if not tokens:
         say("There is nothing to score: the text is empty.")
     else:
         say(
-            f"{count:,} lines, log10 p {total:.4f} in all, perplexity {perplexity_of_log10(total, units):,.3f} "
-            f"of {units:,} predictions, {unknown:,} unknown{'; ' + str(adaptation) if str(adaptation) else ''}."
+            f"{counted(count, 'line')}, log10 p {total:.4f} in all, perplexity "
+            f"{perplexity_of_log10(total, tokens):,.3f} "
+            f"of {counted(tokens, 'prediction')}, {unknown:,} "
+            f"unknown{'; ' + str(adaptation) if str(adaptation) else ''}."
         )
 
 
 def _json(score: "LineScore") -> dict[str, float]:
-    return {"log10": score.log10, "units": score.units, "unknown": score.unknown, "perplexity": score.perplexity}
+    return {"log10": score.log10, "tokens": score.tokens, "unknown": score.unknown, "perplexity": score.perplexity}

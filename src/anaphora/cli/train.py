@@ -13,6 +13,7 @@ from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 from anaphora.events import silent
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.events import Report
@@ -153,6 +154,9 @@ def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":
         if vocabulary != "keep":
             raise ConfigError("--vocabulary belongs to --from RUN, which is missing.")
         return None
+    if (parent / "experiment.toml").exists():  # said before what reads it, which takes seconds to load
+        say(f"Starting from the {'' if vocabulary == 'only' else 'weights and '}vocabulary of {parent} ...")
+
     from anaphora.tasks.base import StartConfig
 
     return StartConfig.parse({"run": str(parent.absolute()), "vocabulary": vocabulary}, "--from")
@@ -164,15 +168,15 @@ def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
 
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
     name = quote(str(folder))
-    verb = task_of(experiment).next_command.format(run=name)
+    following = f"Next: {task_of(experiment).next_command.format(run=name)}"
     if outcome.reason == "fitted":
-        return f"Fitted in {clock(outcome.seconds)}: validation {figures}. Next: anaphora {verb}"
+        return f"Fitted in {clock(outcome.seconds)}: validation {figures}. {following}"
     why = {
         "epochs": "all epochs are done",
         "patience": "validation has stopped improving",
         "minutes": "the time is up",
     }[outcome.reason]
     return (
-        f"Trained in {clock(outcome.seconds)}: {why} after {outcome.update:,} updates. "
-        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. Next: anaphora {verb}"
+        f"Trained in {clock(outcome.seconds)}: {why} after {counted(outcome.update, 'update')}. "
+        f"Best checkpoint: update {outcome.best_update:,}, validation {figures}. {following}"
     )

@@ -35,6 +35,7 @@ from anaphora.cli.options import (
 )
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError
+from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
     from anaphora.events import Note, Report
@@ -232,7 +233,8 @@ class _Losses:
         if self._lossy > _SHOWN:
             self._report(
                 Note(
-                    f"{self._lossy:,} of {self._lines:,} lines differ from their translations in numbers, addresses, "
+                    f"{self._lossy:,} of {counted(self._lines, 'line')} {agreeing(self._lossy, 'differ')} from the "
+                    f"translation in numbers, addresses, "
                     f"placeholders or tags: --json has them all.",
                     warning=True,
                 )
@@ -259,7 +261,8 @@ def _unknown_in_pairs(unknown: int, count: int) -> "Note":
     from anaphora.text.tokenizer import MARKS, UNK
 
     return Note(
-        f"{unknown:,} of {count:,} translations have {MARKS[UNK]} in them, which training takes for text: "
+        f"{unknown:,} of {counted(count, 'translation')} {agreeing(unknown, 'have')} {MARKS[UNK]} inside, which "
+        f"training takes for text: "
         f"--replace-unknown puts the source's words in its place, or leave those pairs out.",
         warning=True,
     )

@@ -1,4 +1,4 @@
-"""Columns of whole numbers on disk: written once, mapped into memory, and verified block by block as they are read.
+"""Columns of numbers on disk: written once, mapped into memory, and verified block by block as they are read.
 
 A table is a folder with a file for each column, little-endian, and ``header.json``: what the table was made from, and
 the name, type and count of every column with a SHA-256 of each of its blocks. The header has a SHA-256 of itself. All
@@ -33,10 +33,17 @@ from anaphora.files import (
 )
 
 Integers = np.ndarray[Any, np.dtype[np.signedinteger[Any] | np.unsignedinteger[Any]]]
+Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 Places = np.ndarray[Any, np.dtype[np.integer[Any]]]
 
 UNBOUNDED = 1 << 63
 """For columns whose numbers have no bound that is known before they are written."""
+
+Bound = int | np.dtype[Any]
+"""What a column may hold: whole numbers below a bound, or floating-point numbers of a type."""
+
+FLOATS = np.dtype("<f4")
+"""For columns of finite real numbers in single precision."""
 
 BLOCK = 1 << 20
 """Bytes of a block, but for the last one of a column."""
@@ -49,10 +56,10 @@ _EVERY = 1000
 
 
 class Column:
-    """Whole numbers in a file, read like an array of one dimension; what is read is as it was written, or DataError."""
+    """Numbers in a file, read like an array of one dimension; what is read is as it was written, or DataError."""
 
-    def __init__(self, name: str, below: int, mend: Callable[[str], None]) -> None:
-        """Numbers from 0 to before ``below``; ``mend``, told what is wrong, makes the file again."""
+    def __init__(self, name: str, below: Bound, mend: Callable[[str], None]) -> None:
+        """Numbers within ``below``; ``mend``, told what is wrong, makes the file again."""
         self._name, self._below, self._mend = name, below, mend
         self._values: Integers = np.empty(0, dtype=np.int64)
         self._digests: Sequence[str] = ()
@@ -61,7 +68,7 @@ class Column:
 
     def map(self, folder: Path, entry: Mapping[str, Any]) -> None:
         """Take the file in ``folder`` that an ``entry`` of the header describes; DamagedError where it cannot be."""
-        dtype, count, digests = _narrowest(self._below), int(entry["count"]), list(entry["sha256"])
+        dtype, count, digests = _type_of(self._below), int(entry["count"]), list(entry["sha256"])
         path, size = folder / self._name, count * dtype.itemsize
         if entry["name"] != self._name or entry["dtype"] != dtype.str or len(digests) != -(-size // BLOCK):
             raise DamagedError(f"{folder / _HEADER} does not describe {self._name}.")
@@ -111,6 +118,10 @@ class Column:
         values = self._values[block * self._per_block : (block + 1) * self._per_block]
         if hashlib.sha256(values.data).hexdigest() != self._digests[block]:
             return f"Block {block} of {self._name} was changed after it was written: its SHA-256 differs."
+        if not isinstance(self._below, int):
+            return (
+                "" if np.isfinite(values).all() else f"Block {block} of {self._name} has numbers that are not finite."
+            )
         if int(values.max()) >= self._below:
             return f"Block {block} of {self._name} has {int(values.max()):,}, but all should be below {self._below:,}."
         return ""
@@ -119,15 +130,17 @@ class Column:
 class Writer:
     """The growing columns of a table."""
 
-    def __init__(self, files: Mapping[str, BinaryIO], columns: Mapping[str, int], tell: Callable[[int], None]) -> None:
+    def __init__(
+        self, files: Mapping[str, BinaryIO], columns: Mapping[str, Bound], tell: Callable[[int], None]
+    ) -> None:
         """``tell`` is called with the number of lines that are done; see ``Table`` for ``columns``."""
-        self._columns = {name: _Growing(file, _narrowest(columns[name])) for name, file in files.items()}
+        self._columns = {name: _Growing(file, _type_of(columns[name])) for name, file in files.items()}
         self.tell = tell
         for name in columns:
             if name.endswith(".ends"):
                 self.write(name, [0])
 
-    def write(self, column: str, values: Sequence[int]) -> None:
+    def write(self, column: str, values: Sequence[int] | Floats) -> None:
         """Append numbers to a column."""
         self._columns[column].write(values)
 
@@ -148,7 +161,7 @@ class _Growing:
         self._digests: list[str] = []
         self.count = 0
 
-    def write(self, values: Sequence[int]) -> None:
+    def write(self, values: Sequence[int] | Floats) -> None:
         content = memoryview(np.array(values, dtype=self._dtype).tobytes())
         self._file.write(content)
         self.count += len(values)
@@ -178,7 +191,7 @@ class Table:
         self,
         folder: Path,
         identity: Sequence[object],
-        columns: Mapping[str, int],
+        columns: Mapping[str, Bound],
         fill: Callable[[Writer], Mapping[str, int]],
         *,
         task: str,
@@ -282,7 +295,9 @@ class Table:
             self._report(Progress(self._task, lines, self._total, "lines"))
 
 
-def _narrowest(below: int) -> np.dtype[Any]:
-    """The smallest type for whole numbers below a bound."""
+def _type_of(below: Bound) -> np.dtype[Any]:
+    """The smallest type for whole numbers below a bound, or the type that was given."""
+    if not isinstance(below, int):
+        return below
     names = ((1 << 8, "<u1"), (1 << 16, "<u2"), (1 << 32, "<u4"), (UNBOUNDED, "<i8"))
     return np.dtype(next(name for most, name in names if below <= most))

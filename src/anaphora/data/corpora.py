@@ -10,7 +10,8 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import PLAIN, Layout, ignore, read_pairs
+from anaphora.formats.strings import COLUMNS, StringFormat
+from anaphora.formats.tsv import PLAIN, Layout, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
 
 Pair = tuple[str, str]
@@ -68,13 +69,22 @@ class PairFile:
     def paths(self) -> tuple[Path, ...]:
         return (self.path,)
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What is chosen from the file, for fingerprints."""
+        return () if self.layout == PLAIN else (repr(self.layout),)
+
+    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+        """The pairs with their lines; ``rejected`` as for ``formats.tsv.read_pairs``."""
+        return read_pairs(self.path, self.layout, rejected=rejected)
+
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, lines of other than two columns left out."""
         return (pair for pair in self.lines() if pair is not None)
 
     def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
-        """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
-        return ((row.source, row.target) for row in read_pairs(self.path, self.layout, rejected=rejected))
+        """The pairs as they are written; ``rejected`` as for ``rows``."""
+        return ((row.source, row.target) for row in self.rows(rejected))
 
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line, None for one of other than two columns."""
@@ -84,6 +94,22 @@ class PairFile:
             between.clear()
             yield plain_pair(pair)
         yield from between
+
+
+@dataclass(frozen=True)
+class StringFile(PairFile):
+    """One file of pairs of strings, in a format of its own."""
+
+    format: StringFormat = COLUMNS
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The format."""
+        return (repr(self.format),)
+
+    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+        """The pairs with their lines; DataError for a line that is not in the format."""
+        return self.format.read(read_lines(self.path), str(self.path))
 
 
 def plain_pair(pair: Pair) -> Pair:
@@ -174,11 +200,11 @@ class LocatedCorpus(Protocol):
         """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
 
 
-Corpus = TypeVar("Corpus", PairCorpus, TextCorpus)
+Corpus = TypeVar("Corpus")
 
 
 @dataclass(frozen=True)
-class Parts(Generic[Corpus]):
+class Splits(Generic[Corpus]):
     """What an experiment is trained, validated and tested on; ``tests`` by name, perhaps none."""
 
     train: Corpus

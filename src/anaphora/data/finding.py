@@ -1,5 +1,6 @@
-"""Which files are which part: by their names alone. A name counts without its ``.gz``."""
+"""Which files are which split: by their names alone. A name counts without its ``.gz``."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,12 +20,15 @@ VALIDATION_NAMES = ("val", "valid", "dev")
 TEST_NAME = "test"
 """What the names of test splits begin with, where nobody says otherwise."""
 
+HELD_OUT = "none"
+"""The name of a validation split that is held out of training, whatever other files there are."""
+
 File = TypeVar("File", PairFiles, Path)
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the parts' files are called; ``test`` stands for every name that begins with it."""
+    """What the splits' files are called; ``test`` stands for every name that begins with it."""
 
     train: str
     valid: str
@@ -40,7 +44,7 @@ class Names:
 
 @dataclass
 class Found(Generic[File]):
-    """The files of each part, in the order they were given."""
+    """The files of each split, in the order they were given."""
 
     train: list[File] = field(default_factory=list)
     valid: list[File] = field(default_factory=list)
@@ -58,7 +62,7 @@ def _refuse_one_language(path: Path, sides: tuple[str, str]) -> None:
 
 
 def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, report: Report) -> Found[PairFiles]:
-    """The files of a translation corpus; DataError when a path, a part or one side of it is missing."""
+    """The files of a translation corpus; DataError when a path, a split or one side of it is missing."""
     found: Found[PairFiles] = Found()
     for path in data:
         if path.is_file():
@@ -109,15 +113,71 @@ def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path
     return found
 
 
+def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> Found[Path]:
+    """The file of each split, known by its name less its ending or by the last part of that; a file is trained on.
+
+    "train" is ``train.conllu``, ``en_ewt-ud-train.conllu`` or ``eng.train``. A validation split named ``HELD_OUT`` is
+    none of the files. Raises DataError for a path or a split that is missing, and for two files of one split.
+    """
+    if not data:
+        raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
+    found: Found[Path] = Found()
+    for path in data:
+        if path.is_file():
+            found.train.append(path)
+            continue
+        listing = [entry for entry in _list(path, "a file").values() if not entry.name.startswith(".")]
+        train = _called(listing, names.train, endings)
+        if not train:
+            there = ", ".join(file.name for file in listing[:8]) or "nothing"
+            name = f"{names.train}{endings[0]}"
+            raise DataError(f"{path} should hold {name} or the like, but holds {there}: name the files.")
+        found.train += train
+        if names.valid != HELD_OUT:
+            found.valid += next(filter(None, (_called(listing, name, endings) for name in names.validation())), [])
+        for file in listing:
+            split = _split_of(file, endings)
+            if split.startswith(names.test) and file not in (*found.train, *found.valid):
+                found.tests.setdefault(split, []).append(file)
+    if not found.valid and names.valid not in (HELD_OUT, *VALIDATION_NAMES):
+        raise DataError(f"data.valid = '{names.valid}' names no file in {data[0]}: check the name, or leave it out.")
+    return found
+
+
+def ending_of(path: Path, endings: Sequence[str]) -> str:
+    """The ending of a file's name, ``.gz`` aside, where it is one of ``endings``; empty for none."""
+    name = _plain_name(path).lower()
+    return next((end for end in endings if name.endswith(end)), "")
+
+
+def _stem(path: Path, endings: Sequence[str]) -> str:
+    return _plain_name(path)[: -len(ending_of(path, endings)) or None]
+
+
+def _split_of(path: Path, endings: Sequence[str]) -> str:
+    """The last part of a name."""
+    return re.split(r"[-._]", _stem(path, endings))[-1]
+
+
+def _called(files: Sequence[Path], name: str, endings: Sequence[str]) -> list[Path]:
+    """The file of a split: called so as a whole, or by the last part of its name; DataError where there are several."""
+    fitting = [file for file in files if _stem(file, endings) == name]
+    fitting = fitting or [file for file in files if _split_of(file, endings) == name]
+    if len(fitting) > 1:
+        several = " and ".join(file.name for file in fitting)
+        raise DataError(f"{fitting[0].parent} should hold one {name} split, not {several}: keep one of them there.")
+    return fitting
+
+
 def _demand_named(data: Sequence[Path], names: Names, found: Found[File]) -> None:
-    """DataError where a part that was given a name of its own is in none of the folders."""
-    for part, name, usual, files in (
+    """DataError where a split that was given a name of its own is in none of the folders."""
+    for split, name, usual, files in (
         ("valid", names.valid, VALIDATION_NAMES, found.valid),
         ("test", names.test, (TEST_NAME,), found.tests),
     ):
         if name not in usual and not files:
             where = ", ".join(map(str, data))
-            raise DataError(f"data.{part} = '{name}' names no file in {where}: check the name, or leave it out.")
+            raise DataError(f"data.{split} = '{name}' names no file in {where}: check the name, or leave it out.")
 
 
 def _first(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
@@ -125,15 +185,15 @@ def _first(path: Path, names: Names, find: Callable[[str], File | None], report:
     chosen, found = "", list[File]()
     for name in names.validation():
         if not found:
-            part = find(name)
-            chosen, found = (name, [part]) if part is not None else ("", [])
+            split = find(name)
+            chosen, found = (name, [split]) if split is not None else ("", [])
         elif not name.startswith(names.test) and _there(find, name):
             report(Note(f"{path} holds more than one validation split: {chosen} is taken, {name} is left out.", True))
     return found
 
 
 def _there(find: Callable[[str], object], name: str) -> bool:
-    """Whether a part is there, even if it is one that cannot be used."""
+    """Whether a split is there, even if it is one that cannot be used."""
     try:
         return find(name) is not None
     except DataError:
@@ -157,7 +217,7 @@ def _list(path: Path, otherwise: str) -> dict[str, Path]:
         if entry.is_file():
             twin = listing.setdefault(_plain_name(entry), entry)
             if twin != entry:
-                raise DataError(f"{twin} and {entry} are the same part: keep one of them.")
+                raise DataError(f"{twin} and {entry} are the same split: keep one of them.")
     return listing
 
 
@@ -184,12 +244,12 @@ def _pair_file(path: Path, sides: tuple[str, str], layout: Layout) -> PairFile:
 def _pairs(
     listing: dict[str, Path], name: str, sides: tuple[str, str], layout: Layout, *, lenient: bool = False
 ) -> PairFiles | None:
-    """The files of one part, or None; a part with one side alone is a DataError unless ``lenient``."""
+    """The files of one split, or None; a split with one side alone is a DataError unless ``lenient``."""
     source, target = (listing.get(f"{name}.{side}") for side in sides)
     both = listing.get(f"{name}.tsv")
     if source and target:
         if both:
-            raise DataError(f"{both} is the same part as {source} and {target}: keep the one or the two.")
+            raise DataError(f"{both} is the same split as {source} and {target}: keep the one or the two.")
         return AlignedFiles(source, target)
     if both:
         return PairFile(both, layout)
@@ -208,11 +268,11 @@ def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) 
     return _pairs(listing, both[0], sides, names.layout) if len(both) == 1 and not nearest(names.train, both) else None
 
 
-def _text(path: Path, listing: dict[str, Path], part: str) -> Path | None:
-    """The one file that is called ``part.txt`` or ends in ``.part.txt``."""
-    fitting = [name for name in listing if name == f"{part}.txt" or name.endswith(f".{part}.txt")]
+def _text(path: Path, listing: dict[str, Path], split: str) -> Path | None:
+    """The one file that is called ``split.txt`` or ends in ``.split.txt``."""
+    fitting = [name for name in listing if name == f"{split}.txt" or name.endswith(f".{split}.txt")]
     if len(fitting) > 1:
-        raise DataError(f"{path} should hold one {part} split, not {' and '.join(fitting)}: keep one of them there.")
+        raise DataError(f"{path} should hold one {split} split, not {' and '.join(fitting)}: keep one of them there.")
     return listing[fitting[0]] if fitting else None
 
 
@@ -227,6 +287,6 @@ def _lacks(path: Path, wanted: str, name: str, listing: dict[str, Path], remedy:
     entries = [*listing, *sorted(f"{entry.name}/" for entry in path.iterdir() if entry.is_dir())]
     there = ", ".join(entries[:8]) or "nothing"
     more = ", ..." if len(entries) > 8 else ""
-    part = name.partition(".")[0]  # valid.txt is near to train.txt, but valid is not to train
-    alike = [entry for entry in listing if nearest(part, [entry.partition(".")[0]])]
+    split = name.partition(".")[0]  # valid.txt is near to train.txt, but valid is not to train
+    alike = [entry for entry in listing if nearest(split, [entry.partition(".")[0]])]
     return f"{path} should hold {wanted}, but holds {there}{more}.{remedy or nearest(name, alike)}"

@@ -15,8 +15,9 @@ LARGEST_COUNT = 2000
 class HeldOut:
     """Collects the candidates in one pass over a corpus, then tells which pairs are held out."""
 
-    def __init__(self, seed: int) -> None:
-        """The same corpus and ``seed`` give the same choice, whatever the order of the corpus."""
+    def __init__(self, seed: int, share: float = LARGEST_SHARE) -> None:
+        """The same corpus and ``seed`` give the same choice of at most ``share``, whatever the order of the corpus."""
+        self._share = share
         self._key = str(seed).encode()
         self._worst: list[int] = []  # negated hashes of the candidates, as a heap
         self._counts: dict[int, int] = {}
@@ -40,8 +41,8 @@ class HeldOut:
             self._counts[place] = 1
 
     def choose(self) -> None:
-        """Fix the choice: at most a twentieth of the pairs and at most 2,000, but at least one if any can be spared."""
-        room = max(1, min(LARGEST_COUNT, int(self._seen * LARGEST_SHARE)))
+        """Fix the choice: at most the share and 2,000 pairs, but at least one if any can be spared."""
+        room = max(1, min(LARGEST_COUNT, int(self._seen * self._share)))
         chosen = set()
         self.count = 0
         for place in sorted(self._counts):

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from anaphora.data.corpora import fingerprint
+from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.finding import Names
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
 from anaphora.formats.lines import write_lines
+from anaphora.wording import agreeing, counted
 
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
 
@@ -73,25 +74,22 @@ class LabelledCorpus:
 
 
 @dataclass(frozen=True)
-class LabelledParts:
+class LabelledSplits(Splits[LabelledCorpus]):
     """The splits, and the classes of training and validation in the order of their names."""
 
-    train: LabelledCorpus
-    valid: LabelledCorpus
-    tests: dict[str, LabelledCorpus]
     labels: tuple[str, ...]
     several: bool
     """Whether a training text has several labels, or none."""
 
 
-def labelled_parts(
+def labelled_splits(
     data: Sequence[Path],
     names: Names,
     *,
     encoding: str = "utf-8",
     separator: str | None = None,
     report: Report = silent,
-) -> LabelledParts:
+) -> LabelledSplits:
     """The splits; without a validation split a tenth of the texts is held out by a hash of each, which a Note reports.
 
     ``separator`` is as for ``formats.labelled.read_labelled``. Raises DataError for a missing file, a faulty line,
@@ -122,13 +120,18 @@ def labelled_parts(
         raise DataError(f"{train[0]} has {what}: a classifier needs two classes or more.")
     of_tests = {name: _read(name, files, encoding, separator, labels)[0] for name, files in tests.items()}
     if valid:
-        return LabelledParts(
+        return LabelledSplits(
             whole, _read(names.valid, valid, encoding, separator, labels)[0], of_tests, labels, several
         )
     held = sum(map(_held_out, whole.examples()))
     if not 0 < held < whole.count:
         raise DataError(f"{train[0]} has too few texts to hold some out for validation: give a validation split.")
-    report(Note(f"No validation split was given, so {held:,} of {whole.count:,} texts are held out for it (by hash)."))
+    report(
+        Note(
+            f"No validation split was given, so {held:,} of {counted(whole.count, 'text')} "
+            f"{agreeing(held, 'are')} held out for it (by hash)."
+        )
+    )
     files = _files(train)
     rest, tenth = (
         replace(whole, name=name, fingerprint=fingerprint(files, choice), count=count, keep=keep)
@@ -137,7 +140,7 @@ def labelled_parts(
             (names.valid, "held", held, _held_out),
         )
     )
-    return LabelledParts(rest, tenth, of_tests, labels, several)
+    return LabelledSplits(rest, tenth, of_tests, labels, several)
 
 
 def labelled_corpus(

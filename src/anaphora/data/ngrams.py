@@ -3,9 +3,9 @@
 A text is walked in blocks; the windows of each are sorted and counted, and the sorted runs are merged two by two. So
 memory is bounded by the different n-grams of a text and not by its length.
 
-A window is a predicted unit and what stands before it in its line. Before the first unit of a line stands ``<s>``, for
+A window is a predicted token and what precedes it in its line. The first token of a line is preceded by ``<s>``, for
 which running text has ``</s>`` (``data.store``); nothing stands before that. All n-grams of lower order are suffixes of
-windows, and sorted from their last unit backwards, every suffix is one contiguous stretch.
+windows, and sorted from their last token backwards, every suffix is one contiguous stretch.
 """
 
 from collections.abc import Iterator
@@ -17,6 +17,7 @@ import numpy as np
 from anaphora.data.columns import Column, Integers
 from anaphora.data.store import TextStore
 from anaphora.events import Progress, Report, silent
+from anaphora.wording import counted
 
 _BLOCK = 1 << 20
 """Predictions counted at a time."""
@@ -52,16 +53,20 @@ def count(
         runs.append(_run(_windows(store.ids, begin, min(begin + block, predictions), order, end)))
         while len(runs) > 1 and len(runs[-2].counts) <= 2 * len(runs[-1].counts):
             runs.append(_merged(runs.pop(), runs.pop()))
-        report(Progress(f"counting up to {order} tokens", min(begin + block, predictions), predictions, "tokens"))
+        report(
+            Progress(
+                f"counting up to {counted(order, 'token')}", min(begin + block, predictions), predictions, "tokens"
+            )
+        )
     while len(runs) > 1:
         runs.append(_merged(runs.pop(), runs.pop()))
     return list(_grams(runs[0], order, size, end))
 
 
 class _Run(NamedTuple):
-    """Different windows, sorted from the last unit backwards, and how often each was seen.
+    """Different windows, sorted from the last token backwards, and how often each was seen.
 
-    ``backwards`` is [N, order]: column k is the unit k places before the predicted one, plus 1; 0 where none is.
+    ``backwards`` is [N, order]: column k is the token k places before the predicted one, plus 1; 0 where none is.
     """
 
     backwards: Array
@@ -78,10 +83,10 @@ def _windows(ids: Integers | Column, begin: int, finish: int, order: int, end: i
     for back in range(order):
         place = predicted - back
         open_ &= place >= 0
-        unit = block[np.maximum(place, 0)]
-        windows[:, back] = np.where(open_, unit + 1, 0)
+        token = block[np.maximum(place, 0)]
+        windows[:, back] = np.where(open_, token + 1, 0)
         if back:
-            open_ &= unit != end  # what stands before the line
+            open_ &= token != end  # what stands before the line
     return windows
 
 

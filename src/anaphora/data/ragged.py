@@ -57,7 +57,7 @@ class Ragged:
         return [self.ids[begin:end] for begin, end in spans]
 
 
-def unit_counts(ids: Integers | Column, size: int) -> Integers:
+def token_counts(ids: Integers | Column, size: int) -> Integers:
     """int64 [size]: how often each of the ids below ``size`` is in a flat array."""
     counts = np.zeros(size, dtype=np.int64)
     for begin in range(0, len(ids), _BLOCK):

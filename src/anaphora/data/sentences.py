@@ -10,6 +10,7 @@ from anaphora.data.pairs import LazyBatches
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
 from anaphora.protocols import VocabularyInfo
+from anaphora.wording import counted
 
 
 class TextSentences:
@@ -31,7 +32,7 @@ class TextSentences:
         self.left_out = len(lengths) - len(self._numbers)
         """Number of sentences that are too long."""
         if not len(self._numbers):
-            raise DataError(f"Every line of the text has more than {longest} tokens: raise data.max_length.")
+            raise DataError(f"Every line of the text has more than {counted(longest, 'token')}: raise data.max_length.")
         self._ids = store.ids
         self._starts, self._lengths = ends[self._numbers] + 1, lengths[self._numbers]
         self._text, self._budget, self._seed = text, batch_tokens, seed

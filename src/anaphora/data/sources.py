@@ -1,7 +1,7 @@
 """What ``--data`` means: the training, validation and test splits of a corpus, each file read through once.
 
 For translation a FOLDER holds line-aligned ``train.en`` and ``train.cs``, ``val.*`` (or ``valid.*``, ``dev.*``) and any
-``test*.*``, or the same parts as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. For language models a
+``test*.*``, or these splits as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. For language models a
 FOLDER holds ``train.txt``, ``valid.txt`` and ``test.txt`` (or ``ptb.train.txt`` and so on); a FILE is a text to train
 on. Anything may be gzipped, and several are put together.
 """
@@ -14,22 +14,29 @@ from anaphora.data.corpora import (
     PairCorpus,
     PairFile,
     PairFiles,
-    Parts,
+    Splits,
+    StringFile,
     TextCorpus,
     both_sides,
     fingerprint,
     plain_pair,
 )
-from anaphora.data.finding import Names, find_pairs, find_texts
+from anaphora.data.finding import Found, Names, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, Skipped, silent
 from anaphora.formats.lines import read_lines
+from anaphora.formats.strings import read_format
 from anaphora.formats.tsv import HEADING, PLAIN, Layout
 from anaphora.text.special_tokens import without_special_tokens
+from anaphora.wording import agreeing, counted
+
+_STRING_ENDINGS = (".tsv", ".txt", ".dict", ".dic")
+_TENTH = 0.1
+"""Fraction of the inputs of strings that is held out at most."""
 
 
-def translation_parts(
+def translation_splits(
     data: Sequence[Path],
     source: str,
     target: str,
@@ -40,53 +47,85 @@ def translation_parts(
     layout: Layout = PLAIN,
     seed: int = 1,
     report: Report = silent,
-) -> Parts[PairCorpus]:
-    """The parts of a translation corpus.
+) -> Splits[PairCorpus]:
+    """The splits of a translation corpus.
 
-    ``train``, ``valid`` and ``test`` are the names of the parts' files; ``test`` takes all names that begin with it;
+    ``train``, ``valid`` and ``test`` are the names of the splits' files; ``test`` takes all names that begin with it;
     ``layout`` says where the pairs of tables stand. Without a validation split a seeded one is held out of the training
     split, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the other
-    parts, whose lines must stay in place.
+    splits, whose lines must stay in place.
 
-    Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a part with nothing in it.
+    Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a split with nothing in it.
     """
     _demand(data, "--data FOLDER or --data pairs.tsv")
-    found = find_pairs(data, (source, target), Names(train, valid, test, layout), report)
-    held = None if found.valid else HeldOut(seed)
+    names = Names(train, valid, test, layout)
+    found = find_pairs(data, (source, target), names, report)
+    return _parts(found, names, seed, LARGEST_SHARE, report)
+
+
+def string_splits(
+    data: Sequence[Path], names: Names, *, columns: Sequence[int] = (), seed: int = 1, report: Report = silent
+) -> Splits[PairCorpus]:
+    """The splits of pairs of strings, each file in a format that its content tells (``formats.strings``).
+
+    Without a validation split a tenth of the inputs is held out, all answers of an input together. Notes say so, and
+    how each file is read. Raises DataError as ``finding.find_files``, for a file of no known format, and with the line
+    for one that is not in the format of its file.
+    """
+    found = find_files(data, names, _STRING_ENDINGS)
+
+    def recognized(path: Path) -> StringFile:
+        file = StringFile(path, format=read_format(path, columns))
+        report(Note(f"{path} is read as {file.format}."))
+        return file
+
+    files: Found[PairFiles] = Found(
+        list(map(recognized, found.train)),
+        list(map(recognized, found.valid)),
+        {name: list(map(recognized, paths)) for name, paths in found.tests.items()},
+    )
+    return _parts(files, names, seed, _TENTH, report)
+
+
+def _parts(found: Found[PairFiles], names: Names, seed: int, share: float, report: Report) -> Splits[PairCorpus]:
+    """The splits in files that are found; without a validation split at most ``share`` of the training split."""
+    held = None if found.valid else HeldOut(seed, share)
     usable = _scan(found.train, held, report)
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
     if held is None:
         digest = _digest(found.train, "usable")
-        train_part = PairCorpus(train, tuple(found.train), digest, usable, both_sides)
-        return Parts(train_part, _every_pair(valid, found.valid), tests)
-    train_part, valid_part = _split(PairCorpus(train, tuple(found.train), "", usable, both_sides), valid, held, seed)
+        train = PairCorpus(names.train, tuple(found.train), digest, usable, both_sides)
+        return Splits(train, _every_pair(names.valid, found.valid), tests)
+    whole = PairCorpus(names.train, tuple(found.train), "", usable, both_sides)
+    train, valid = _split(whole, names.valid, held, seed)
     report(
         Note(
-            f"No validation split was given, so {valid_part.count:,} of {usable:,} pairs are held out of training "
+            f"No validation split was given, so {valid.count:,} of {counted(usable, 'pair')} "
+            f"{agreeing(valid.count, 'are')} held out of training "
             f"for it (seed {seed}; pairs with the same source stay together)."
         )
     )
-    return Parts(train_part, valid_part, tests)
+    return Splits(train, valid, tests)
 
 
-def text_parts(
+def text_splits(
     data: Sequence[Path],
     *,
     train: str = "train",
     valid: str = "valid",
     test: str = "test",
     report: Report = silent,
-) -> Parts[TextCorpus]:
+) -> Splits[TextCorpus]:
     """The splits of a running text; without a validation split the last lines are held out, which a Note says.
 
-    Raises DataError for a missing file, invalid UTF-8, and a text too short to part.
+    Raises DataError for a missing file, invalid UTF-8, and a text too short to split.
     """
     _demand(data, "--data FOLDER or --data book.txt")
     found = find_texts(data, Names(train, valid, test), report)
     tests = {name: _whole_text(name, files, report) for name, files in found.tests.items()}
     whole = _whole_text(train, found.train, report)
     if found.valid:
-        return Parts(whole, _whole_text(valid, found.valid, report), tests)
+        return Splits(whole, _whole_text(valid, found.valid, report), tests)
     if whole.count < 2:
         raise DataError(
             f"The last lines are held out for validation, but {_paths(whole.files)} has one line only: break it into "
@@ -94,10 +133,15 @@ def text_parts(
         )
     tail = max(1, min(LARGEST_COUNT, int(whole.count * LARGEST_SHARE)))
     body = whole.count - tail
-    report(Note(f"No validation split was given, so the last {tail:,} of {whole.count:,} lines are held out for it."))
-    train_part = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body), body)
-    valid_part = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail), tail, body)
-    return Parts(train_part, valid_part, tests)
+    report(
+        Note(
+            f"No validation split was given, so the last {tail:,} of {counted(whole.count, 'line')} "
+            f"{agreeing(tail, 'are')} held out for it."
+        )
+    )
+    train_split = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body), body)
+    valid_split = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail), tail, body)
+    return Splits(train_split, valid_split, tests)
 
 
 def _demand(data: Sequence[Path], example: str) -> None:
@@ -153,7 +197,8 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
     if count:
         report(
             Note(
-                f"{count:,} lines of {_paths(paths)} begin or end with special tokens such as <s> or </s>: these are "
+                f"{counted(count, 'line')} of {_paths(paths)} {agreeing(count, 'begin or end')} with special tokens "
+                f"such as <s> or </s>: these are "
                 f"no part of the text, and are left out."
             )
         )
@@ -163,8 +208,8 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
     held.choose()
     if not held.count:
         raise DataError(
-            f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in more than a "
-            f"twentieth of the {whole.count:,} pairs: give a validation split, or more different sources."
+            f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in too many "
+            f"of the {counted(whole.count, 'pair')}: give a validation split, or more different sources."
         )
 
     def kept(source: str, target: str) -> bool:
@@ -174,10 +219,10 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
         return both_sides(source, target) and source in held
 
     rest = _digest(whole.files, "without the held-out part", seed)
-    part = _digest(whole.files, "the held-out part", seed)
+    split = _digest(whole.files, "the held-out part", seed)
     return (
         PairCorpus(whole.name, whole.files, rest, whole.count - held.count, kept),
-        PairCorpus(valid, whole.files, part, held.count, held_out),
+        PairCorpus(valid, whole.files, split, held.count, held_out),
     )
 
 
@@ -203,8 +248,8 @@ def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
 
 
 def _digest(files: Sequence[PairFiles], *choices: object) -> str:
-    layouts = {file.layout for file in files if isinstance(file, PairFile)} - {PLAIN}
-    return fingerprint(_flat(files), *choices, *sorted(map(repr, layouts)))
+    layouts = {choice for file in files if isinstance(file, PairFile) for choice in file.choices}
+    return fingerprint(_flat(files), *choices, *sorted(layouts))
 
 
 def _flat(files: Sequence[PairFiles]) -> list[Path]:

@@ -10,6 +10,7 @@ from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import counted
 
 Annotate = Callable[[int, list[int], list[int]], list[int]]
 """The number of a pair and the ids of its sides to other ids of its target."""
@@ -53,7 +54,7 @@ def pair_store(
 ) -> PairStore:
     """The corpus as ids: from ``folder`` if it was encoded there before with the same tokenizers, else encoded now.
 
-    With ``longest`` > 0, pairs with more units than that on either side are left out (a Skipped). ``annotate`` changes
+    With ``longest`` > 0, pairs with more tokens than that on either side are left out (a Skipped). ``annotate`` changes
     the ids of a target, given the number of the pair and the ids of both sides; what it does should be a function of
     the tokenizers and the corpus alone. Raises DataError when
     no pair is left, or the folder cannot be written.
@@ -79,9 +80,15 @@ def pair_store(
     columns = sizes | {"source.ends": UNBOUNDED, "target.ends": UNBOUNDED}
     table = Table(folder, identity, columns, encode, task=_task(corpus), total=corpus.count, report=report)
     if skipped := table.facts["skipped"]:
-        report(Skipped(f"pairs with more than {longest} tokens on a side were left out of {corpus.name}", skipped))
+        report(
+            Skipped(
+                f"pairs with more than {counted(longest, 'token')} on a side were left out of {corpus.name}", skipped
+            )
+        )
     if not len(table["numbers"]):
-        raise DataError(f"Every pair of {corpus.name} has more than {longest} tokens on a side: raise data.max_length.")
+        raise DataError(
+            f"Every pair of {corpus.name} has more than {counted(longest, 'token')} on a side: raise data.max_length."
+        )
     return PairStore(
         Ragged(table["source.ids"], table["source.ends"]),
         Ragged(table["target.ids"], table["target.ends"]),

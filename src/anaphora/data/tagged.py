@@ -4,22 +4,18 @@ A FOLDER holds one file for each split, known by its name less its ending: ``tra
 or ``eng.train``; a FILE is trained on. Anything may be gzipped, and several are put together.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from anaphora.data.corpora import fingerprint
-from anaphora.data.finding import Names
+from anaphora.data.corpora import Splits, fingerprint
+from anaphora.data.finding import Found, Names, ending_of, find_files
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import read_lines, writing_text
 from anaphora.formats.tagged import Sentence, TaggedFormat
-
-HELD_OUT = "none"
-"""The name of a validation split that is held out of training, whatever other files there are."""
 
 _ENDINGS = (".conllu", ".conll", ".tsv", ".txt", ".iob", ".iob2", ".bio", ".bioes", ".jsonl", ".json")
 
@@ -62,19 +58,10 @@ class TaggedCorpus:
     def write_sample(self, folder: Path, name: str, limit: int) -> int:
         """The first sentences as a file: see ``corpora.LocatedCorpus``."""
         sample = list(islice(self.sentences(), limit))
-        with writing_text(folder / f"{name}{_ending(self.paths[0]) or '.conll'}") as write:
+        with writing_text(folder / f"{name}{ending_of(self.paths[0], _ENDINGS) or '.conll'}") as write:
             for _, sentence in sample:
                 write("".join(sentence.lines))
         return len(sample)
-
-
-@dataclass(frozen=True)
-class TaggedParts:
-    """The splits; ``tests`` by name, perhaps none."""
-
-    train: TaggedCorpus
-    valid: TaggedCorpus
-    tests: dict[str, TaggedCorpus]
 
 
 def exact_lines(path: Path) -> Iterator[str]:
@@ -82,43 +69,24 @@ def exact_lines(path: Path) -> Iterator[str]:
     return read_lines(path, exact=True, any_format=True)
 
 
-def find_tagged(data: Sequence[Path], names: Names) -> tuple[list[Path], list[Path], dict[str, list[Path]]]:
-    """The files of the training, validation and test splits. Raises DataError for a path or a split that is missing."""
-    if not data:
-        raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
-    train, valid, tests = list[Path](), list[Path](), dict[str, list[Path]]()
-    for path in data:
-        if path.is_file():
-            train.append(path)
-            continue
-        if not path.is_dir():
-            raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
-        files = [entry for entry in sorted(path.iterdir()) if entry.is_file() and not entry.name.startswith(".")]
-        found = _called(files, names.train)
-        if not found:
-            there = ", ".join(file.name for file in files[:8]) or "nothing"
-            raise DataError(f"{path} should hold {names.train}.conllu or the like, but holds {there}: name the files.")
-        train += found
-        if names.valid != HELD_OUT:
-            valid += next(filter(None, (_called(files, name) for name in names.validation())), [])
-        for file in files:
-            if _split_of(file).startswith(names.test) and file not in (*train, *valid):
-                tests.setdefault(_split_of(file), []).append(file)
-    if not valid and names.valid not in (HELD_OUT, "val", "valid", "dev"):
-        raise DataError(f"data.valid = '{names.valid}' names no file in {data[0]}: check the name, or leave it out.")
-    return train, valid, tests
+def find_tagged(data: Sequence[Path], names: Names) -> Found[Path]:
+    """The files of the splits; errors as for ``finding.find_files``."""
+    return find_files(data, names, _ENDINGS)
 
 
-def tagged_parts(data: Sequence[Path], names: Names, format_: TaggedFormat, report: Report = silent) -> TaggedParts:
+def tagged_splits(
+    data: Sequence[Path], names: Names, format_: TaggedFormat, report: Report = silent
+) -> Splits[TaggedCorpus]:
     """The splits; without a validation split a tenth is held out by a hash of the words, which a Note reports.
 
     Raises DataError for a missing file, a faulty line, and a split with nothing in it.
     """
-    train, valid, tests = find_tagged(data, names)
+    found = find_tagged(data, names)
+    train, valid, tests = found.train, found.valid, found.tests
     whole = _corpus(names.train, train, format_)
     of_tests = {name: _corpus(name, files, format_) for name, files in tests.items()}
     if valid:
-        return TaggedParts(whole, _corpus(names.valid, valid, format_), of_tests)
+        return Splits(whole, _corpus(names.valid, valid, format_), of_tests)
     held = sum(_held_out(sentence) for _, sentence in whole.sentences())
     if not 0 < held < whole.count:
         raise DataError(f"{train[0]} has too few sentences to hold some out for validation: give a validation split.")
@@ -128,7 +96,7 @@ def tagged_parts(data: Sequence[Path], names: Names, format_: TaggedFormat, repo
     rest, part = (
         fingerprint(train, repr(format_), choice) for choice in ("without the held-out tenth", "the held-out tenth")
     )
-    return TaggedParts(
+    return Splits(
         replace(whole, fingerprint=rest, count=whole.count - held, keep=_kept),
         replace(whole, name="valid", fingerprint=part, count=held, keep=_held_out),
         of_tests,
@@ -149,27 +117,3 @@ def _held_out(sentence: Sentence) -> bool:
 
 def _kept(sentence: Sentence) -> bool:
     return not _held_out(sentence)
-
-
-def _ending(path: Path) -> str:
-    """The ending of a known format; empty for none."""
-    name = path.name.lower().removesuffix(".gz")
-    return next((end for end in _ENDINGS if name.endswith(end)), "")
-
-
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz")[: -len(_ending(path)) or None]
-
-
-def _split_of(path: Path) -> str:
-    """The last part of a name: "train" of en_ewt-ud-train.conllu and of eng.train."""
-    return re.split(r"[-._]", _stem(path))[-1]
-
-
-def _called(files: Sequence[Path], name: str) -> list[Path]:
-    """The file of a split: called so as a whole, or by the last part of its name; DataError where there are several."""
-    fitting = [file for file in files if _stem(file) == name] or [file for file in files if _split_of(file) == name]
-    if len(fitting) > 1:
-        several = " and ".join(file.name for file in fitting)
-        raise DataError(f"{fitting[0].parent} should hold one {name} split, not {several}: keep one of them there.")
-    return fitting

@@ -23,6 +23,7 @@ from anaphora.formats.tagged import NO_LABEL, Sentence, labels_of
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
 from anaphora.text.words import WordTokenizer
+from anaphora.wording import counted
 
 
 class TokenEncoder:
@@ -145,9 +146,11 @@ def tagged_store(
     task = f"encoding {corpus.name}"
     table = Table(folder, identity, columns, encode, task=task, total=corpus.count, report=report)
     if skipped := table.facts["skipped"]:
-        report(Skipped(f"sentences of more than {longest} tokens were left out of {corpus.name}", skipped))
+        report(Skipped(f"sentences of more than {counted(longest, 'token')} were left out of {corpus.name}", skipped))
     if len(table["sentences.ends"]) < 2:
-        raise DataError(f"Every sentence of {corpus.name} has more than {longest} tokens: raise data.max_length.")
+        raise DataError(
+            f"Every sentence of {corpus.name} has more than {counted(longest, 'token')}: raise data.max_length."
+        )
     sentences = Ragged(table["sentences.ids"], table["sentences.ends"])
     letters, labels = (Ragged(table[f"{name}.ids"], table[f"{name}.ends"]) for name in ("letters", "labels"))
     tokens = TokenTable(sentences, np.asarray(table["words"]), letters)

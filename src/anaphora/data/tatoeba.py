@@ -46,13 +46,13 @@ def split(pairs: Sequence[tuple[str, str]]) -> Mapping[str, list[tuple[str, str]
     groups = _Groups()
     for english, french in pairs:
         groups.join(*_names(english, french))
-    parts: dict[str, list[tuple[str, str]]] = {"train": [], "valid": []}
+    splits: dict[str, list[tuple[str, str]]] = {"train": [], "valid": []}
     for english, french in pairs:
         name = groups.name(_names(english, french)[0])
         place = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % _PARTS
         if place >= _VALID_FROM:
-            parts["train" if place >= _TRAIN_FROM else "valid"].append((english, french))
-    return parts
+            splits["train" if place >= _TRAIN_FROM else "valid"].append((english, french))
+    return splits
 
 
 def written(pairs: Sequence[tuple[str, str]]) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from anaphora.data.columns import Integers
 from anaphora.data.pairs import LazyBatches
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
+from anaphora.wording import counted
 
 HALVED = 0.05
 """Probability that a window of random length is about half as long as the others."""
@@ -48,8 +49,8 @@ class TextWindows:
         self._span = predictions // rows
         if not self._span:
             raise DataError(
-                f"The text should have a token for each of the {rows} streams of a batch, but has {predictions} "
-                f"tokens: give more text, or fewer rows."
+                f"A text should give each of the {rows} streams of a batch something to predict, but holds only "
+                f"{counted(predictions, 'token')}: give more text, or fewer rows."
             )
         self._starts = np.arange(rows) * self._span
 

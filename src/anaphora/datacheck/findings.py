@@ -10,6 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from anaphora.wording import agreeing
+
 Severity = Literal["error", "warning", "note"]
 
 SHOWN = 5
@@ -56,7 +58,8 @@ class Finding:
     def __str__(self) -> str:
         where = ", ".join(filter(None, (self.split, self.side)))
         count = f"{self.count:,} of {self.total:,} " if self.total else ""
-        sentence = f"{f'{where}: ' if where else ''}{count}{self.what}{self._places()}."
+        what = agreeing(self.count, self.what)
+        sentence = f"{f'{where}: ' if where else ''}{count}{what}{self._places()}."
         return f"{sentence} {self.remedy}".strip()
 
     def _places(self) -> str:

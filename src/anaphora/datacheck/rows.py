@@ -7,7 +7,8 @@ from typing import NamedTuple
 from anaphora.data.corpora import AlignedFiles, LocatedCorpus, PairCorpus, PairFiles, TextCorpus
 from anaphora.datacheck.findings import Place
 from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import HEADING, read_pairs
+from anaphora.formats.tsv import HEADING
+from anaphora.wording import counted
 
 
 class Row(NamedTuple):
@@ -47,7 +48,7 @@ def _pairs(file: PairFiles, rejected: Callable[[Place], None]) -> Iterator[tuple
         return
 
     def reject(line: int, columns: int) -> None:
-        rejected(Place(file.paths[0], line, "a heading" if columns == HEADING else f"{columns} columns"))
+        rejected(Place(file.paths[0], line, "a heading" if columns == HEADING else counted(columns, "column")))
 
-    for row in read_pairs(file.path, file.layout, rejected=reject):
+    for row in file.rows(reject):
         yield row.line, row.source, row.target

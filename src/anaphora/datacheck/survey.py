@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
 from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import Finding, Tally, findings
 from anaphora.datacheck.repeats import TRAIN, Repeats
@@ -42,7 +42,7 @@ class Survey:
 
 
 def survey_pairs(
-    parts: Parts[PairCorpus], sides: tuple[str, str], *, lowercase: bool = False, report: Report = silent
+    splits: Splits[PairCorpus], sides: tuple[str, str], *, lowercase: bool = False, report: Report = silent
 ) -> Survey:
     """Survey a translation corpus whose sides are in the languages ``sides``.
 
@@ -50,21 +50,21 @@ def survey_pairs(
     script. Raises DataError for files that changed or vanished since the splits were found.
     """
     names = sides if sides[0] != sides[1] else (f"{sides[0]} (source)", f"{sides[1]} (target)")
-    return _survey(parts, names, [lowercase_of(lowercase, side) for side in sides], report)
+    return _survey(splits, names, [lowercase_of(lowercase, side) for side in sides], report)
 
 
 def survey_text(
-    parts: Parts[TextCorpus], *, language: str = "", lowercase: bool = False, report: Report = silent
+    splits: Splits[TextCorpus], *, language: str = "", lowercase: bool = False, report: Report = silent
 ) -> Survey:
     """Survey running text in a language; raises what ``survey_pairs`` raises."""
-    return _survey(parts, ("text",), [lowercase_of(lowercase, language)], report)
+    return _survey(splits, ("text",), [lowercase_of(lowercase, language)], report)
 
 
 def _survey(
-    parts: Parts[PairCorpus] | Parts[TextCorpus], names: Sequence[str], cases: Sequence[Lowercase], report: Report
+    corpus: Splits[PairCorpus] | Splits[TextCorpus], names: Sequence[str], cases: Sequence[Lowercase], report: Report
 ) -> Survey:
-    corpora = (parts.train, parts.valid, *parts.tests.values())
-    splits = [SplitSurvey(corpus, names, training=corpus is parts.train) for corpus in corpora]
+    every = (corpus.train, corpus.valid, *corpus.tests.values())
+    splits = [SplitSurvey(one, names, training=one is corpus.train) for one in every]
     words = [HeldOutWords(lowercase=case) for case in cases]
     with tempfile.TemporaryDirectory(prefix="anaphora-check-") as folder:
         repeats = Repeats(Path(folder))

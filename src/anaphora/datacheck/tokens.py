@@ -17,7 +17,7 @@ def unknown_tokens(
     corpus: PairCorpus | TextCorpus,
     tokenizers: Mapping[str, Tokenizer],
     names: Mapping[str, str],
-    rule: Rule = RULES["unknown-units"],
+    rule: Rule = RULES["unknown-tokens"],
 ) -> Iterator[Finding]:
     """Findings for the sides of a split by a ``rule``; ``names`` has the displayed name of each tokenizer's side."""
     sides = ("source", "target") if isinstance(corpus, PairCorpus) else ("text",)

@@ -39,14 +39,14 @@ Adaptation = Static | NeuralCache | Dynamic | Scaled
 
 
 def adapted_log_probs(
-    model: TextModel, units: Iterable[int], before: int, adaptation: Adaptation
+    model: TextModel, tokens: Iterable[int], before: int, adaptation: Adaptation
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The units of a text and ln p of each, some at a time; ``before`` stands in front of them.
+    """The tokens of a text and ln p of each, some at a time; ``before`` stands in front of them.
 
     Raises ConfigError for a model that cannot adapt so, and for an adaptation that leaves something to be found.
     """
     if isinstance(adaptation, Static):
-        return stream_log_probs(model, units, before)
+        return stream_log_probs(model, tokens, before)
     network = network_of(model)
     if not is_fitted(adaptation):
         raise ConfigError(
@@ -54,29 +54,29 @@ def adapted_log_probs(
             "yet: have LanguageModel.adapted find them first."
         )
     if isinstance(adaptation, NeuralCache):
-        return neural_cache_log_probs(network, units, before, adaptation)
+        return neural_cache_log_probs(network, tokens, before, adaptation)
     if isinstance(adaptation, Scaled):
-        return dynamic_log_probs(network, units, before, adaptation.dynamic, adaptation.sizes)
-    return dynamic_log_probs(network, units, before, adaptation)
+        return dynamic_log_probs(network, tokens, before, adaptation.dynamic, adaptation.sizes)
+    return dynamic_log_probs(network, tokens, before, adaptation)
 
 
 def fitted_adaptation(
-    model: TextModel, units: Iterable[int], trained_on: Iterable[int], before: int, adaptation: Adaptation
+    model: TextModel, tokens: Iterable[int], trained_on: Iterable[int], before: int, adaptation: Adaptation
 ) -> Adaptation:
     """The adaptation with the numbers that suit a text best, where they are not given; raises as above.
 
-    What the rule "rms" scales by is found on the units that the model was ``trained_on``; nothing else reads them.
+    What the rule "rms" scales by is found on the tokens that the model was ``trained_on``; nothing else reads them.
     """
     if is_fitted(adaptation):
         return adaptation
     network = network_of(model)
     if isinstance(adaptation, NeuralCache):
-        return fitted_cache(network, units, before, adaptation)
+        return fitted_cache(network, tokens, before, adaptation)
     assert isinstance(adaptation, Dynamic)
     if adaptation.rule == "sgd":
-        return fitted_dynamic(network, units, before, adaptation)
+        return fitted_dynamic(network, tokens, before, adaptation)
     sizes = gradient_sizes(network, trained_on, before, adaptation.steps)
-    return Scaled(fitted_dynamic(network, units, before, adaptation, sizes), sizes)
+    return Scaled(fitted_dynamic(network, tokens, before, adaptation, sizes), sizes)
 
 
 def is_fitted(adaptation: Adaptation) -> bool:

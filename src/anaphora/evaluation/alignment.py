@@ -1,6 +1,6 @@
-"""Word links: out of attention, between units and words, and measured against those of people or another aligner.
+"""Word links: out of attention, between tokens and words, and measured against those of people or another aligner.
 
-A link (i, j) says that unit i of the source and unit j of the target translate each other; both count from 0.
+A link (i, j) says that token i of the source and token j of the target translate each other; both count from 0.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,10 +14,10 @@ from anaphora.text.tokenizer import SPACE
 
 
 def hard_links(weights_TS: npt.NDArray[Any], source: int, target: int) -> Links:
-    """Link each of ``target`` units to the source position it looked at most (the first of equals).
+    """Link each of ``target`` tokens to the source position it looked at most (the first of equals).
 
-    ``weights_TS`` may hold a row and a column more, of the two ``</s>``: that row is left out, and a unit that looked
-    at ``</s>`` most gets no link, nor does one that looked nowhere. ``source`` and ``target`` count the units without
+    ``weights_TS`` may hold a row and a column more, of the two ``</s>``: that row is left out, and a token that looked
+    at ``</s>`` most gets no link, nor does one that looked nowhere. ``source`` and ``target`` count the tokens without
     it.
     """
     if not source or not target:

@@ -16,6 +16,7 @@ from sacrebleu.metrics.chrf import CHRF, CHRFScore
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.text.language import bare
 from anaphora.text.normalise import normalise
+from anaphora.wording import counted
 
 Condition = Literal["raw", "moses-lowercase"]
 Metric = Literal["BLEU", "chrF2"]
@@ -96,7 +97,8 @@ def prepared(
     if len(hypotheses) != len(references) or not references:
         raise DataError(
             f"Outputs and references should be equally many and at least one, but there are {len(hypotheses):,} "
-            f"outputs and {len(references):,} references: give the file that was translated and its translation."
+            f"outputs and {counted(len(references), 'reference')}: give the file that was translated and its "
+            f"translation."
         )
     # what is written is composed, as every text that is read, so references are as well
     sides = [normalise(text) for text in hypotheses], [normalise(text) for text in references]

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from anaphora.wording import counted
+
 _BINS = 10
 
 
@@ -79,7 +81,7 @@ class ClassificationScores:
         """For people: the metrics, and the confusion table where it is small."""
         head = (
             f"accuracy {100 * self.accuracy:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, loss {self.loss:.4f}, "
-            f"calibration error {100 * self.calibration_error:.2f}% ({self.count:,} examples)"
+            f"calibration error {100 * self.calibration_error:.2f}% ({counted(self.count, 'example')})"
         )
         if len(self.labels) > 12:
             return head

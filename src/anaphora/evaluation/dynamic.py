@@ -29,6 +29,7 @@ from anaphora.evaluation.gradient_sizes import weights_of
 from anaphora.evaluation.windows import windows
 from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
+from anaphora.wording import counted
 
 RATES = {"sgd": (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03), "rms": (0.0001, 0.0003, 0.0006, 0.001, 0.002, 0.004)}
 """What is tried by each rule where the rate is not given."""
@@ -58,13 +59,13 @@ class Dynamic(Config):
     def __str__(self) -> str:
         back = f", decay {self.decay:g}" if self.decay else ""
         scaled = f", scaled by gradients in training, epsilon {self.epsilon:g}" if self.rule == "rms" else ""
-        return f"dynamic evaluation by {self.steps} predictions, rate {self.learning_rate:g}{back}{scaled}"
+        return f"dynamic evaluation by {counted(self.steps, 'prediction')}, rate {self.learning_rate:g}{back}{scaled}"
 
 
 def dynamic_log_probs(
-    model: TextModel, units: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
+    model: TextModel, tokens: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The units of a text and ln p of each before it was learnt from: as ``stream.stream_log_probs``.
+    """The tokens of a text and ln p of each before it was learnt from: as ``stream.stream_log_probs``.
 
     ``sizes`` are those of gradients in training, which the rule "rms" alone has (``gradient_sizes.gradient_sizes``).
     """
@@ -73,7 +74,7 @@ def dynamic_log_probs(
     move = _Move(weights, dynamic, sizes)
     network, carry = cast(TextModel, learning), cast("Carry | None", None)
     device = device_of(learning)
-    for text in windows(units, before, dynamic.steps):
+    for text in windows(tokens, before, dynamic.steps):
         window = text.to(device)
         with torch.no_grad():
             log_probs_BT, _ = network.target_log_probs(window, carry)
@@ -85,12 +86,12 @@ def dynamic_log_probs(
 
 
 def fitted_dynamic(
-    model: TextModel, units: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
+    model: TextModel, tokens: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
 ) -> Dynamic:
     """The options with the rate under which the start of a text is likeliest, where it is not given."""
     if dynamic.learning_rate:
         return dynamic
-    begin = list(islice(units, TRIED_ON))
+    begin = list(islice(tokens, TRIED_ON))
     tried = [dynamic.model_copy(update={"learning_rate": rate}) for rate in RATES[dynamic.rule]]
     nats = [-sum(float(some.sum()) for _, some in dynamic_log_probs(model, begin, before, one, sizes)) for one in tried]
     # a rate that is too high ends in no number, which is never the least

@@ -16,6 +16,7 @@ from anaphora.errors import DataError
 from anaphora.evaluation.windows import blocks, rows_of_text
 from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
+from anaphora.wording import counted
 
 ROWS = 32
 """Segments side by side, at most."""
@@ -27,7 +28,7 @@ FOUND_ON = 200_000
 """Predictions of the text that are looked at, at most."""
 
 
-def gradient_sizes(model: TextModel, units: Iterable[int], before: int, steps: int) -> tuple[Tensor, ...]:
+def gradient_sizes(model: TextModel, tokens: Iterable[int], before: int, steps: int) -> tuple[Tensor, ...]:
     """The size of the gradient of each of ``weights_of(model)``, over segments of this many predictions of a text.
 
     ``model`` is in evaluation mode. Raises DataError for a text that is shorter than a segment.
@@ -35,7 +36,7 @@ def gradient_sizes(model: TextModel, units: Iterable[int], before: int, steps: i
     network = cast(nn.Module, model)
     weights, device = weights_of(network), device_of(network)
     squares, count = [torch.zeros_like(weight) for weight in weights], 0
-    for ids_N in blocks(islice(units, FOUND_ON), before, ROWS * STRETCH * steps):
+    for ids_N in blocks(islice(tokens, FOUND_ON), before, ROWS * STRETCH * steps):
         rows = min(ROWS, (len(ids_N) - 1) // steps)
         carry: Carry | None = None
         for place, ids_RL in enumerate(_side_by_side(ids_N, rows, steps)):
@@ -45,7 +46,9 @@ def gradient_sizes(model: TextModel, units: Iterable[int], before: int, steps: i
             torch._foreach_addcmul_(squares, gradients, gradients)
             count += rows
     if not count:
-        raise DataError(f"The training text has fewer than {steps:,} predictions: lower steps, or take the rule 'sgd'.")
+        raise DataError(
+            f"The training text has fewer than {counted(steps, 'prediction')}: lower steps, or take the rule 'sgd'."
+        )
     return tuple((square / count).sqrt() for square in squares)
 
 
@@ -55,7 +58,7 @@ def weights_of(network: nn.Module) -> list[Tensor]:
 
 
 def _side_by_side(ids_N: Tensor, rows: int, steps: int) -> list[Tensor]:
-    """The segments of ``rows`` equal stretches of a block, one after the other, each after the unit before it."""
+    """The segments of ``rows`` equal stretches of a block, one after the other, each after the token before it."""
     if not rows:
         return []
     length = (len(ids_N) - 1) // rows

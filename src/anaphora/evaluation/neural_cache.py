@@ -1,6 +1,6 @@
 """The neural cache: what followed a state like this one is likely to follow again (Grave, Joulin and Usunier 2017).
 
-A network's states h_i are remembered with the units x_(i+1) that followed them, the last N of them. At place t,
+A network's states h_i are remembered with the tokens x_(i+1) that followed them, the last N of them. At place t,
 
     p_c(w) = sum_i [x_(i+1) = w] exp(theta h_t . h_i) / sum_i exp(theta h_t . h_i),      i = t - N .. t - 1
     p(w)   = (1 - lambda) p_network(w) + lambda p_c(w)
@@ -20,6 +20,7 @@ from anaphora.evaluation.windows import windows
 from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.nn.device import device_of
 from anaphora.protocols import StateModel
+from anaphora.wording import counted
 
 THETAS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 """What is tried where theta is not given."""
@@ -45,11 +46,11 @@ class NeuralCache(Config):
 
     def __str__(self) -> str:
         theta, weight = self.settled()
-        return f"neural cache of {self.tokens:,} tokens, theta {theta:g}, weight {weight:.4f}"
+        return f"neural cache of {counted(self.tokens, 'token')}, theta {theta:g}, weight {weight:.4f}"
 
 
 class Found(NamedTuple):
-    """What is known of N units of a text."""
+    """What is known of N tokens of a text."""
 
     ids_N: Tensor
     own_N: Tensor
@@ -61,19 +62,19 @@ class Found(NamedTuple):
 
 
 def neural_cache_log_probs(
-    model: StateModel, units: Iterable[int], before: int, cache: NeuralCache
+    model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The units of a text and ln p of each, read one by one: as ``stream.stream_log_probs``."""
+    """The tokens of a text and ln p of each, read one by one: as ``stream.stream_log_probs``."""
     theta, weight = cache.settled()
     weights_K = torch.tensor([1 - weight, weight], dtype=torch.float64)
-    for found in looked_up(model, units, before, cache.tokens, [theta]):
+    for found in looked_up(model, tokens, before, cache.tokens, [theta]):
         yield found.ids_N, interpolated(*_both(found.own_N, found.cached_KN[0], found.known_N), weights_K)
 
 
-def fitted_cache(model: StateModel, units: Iterable[int], before: int, cache: NeuralCache) -> NeuralCache:
+def fitted_cache(model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache) -> NeuralCache:
     """The cache with the theta and the weight under which a text is likeliest, where they are not given."""
     thetas = list(THETAS) if cache.theta is None else [cache.theta]
-    parts = zip(*looked_up(model, units, before, cache.tokens, thetas), strict=True)
+    parts = zip(*looked_up(model, tokens, before, cache.tokens, thetas), strict=True)
     _, own_N, cached_KN, known_N = (torch.cat(some, dim=-1) for some in parts)
     best, chosen = -torch.inf, cache
     for theta, cached_N in zip(thetas, cached_KN, strict=True):
@@ -87,12 +88,12 @@ def fitted_cache(model: StateModel, units: Iterable[int], before: int, cache: Ne
 
 
 def looked_up(
-    model: StateModel, units: Iterable[int], before: int, size: int, thetas: Sequence[float]
+    model: StateModel, tokens: Iterable[int], before: int, size: int, thetas: Sequence[float]
 ) -> Iterator[Found]:
-    """What network and cache say of every unit of a text, some at a time; the cache remembers ``size`` units."""
+    """What network and cache say of every token of a text, some at a time; the cache remembers ``size`` tokens."""
     device = device_of(model)
     carry, keys_MH, said_M = None, torch.empty(0, 0), torch.empty(0, dtype=torch.int64)
-    for window in windows(units, before, WINDOW):
+    for window in windows(tokens, before, WINDOW):
         with torch.no_grad():
             states_BTH, log_probs_BT, carry = model.states_and_target_log_probs(window.to(device), carry)
         ids_T, states_TH = window.target_ids.ids_BT[0], states_BTH[0].cpu()
@@ -106,7 +107,7 @@ def looked_up(
 def _look_up(
     states_TH: Tensor, ids_T: Tensor, keys_MH: Tensor, said_M: Tensor, size: int, thetas: Sequence[float]
 ) -> tuple[Tensor, Tensor]:
-    """ln p_c of the last T of the M units for each theta, and where anything was remembered."""
+    """ln p_c of the last T of the M tokens for each theta, and where anything was remembered."""
     ahead_TM = torch.arange(len(said_M) - len(ids_T), len(said_M)).unsqueeze(1) - torch.arange(len(said_M))
     remembered_TM = (ahead_TM > 0) & (ahead_TM <= size)
     known_T = remembered_TM.any(dim=1)

@@ -92,13 +92,13 @@ class Prediction:
         return perplexity(self.nats - self.unknown_nats, self.tokens - self.unknown)
 
     @property
-    def units_are_words(self) -> bool:
+    def tokens_are_words(self) -> bool:
         """Whether there are as many tokens as words, so that a word is what ``perplexity`` is of."""
         return self.tokens == self.size.words
 
     @property
     def word_perplexity(self) -> float:
-        """The exponential of -ln p per word of the text, line ends included: what models of any units share."""
+        """The exponential of -ln p per word of the text, line ends included: what models of any tokens share."""
         return perplexity(self.nats, self.size.words)
 
     @property
@@ -135,7 +135,7 @@ class Prediction:
     def __str__(self) -> str:
         """One line of words for each way of reading, and one for the known tokens where not all are."""
         words, known_words = (
-            "" if self.units_are_words else f", {figure:.3f} per word"
+            "" if self.tokens_are_words else f", {figure:.3f} per word"
             for figure in (self.word_perplexity, self.known_word_perplexity)
         )
         lines = [

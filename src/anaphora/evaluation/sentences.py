@@ -12,6 +12,7 @@ from anaphora.errors import DataError
 from anaphora.evaluation.stream import stream_log_probs
 from anaphora.nn.device import device_of
 from anaphora.protocols import TextModel
+from anaphora.wording import counted
 
 ROWS = 64
 """Sentences of a batch."""
@@ -19,7 +20,7 @@ ROWS = 64
 SORTED = 32 * ROWS
 """Sentences that are sorted by length together."""
 
-UNITS = 1 << 16
+TOKENS = 1 << 16
 """Rows times the longest in a batch at most, and tokens of a line that is read at once."""
 
 
@@ -30,7 +31,7 @@ def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: i
     model of sentences, for which ``before`` and ``end`` differ, reads each of them at once.
     ``model`` is in evaluation mode; no gradients are made. Raises DataError for a sentence too long for that.
     """
-    rows = _rows(ids, end, 0 if before == end else UNITS)
+    rows = _rows(ids, end, 0 if before == end else TOKENS)
     while some := list(islice(rows, SORTED)):
         for places, log_probs in line_log_probs(model, some, before):
             yield torch.tensor([token for place in places for token in some[place]]), torch.cat(log_probs)
@@ -42,15 +43,15 @@ def line_log_probs(
     """Positions in ``rows``, the longest row first, and ln p of the tokens of each of these rows, in float64.
 
     A row has the same bits whatever the other rows are. For ``model``, ``before`` and long rows see
-    ``sentence_log_probs``; but a model of sentences must be given no row of more than ``UNITS``.
+    ``sentence_log_probs``; but a model of sentences must be given no row of more than ``TOKENS``.
     """
     places = sorted(range(len(rows)), key=lambda place: -len(rows[place]))
     done, device = 0, device_of(model)
     while done < len(places):
         longest = len(rows[places[done]])
-        some = places[done : done + max(1, min(ROWS, UNITS // longest))]
+        some = places[done : done + max(1, min(ROWS, TOKENS // longest))]
         done += len(some)
-        if longest > UNITS:
+        if longest > TOKENS:
             read = stream_log_probs(model, rows[some[0]], before)
             yield some, [torch.cat([log_probs_N for _, log_probs_N in read])]
             continue
@@ -70,7 +71,8 @@ def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
         if token == end:
             if 0 < most < len(row):
                 raise DataError(
-                    f"Line {number:,} should be a sentence of at most {most:,} tokens, but has {len(row):,}: split it."
+                    f"Line {number:,} should be a sentence of at most {counted(most, 'token')}, but has "
+                    f"{len(row):,}: split it."
                 )
             yield row
             row, number = [], number + 1

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from anaphora.evaluation.tags import Matches
+from anaphora.wording import counted
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -55,7 +56,7 @@ class SeveralLabelScores:
         return "\n".join(
             [
                 f"micro-F1 {100 * self.micro_f1:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, exact matches "
-                f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({self.count:,} examples)",
+                f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({counted(self.count, 'example')})",
                 *(
                     f"  {name}: precision {one.precision:.4f}, recall {one.recall:.4f}, F1 {one.f1:.4f}, "
                     f"{one.expected:,}"

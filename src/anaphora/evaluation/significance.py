@@ -14,6 +14,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from anaphora.errors import DataError
 from anaphora.evaluation.bleu import Condition, Metric, metric_of, prepared
+from anaphora.wording import counted
 
 SAMPLES = 1000
 SEED = 12345
@@ -71,7 +72,8 @@ def paired_bootstrap(
     """
     if len(first) != len(second):
         raise DataError(
-            f"Two translators are compared on the same sentences, but there are {len(first):,} outputs of the first "
+            f"Two translators are compared on the same sentences, but there are {counted(len(first), 'output')} of "
+            f"the first "
             f"and {len(second):,} of the second: translate the same file with both."
         )
     metric = metric_of(name, language, condition)

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.survey import Survey, survey_pairs, survey_text
 from anaphora.datacheck.tables import Table, survey_tables
-from anaphora.datacheck.tokens import unknown_tokens as unknown_units
+from anaphora.datacheck.tokens import unknown_tokens
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
 from anaphora.experiment.conduct import work_of
@@ -16,20 +16,21 @@ from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.work import UpdatingWork, Work, not_skipping
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import counted
 
 _ORDER = ("error", "warning", "note")
 
 
 @dataclass
 class Checked:
-    """What a check found; parts of it are missing when an error ended it."""
+    """What a check found; splits of it are missing when an error ended it."""
 
     experiment: Experiment
     survey: Survey = field(default_factory=Survey)
     estimates: list[Estimate] = field(default_factory=list)
     """One, or none when no trial was asked for or possible."""
     errors: list[Finding] = field(default_factory=list)
-    units: list[Finding] = field(default_factory=list)
+    tokens: list[Finding] = field(default_factory=list)
     """Tokens of held-out splits outside the vocabulary."""
 
     @property
@@ -40,7 +41,7 @@ class Checked:
     @property
     def findings(self) -> list[Finding]:
         """All of them, errors first, then warnings, then notes."""
-        every = [*self.errors, *self.survey.findings, *self.units]
+        every = [*self.errors, *self.survey.findings, *self.tokens]
         return sorted(every, key=lambda finding: _ORDER.index(finding.severity))
 
     def tables(self) -> list[Table]:
@@ -70,10 +71,10 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
         languages, lowercase = experiment.data.languages, experiment.text.lowercase
         if len(languages) > 1:
             sides = cast(tuple[str, str], tuple(languages.values()))
-            pairs = cast(Parts[PairCorpus], work.parts)
+            pairs = cast(Splits[PairCorpus], work.splits)
             checked.survey = survey_pairs(pairs, sides, lowercase=lowercase, report=heard)
-        else:
-            texts = cast(Parts[TextCorpus], work.parts)
+        elif languages:
+            texts = cast(Splits[TextCorpus], work.splits)
             checked.survey = survey_text(texts, language=languages["text"], lowercase=lowercase, report=heard)
         names = languages if len(languages) > 1 else {"text": "text"}
         _try_out(checked, work, names, trial, heard)
@@ -88,20 +89,21 @@ def _try_out(checked: Checked, work: Work, names: Mapping[str, str], trial: floa
     if trial <= 0:
         return
     if isinstance(work, UpdatingWork):
-        found, tokenizers = estimate(experiment, work.parts, trial, report)
+        found, tokenizers = estimate(experiment, work.splits, trial, report)
         checked.estimates.append(found)
     elif experiment.start.run == "none":  # fitted in one go, which cannot be tried out, to its own vocabulary
         tokenizers = work.learn_vocabulary(report)
     else:
         return
-    checked.units += _units(work.parts, tokenizers, names)
+    if tokenizers:
+        checked.tokens += _tokens(work.splits, tokenizers, names)
 
 
-def _units(
-    parts: Parts[PairCorpus] | Parts[TextCorpus], tokenizers: Mapping[str, Tokenizer], names: Mapping[str, str]
+def _tokens(
+    splits: Splits[PairCorpus] | Splits[TextCorpus], tokenizers: Mapping[str, Tokenizer], names: Mapping[str, str]
 ) -> Iterator[Finding]:
-    for part, corpus in ((parts.valid.name, parts.valid), *parts.tests.items()):
-        yield from unknown_units(part, corpus, tokenizers, names)
+    for part, corpus in ((splits.valid.name, splits.valid), *splits.tests.items()):
+        yield from unknown_tokens(part, corpus, tokenizers, names)
 
 
 def _estimate_table(found: Estimate, experiment: Experiment) -> Table:
@@ -111,18 +113,18 @@ def _estimate_table(found: Estimate, experiment: Experiment) -> Table:
     rows = (
         ("parameters", f"{found.parameters:,}"),
         ("vocabulary", vocabulary),
-        ("an epoch", f"{found.updates:,} updates, {found.tokens:,} tokens to predict"),
+        ("an epoch", f"{counted(found.updates, 'update')}, {counted(found.tokens, 'token')} to predict"),
         ("threads", f"{found.threads}"),
         ("an update", f"{1000 * found.seconds_of_update:.0f} ms"),
         ("time of an epoch", f"about {_time(found.seconds_of_epoch)}{without}"),
-        ("time in all", f"about {_time(found.seconds)} for {found.epochs} epochs at most{bound}"),
+        ("time in all", f"about {_time(found.seconds)} for {counted(found.epochs, 'epoch')} at most{bound}"),
         ("memory", f"{found.memory / 1e9:.1f} GB at most"),
     )
-    title = f"What training takes, by a trial of {found.trial_updates:,} updates on this machine"
+    title = f"What training takes, by a trial of {counted(found.trial_updates, 'update')} on this machine"
     return Table(title, ("", ""), rows)
 
 
 def _time(seconds: float) -> str:
     if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+        return counted(round(seconds), "second")
+    return counted(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -61,11 +61,11 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, stop: Stop
     work = work_of(experiment, report)
     tokenizers = parent.tokenizers(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     if parent:
-        parent.say_what_it_lacks(experiment, work.parts.train, report)
+        parent.say_what_it_lacks(experiment, work.splits.train, report)
     if isinstance(work, UpdatingWork):
         shape = outline(experiment, tokenizers, "The experiment")
         sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
-        check_memory(shape, experiment, sizes, work.longest or _ROW, most_tokens(work.parts.train.paths))
+        check_memory(shape, experiment, sizes, work.longest or _ROW, most_tokens(work.splits.train.paths))
     model = _model(experiment, tokenizers, "The experiment")
     for giver in givers:
         giver.give(model, tokenizers, report)

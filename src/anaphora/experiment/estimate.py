@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from anaphora.data.corpora import LocatedCorpus, PairCorpus, Parts, TextCorpus
+from anaphora.data.corpora import LocatedCorpus, PairCorpus, Splits, TextCorpus
 from anaphora.events import Event, Note, Progress, Report, Saved, Update, Validated, silent
 from anaphora.experiment.conduct import train
 from anaphora.formats.lines import write_lines
@@ -28,10 +28,10 @@ from anaphora.text.sampling import sample
 from anaphora.text.tokenizer import Tokenizer
 
 SAMPLED = 50_000
-"""Lines of the training part that the trial reads at most; a vocabulary is learnt from no more by default."""
+"""Lines of the training split that the trial reads at most; a vocabulary is learnt from no more by default."""
 
 SAMPLED_VALID = 500
-"""Lines of the validation part that the trial reads at most."""
+"""Lines of the validation split that the trial reads at most."""
 
 WARM_UP = 2
 """Updates that are not counted: the first ones take longer."""
@@ -65,7 +65,7 @@ class Estimate:
 
 
 def estimate(
-    experiment: Experiment, parts: Parts[PairCorpus] | Parts[TextCorpus], seconds: float, report: Report = silent
+    experiment: Experiment, splits: Splits[PairCorpus] | Splits[TextCorpus], seconds: float, report: Report = silent
 ) -> tuple[Estimate, dict[str, Tokenizer]]:
     """Train ``experiment`` for about ``seconds`` on a sample of ``parts``, in a folder that is removed again.
 
@@ -74,8 +74,8 @@ def estimate(
     with tempfile.TemporaryDirectory(prefix="anaphora-trial-") as name:
         folder = Path(name)
         (folder / "data").mkdir()
-        sampled = _write_sample(experiment, parts, folder / "data")
-        scale, scale_valid = parts.train.count / sampled[0], parts.valid.count / sampled[1]
+        sampled = _write_sample(experiment, splits, folder / "data")
+        scale, scale_valid = splits.train.count / sampled[0], splits.valid.count / sampled[1]
         watch = _Watch(report if scale == 1 else silent, report)
         train(_trial(experiment, folder / "data", seconds), folder / "run", watch.see)
         run = Run.open(folder / "run")
@@ -138,11 +138,11 @@ class _Watch:
 
 
 def _write_sample(
-    experiment: Experiment, parts: Parts[PairCorpus] | Parts[TextCorpus], folder: Path
+    experiment: Experiment, splits: Splits[PairCorpus] | Splits[TextCorpus], folder: Path
 ) -> tuple[int, int]:
-    """The training and validation parts of the trial as files, and how many lines they hold."""
+    """The training and validation splits of the trial as files, and how many lines they hold."""
     sizes = []
-    for name, corpus, limit in (("train", parts.train, SAMPLED), ("valid", parts.valid, SAMPLED_VALID)):
+    for name, corpus, limit in (("train", splits.train, SAMPLED), ("valid", splits.valid, SAMPLED_VALID)):
         if isinstance(corpus, LocatedCorpus):
             sizes.append(corpus.write_sample(folder, name, limit))
         elif isinstance(corpus, PairCorpus):

@@ -33,7 +33,7 @@ _NAMED = 3
 def fitting_tokens(model: torch.nn.Module, vocabularies: Collection[int], longest: int, free: int) -> int:
     """Tokens of a batch for which half of ``free`` bytes suffice, at most ``USUAL`` and at least one longest row.
 
-    ``vocabularies`` are the numbers of units, ``longest`` those of the longest row.
+    ``vocabularies`` are the numbers of tokens, ``longest`` those of the longest row.
     """
     weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
     room = _SHARE * free - _COPIES * weights  # weights, gradient, two means of Adam, a checkpoint being written

@@ -29,6 +29,7 @@ from typing import BinaryIO, NamedTuple
 from anaphora.errors import DataError
 from anaphora.formats.lines import packed_by_name, read_lines
 from anaphora.formats.replacing import replacing
+from anaphora.wording import counted
 
 NEVER = -99.0
 """log10 p of what is never predicted, as these files write it."""
@@ -148,7 +149,8 @@ def _section(lines: Lines, order: int, count: int, path: Path, *, is_last: bool)
         grams.append(gram)
     if len(seen) != count:
         raise DataError(
-            f"{path} should have {count:,} n-grams of order {order}, as its header says, but has {len(seen):,}: "
+            f"{path} should have {counted(count, 'n-gram')} of order {order}, as its header says, but has "
+            f"{len(seen):,}: "
             f"{_DAMAGED}."
         )
     return grams, ahead

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from anaphora.errors import DataError
 from anaphora.formats.tagged import Block, Sentence, content_of, split_end, with_cell
+from anaphora.wording import counted
 
 DOCUMENT = "-DOCSTART-"
 """What begins a line that marks a document."""
@@ -42,7 +43,8 @@ class Columns:
                 self._check(count, f"{where}:{number}", labelled)
             if len(cells) != count:
                 raise DataError(
-                    f"{where}:{number} should have {count} columns as line {first} has, but has {len(cells)}: correct "
+                    f"{where}:{number} should have {counted(count, 'column')} as line {first} has, but has "
+                    f"{len(cells)}: correct "
                     f"the line."
                 )
             block.add(cells[0], cells[self.column - 1 : self.column])
@@ -68,6 +70,7 @@ class Columns:
     def _check(self, count: int, place: str, labelled: bool) -> None:
         if count < self.column and (labelled or count not in (1, self.column - 1)):
             raise DataError(
-                f"{place} should have its tag in column {self.column}, but has {count} columns: correct the file, or "
+                f"{place} should have its tag in column {self.column}, but has {counted(count, 'column')}: correct "
+                f"the file, or "
                 f"set data.column."
             )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+from anaphora.wording import counted
 
 LABEL_COLUMNS = ("label", "labels", "class", "category", "intent", "sentiment", "y")
 TEXT_COLUMNS = ("text", "sentence", "question", "input", "x")
@@ -149,7 +150,8 @@ def _table(path: Path, rows: Iterator[list[str]]) -> Iterator[Row]:
             continue
         if len(row) != len(heads):
             raise DataError(
-                f"{path}:{number} has {len(row)} columns, but line 1 has {len(heads)}: give every row the same columns."
+                f"{path}:{number} has {counted(len(row), 'column')}, but line 1 has {len(heads)}: give every row the "
+                f"same columns."
             )
         yield number, [row[label]], row[text]
 

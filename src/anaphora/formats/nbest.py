@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.figures import LN_10
+from anaphora.wording import counted
 
 _BLANKS = " \t"
 _OTHER = "is the list in another format?"
@@ -78,7 +79,8 @@ class Moses(NbestFormat):
         fields = _BORDER.split(line)
         if len(fields) < 3:
             raise DataError(
-                f"{where} should read NUMBER ||| TEXT ||| FEATURES ||| TOTAL, not {len(fields)} fields: {_OTHER}"
+                f"{where} should read NUMBER ||| TEXT ||| FEATURES ||| TOTAL, not {counted(len(fields), 'field')}: "
+                f"{_OTHER}"
             )
         place = _place(fields)
         names = _names(fields[place])

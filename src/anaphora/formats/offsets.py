@@ -18,6 +18,7 @@ from anaphora.errors import DataError
 from anaphora.formats.span_tags import Encoding, Span, spans_of, tags_of
 from anaphora.formats.tagged import Sentence, content_of, split_end
 from anaphora.formats.tokens import token_places
+from anaphora.wording import counted
 
 _LABELS = ("label", "labels", "entities", "spans")
 """Keys that spans may be under."""
@@ -124,7 +125,9 @@ def _check(spans: Sequence[Labelled], length: int, place: str) -> None:
     last = 0
     for start, end, type_ in spans:
         if not 0 <= start < end <= length:
-            raise DataError(f"{place}: the span {start} to {end} ({type_}) lies outside of its {length} characters.")
+            raise DataError(
+                f"{place}: the span {start} to {end} ({type_}) lies outside of its {counted(length, 'character')}."
+            )
         if start < last:
             raise DataError(f"{place}: the span {start} to {end} ({type_}) overlaps another: keep one of them.")
         last = end

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+from anaphora.wording import counted
 
 _LINK = re.compile("([0-9]{1,15})-([0-9]{1,15})")
 
@@ -44,7 +45,8 @@ def each_links(path: Path, pairs: int) -> Iterator[Links]:
         yield from_pharaoh(line, f"{path}:{number}")
     if number != pairs:
         raise DataError(
-            f"{path} should hold the word alignments of {pairs:,} pairs, a line each, but has {number:,} lines: give "
+            f"{path} should hold the word alignments of {counted(pairs, 'pair')}, a line each, but has "
+            f"{counted(number, 'line')}: give "
             f"those of the same pairs, an empty line where there is no link."
         )
 
@@ -59,6 +61,7 @@ def check_links(path: Path, links: Iterable[Links], lengths: Iterable[tuple[int,
     for number, (found, words) in enumerate(zip(links, lengths, strict=True), 1):
         if words is not None and any(i >= words[0] or j >= words[1] for i, j in found):
             raise DataError(
-                f"{path}:{number} should link the words of a pair with {words[0]} and {words[1]} words, counted from "
+                f"{path}:{number} should link the words of a pair with {words[0]} and {counted(words[1], 'word')}, "
+                f"counted from "
                 f"0, but has {to_pharaoh(found)}: give the links of the same text."
             )

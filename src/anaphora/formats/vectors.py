@@ -12,6 +12,7 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+from anaphora.wording import counted
 
 _COUNT = re.compile("[0-9]{1,15}")
 
@@ -59,7 +60,9 @@ def _is_header(line: str, size: int, path: Path) -> bool:
     is_header = numbers == 1 and _COUNT.fullmatch(word) is not None and _COUNT.fullmatch(rest) is not None
     came = int(rest) if is_header else numbers
     if numbers and came != size:
-        raise DataError(f"{path} has vectors of {came} numbers, not {size}: use others, or embedding.size = {came}.")
+        raise DataError(
+            f"{path} has vectors of {counted(came, 'number')}, not {size}: use others, or embedding.size = {came}."
+        )
     return is_header
 
 

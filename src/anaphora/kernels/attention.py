@@ -38,7 +38,7 @@ class Attend:
         4  c   = sum_s a_s value_s
 
     Memory tensors: what the score prepares, ``<name>.values`` (B x S x M), ``<name>.closed`` (B x S, true past the
-    end) and ``<name>.length`` (B x 1, the open positions). It writes ``context`` and ``weights``.
+    end) and ``<name>.length`` (B x 1, the open positions). It writes ``target``, the context, and ``weights``.
     """
 
     name: str
@@ -47,14 +47,19 @@ class Attend:
     weighing: Weighing
     scale: float
     query: str
+    target: str = "context"
 
     by_sentence: ClassVar[bool] = True
-    writes: ClassVar[tuple[str, ...]] = ("context", "weights")
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The query, and what score and span read beside it."""
         return (self.query, *self.score.beside, *self.span.beside)
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The context and the weights."""
+        return (self.target, "weights")
 
     def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Attended]:
         """Steps 1 to 4."""
@@ -68,6 +73,10 @@ class Attend:
         a_XBS = b_XBS if g_XBS is None else b_XBS * g_XBS  # 3
         saved = Attended(of_score, of_span, of_weighing, b_XBS, g_XBS)
         return (matmul.attend("values", a_XBS), a_XBS), saved  # 4
+
+    def inside(self, saved: Attended) -> dict[str, Tensor]:
+        """The centre of its window (X x B x 1), where it has one: see ``observer.Opened``."""
+        return {} if saved.of_span is None else {"centre": self.span.centre(saved.of_span)}
 
     def backward(self, matmuls: Matmuls, saved: Attended, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """Steps 4 to 1 undone; the weights may have a gradient of their own."""

@@ -147,6 +147,10 @@ class Unit:
         state, saved = self.cell.forward(x_XBG, inputs[count:], matmul)
         return state, (saved, matmul.normals)
 
+    def inside(self, saved: tuple[Any, tuple[tuple[str, Normal], ...]]) -> dict[str, Tensor]:
+        """The gates of a step by name: see ``observer.Opened``."""
+        return self.cell.gates_of(saved[0])
+
     def backward(
         self, matmuls: Matmuls, saved: tuple[Any, tuple[tuple[str, Normal], ...]], doutputs: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:

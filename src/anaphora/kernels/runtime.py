@@ -1,9 +1,9 @@
 """Where and how networks run right now: one frozen value in the one context variable of the package.
 
-``with running(Runtime(..)):`` is entered by the training loop and by predictors alone. The value is read where matrix
-products and random draws are made, so no ``forward`` has an argument for it. Outside of every block it is
-``Runtime.inference()`` without cached weights. A backward pass may run on another thread, where the context variable
-has its default: autograd functions keep the runtime of their forward pass.
+``with running(Runtime(..)):`` is entered by the training loop, predictors and inspection alone. The value is read where
+matrix products and random draws are made and by ``scan``, so no ``forward`` has an argument for it. Outside of every
+block it is ``Runtime.inference()`` without cached weights. A backward pass may run on another thread, where the context
+variable has its default: autograd functions keep the runtime of their forward pass.
 """
 
 import os
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -20,6 +20,9 @@ from torch import Tensor
 from anaphora.errors import ConfigError
 from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend, Precision, inference_backend_for
+
+if TYPE_CHECKING:
+    from anaphora.kernels.observer import Observer
 
 CPU = torch.device("cpu")
 
@@ -67,6 +70,8 @@ class Runtime:
     """Number of this process among those that train together, from 0."""
     world_size: int = 1
     """How many processes train together."""
+    observer: "Observer | None" = None
+    """What sees every signal and gradient of every scan: for inspection."""
 
     @classmethod
     def inference(cls, device: torch.device = CPU, precision: Precision = "fp32") -> "Runtime":

@@ -13,7 +13,7 @@ of it, one step apart; their gradients likewise (``blocks.py``).
 """
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,12 +26,11 @@ from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.naive.parts import with_naive_units
+from anaphora.kernels.observer import Observation, Tensors, Trajectory
 from anaphora.kernels.parts import Part, is_previous, previous
 from anaphora.kernels.program import Program, Stage, leading_to, stages
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current
-
-Tensors = Mapping[str, Tensor]
 
 
 class Scanned(NamedTuple):
@@ -54,23 +53,27 @@ def scan(
         memory: tensors with B in front that all steps look at, named ``part.tensor``.
         lengths_B: steps of each sentence, 1 to T.
 
+    The observer of the runtime, if there is one, sees all of it: ``observer.py``.
+
     Raises:
         ShapeError: lengths outside 1 .. T, a missing tensor, or sizes, types or devices that do not agree.
     """
     lengths_B = lengths_B.to("cpu")  # they decide what is done, so the processor has to know them
     steps = check_scan(program, inputs, first, weights, memory, lengths_B)
     device = next(iter(inputs.values())).device
-    kernels = current().kernels
-    if device.type == "cuda" and kernels == "native" and cudnn.suits(program):
+    observer, kernels = current().observer, current().kernels
+    if device.type == "cuda" and kernels == "native" and observer is None and cudnn.suits(program):
         return Scanned(*cudnn.layers(program, inputs, first, weights, memory, lengths_B))
     program = with_naive_units(program) if kernels == "naive" else program
     rows = Rows(lengths_B, steps, device)
+    given = Trajectory(program, inputs, first, weights, memory, lengths_B)
     if not rows.sorted:
         first, memory = (
             {name: block.index_select(0, rows.order_B) for name, block in tensors.items()}
             for tensors in (first, memory)
         )
-    spec = _Spec(program, rows, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)))
+    observed = Observation(observer, rows, given) if observer else None
+    spec = _Spec(program, rows, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)), observed)
     results = _Scan.apply(  # type: ignore[no-untyped-call]
         spec, torch.is_grad_enabled(), *inputs.values(), *first.values(), *weights.values(), *memory.values()
     )
@@ -104,6 +107,7 @@ class _Spec:
     rows: Rows
     names: tuple[tuple[str, ...], ...]
     """Of inputs, first values, weights and memory, in the order of the tensors."""
+    observed: Observation | None
 
     def named(self, tensors: tuple[Tensor, ...]) -> list[dict[str, Tensor]]:
         """The tensors back under their names, one dictionary for each group."""
@@ -127,6 +131,8 @@ class _Scan(torch.autograd.Function):
     @outside_autocast
     def forward(ctx: Any, spec: _Spec, recording: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         walked = _walk(spec, recording and any(ctx.needs_input_grad), *spec.named(tensors))
+        if spec.observed:
+            spec.observed.forward(walked.blocks, walked.saved)
         ctx.spec, ctx.walked = spec, walked
         ctx.save_for_backward(*tensors)
         rows, program = spec.rows, spec.program
@@ -141,6 +147,8 @@ class _Scan(torch.autograd.Function):
         names = (name for group in ctx.spec.names for name in group)
         wanted = [name for name, needed in zip(names, ctx.needs_input_grad[2:], strict=True) if needed]
         dblocks = _walk_back(ctx.spec, ctx.walked, gradients, wanted)
+        if ctx.spec.observed:
+            ctx.spec.observed.backward(dblocks, gradients)
         dmatrices = ctx.walked.matmuls.gradients()
         dinputs = (ctx.spec.rows.to_batch(dblocks.all(name)) if name in dblocks else None for name in inputs)
         dfirst = (dblocks.first(name) for name in first)
@@ -157,7 +165,7 @@ def _walk(spec: _Spec, recording: bool, inputs: Tensors, first: Tensors, weights
     saved: list[list[tuple[Any, ...]]] = []
     for stage in stages(spec.program):
         steps = _steps(spec.rows, stage, matmuls, blocks)
-        if recording:
+        if recording or spec.observed:
             saved.append(list(steps))
         else:
             deque(steps, maxlen=0)  # nothing is kept of a step that is not gone back through

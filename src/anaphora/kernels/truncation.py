@@ -2,7 +2,8 @@
 
 The loss L_t of step t goes back over the steps t - k .. t: the state before step t - k is a constant to it, whatever
 it is to other losses. (The other truncation, chunks with a carried state, is a ``scan`` for each chunk, whose losses
-all stop at its border.)
+all stop at its border.) In a text that is read in chunks, windows reach across their borders: the next chunk computes
+the last k steps again.
 
 A gradient that is cut at another place for every loss cannot be one walk back. But each loss with its window is a
 sequence of k + 1 steps by itself, whose first state is known. So the windows become rows of one wide batch: a walk
@@ -11,33 +12,58 @@ by itself gives the states before them, and one ``scan`` of k + 1 steps over all
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from anaphora.kernels.observer import Tensors
 from anaphora.kernels.program import Program
-from anaphora.kernels.scan import Scanned, Tensors, scan
+from anaphora.kernels.scan import scan
+
+
+class Windows(NamedTuple):
+    """What ``scan_windows`` gives."""
+
+    outputs: dict[str, Tensor]
+    """As ``Scanned.outputs``, of the steps with a loss."""
+    state: dict[str, Tensor]
+    """As ``Scanned.state``."""
+    earlier: dict[str, Tensor]
+    """B x width for each carried signal: its value k steps before the end of each sentence, a constant; the first value
+    where there are no k steps. Empty without gradients."""
 
 
 def scan_windows(
-    program: Program, inputs: Tensors, first: Tensors, weights: Tensors, memory: Tensors, lengths_B: Tensor, back: int
-) -> Scanned:
+    program: Program,
+    inputs: Tensors,
+    first: Tensors,
+    weights: Tensors,
+    memory: Tensors,
+    lengths_B: Tensor,
+    back: int,
+    context: int = 0,
+) -> Windows:
     """What ``scan`` gives, with the gradient of each step's outputs going back over ``back`` further steps alone.
 
-    All arguments but the last are those of ``scan``. ``back`` is k: 0 for the step itself and none before it, T or more
-    for the whole of backpropagation through time. What is asked of a sentence's last state is asked of its last step.
-    Raises ShapeError as ``scan``.
+    All arguments but the last two are those of ``scan``. ``back`` is k: 0 for the step itself and none before it, T or
+    more for the whole of backpropagation through time. ``context`` steps at the beginning have no outputs and no loss:
+    they are the end of the chunk before, which losses of this one reach. The gradient of a last state is one of
+    its last step. Raises ShapeError as ``scan``.
     """
     steps, lengths_B = next(iter(inputs.values())).shape[0], lengths_B.to("cpu")
     if not torch.is_grad_enabled() or back >= steps:
-        return scan(program, inputs, first, weights, memory, lengths_B)
+        outputs, state = scan(program, inputs, first, weights, memory, lengths_B)
+        earlier = {name: value_BD.detach() for name, value_BD in first.items()} if torch.is_grad_enabled() else {}
+        return Windows({name: block_TBW[context:] for name, block_TBW in outputs.items()}, state, earlier)
     every = replace(program, returns=(*dict.fromkeys((*program.returns, *program.carried)),))
     walked = scan(every, inputs, first, weights, memory, lengths_B)  # in the arithmetic of the windows
-    states = {name: block_TBH.detach() for name, block_TBH in walked.outputs.items()}
+    known = {name: torch.cat([value_BD[None], walked.outputs[name]]).detach() for name, value_BD in first.items()}
 
-    open_TB = torch.arange(steps).unsqueeze(1) < lengths_B
-    steps_N, sentences_N = open_TB.nonzero(as_tuple=True)  # the window of each loss is a row
+    open_TB = torch.arange(context, steps).unsqueeze(1) < lengths_B
+    rows_N, sentences_N = open_TB.nonzero(as_tuple=True)  # the window of each loss is a row
+    steps_N = rows_N + context
     starts_N = (steps_N - back).clamp(min=0)
     spans_N = steps_N - starts_N + 1
     positions_XN = (starts_N + torch.arange(back + 1).unsqueeze(1)).minimum(steps_N)
@@ -47,24 +73,29 @@ def scan_windows(
             name: _rows(block_TBD.flatten(0, 1), positions_XN * block_TBD.shape[1] + sentences_N)
             for name, block_TBD in inputs.items()
         },
-        {name: _before(states[name], value_BD, steps_N - back, sentences_N) for name, value_BD in first.items()},
+        {name: _before(known[name], value_BD, steps_N - back, sentences_N) for name, value_BD in first.items()},
         weights,
         {name: _rows(tensor, sentences_N) for name, tensor in memory.items()},
         spans_N,
     )
-    rows_N = torch.arange(len(spans_N))
+    numbers_N = torch.arange(len(spans_N))
     outputs = {}
     for name, block_XNW in windows.outputs.items():
         nothing_TBW = block_XNW.new_zeros(*open_TB.shape, block_XNW.shape[-1])
-        outputs[name] = nothing_TBW.index_put((steps_N, sentences_N), block_XNW[spans_N - 1, rows_N])
-    row_TB = torch.zeros_like(open_TB, dtype=torch.int64).index_put((steps_N, sentences_N), rows_N)
-    last_B = row_TB[lengths_B - 1, torch.arange(len(lengths_B))]
-    return Scanned(outputs, {name: value_NW[last_B] for name, value_NW in windows.state.items()})
+        outputs[name] = nothing_TBW.index_put((rows_N, sentences_N), block_XNW[spans_N - 1, numbers_N])
+    number_TB = torch.zeros_like(open_TB, dtype=torch.int64).index_put((rows_N, sentences_N), numbers_N)
+    sentences_B = torch.arange(len(lengths_B))
+    last_B = number_TB[lengths_B - 1 - context, sentences_B]
+    cuts_B = (lengths_B - back).clamp(min=0)
+    return Windows(
+        outputs,
+        {name: value_NW[last_B] for name, value_NW in windows.state.items()},
+        {name: known_TBH[cuts_B, sentences_B] for name, known_TBH in known.items()},
+    )
 
 
-def _before(states_TBH: Tensor, first_BH: Tensor, cuts_N: Tensor, sentences_N: Tensor) -> Tensor:
+def _before(known_TBH: Tensor, first_BH: Tensor, cuts_N: Tensor, sentences_N: Tensor) -> Tensor:
     """The state before each window: a constant where step ``cuts_N`` is cut off, the first state where nothing is."""
-    known_TBH = torch.cat([first_BH.detach().unsqueeze(0), states_TBH[:-1]])
     constant_NH = known_TBH[cuts_N.clamp(min=0), sentences_N]
     return torch.where((cuts_N < 0).unsqueeze(1), _rows(first_BH, sentences_N), constant_NH)
 

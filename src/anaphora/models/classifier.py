@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -17,12 +17,11 @@ from anaphora.kernels.description import PartDescription
 from anaphora.kernels.labels import label_loss
 from anaphora.kernels.linear import linear
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
-from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.embedding import EmbeddingConfig
 from anaphora.nn.encoders.none import NoEncoderConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.randomness import dropped, generator
-from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
-from anaphora.nn.standardize import Standardize
+from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
@@ -72,12 +71,19 @@ class ClassifierConfig(PooledConfig):
 
 
 class VectorsConfig(Config):
-    """Real-valued vectors."""
+    """The vectors of a sequence, as the training split has them; kept in the run."""
 
     size: int = Field(0, ge=0, le=MAX_UNITS)
-    """Numbers of a vector; 0: as many as the training data has."""
-    standardize: bool = True
-    """Scale each number by its mean and standard deviation in the training split, which the run keeps."""
+    """Numbers of a vector; 0: by the data."""
+    mean: tuple[float, ...] = ()
+    """Means, which are subtracted; empty: by the training split."""
+    deviation: tuple[float, ...] = ()
+    """Standard deviations, by which numbers are divided; empty: by the training split."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to the data."""
+        return len(self.mean) == len(self.deviation) == self.size > 0
 
 
 class VectorClassifierConfig(PooledConfig):
@@ -92,11 +98,10 @@ class PooledClassifier(nn.Module, ABC):
 
     thresholds_C: Tensor
 
-    def __init__(self, config: PooledConfig, inputs: Embedding | Spelling | Standardize, width: int) -> None:
-        """The network over vectors of ``width`` that ``inputs`` gives, with all weights 0."""
+    def __init__(self, config: PooledConfig, width: int) -> None:
+        """The network over vectors of ``width``, with all weights 0."""
         super().__init__()
         self.config = config
-        self.embedding = inputs
         self.encoder = config.encoder.build(width)
         if config.classes.several:
             self.register_buffer("thresholds_C", torch.full((len(config.classes.names),), 0.5))
@@ -117,9 +122,12 @@ class PooledClassifier(nn.Module, ABC):
     def initialise(self, seed: int) -> None:
         """Fill every weight with its initial value under this seed."""
         source = generator(seed, "initialise")
-        for layer in self.embedding, self.encoder, self.weights:
-            if not isinstance(layer, Standardize):
-                layer.initialise(self.config.initializer, source)
+        self._initialise(source)
+
+    def _initialise(self, source: torch.Generator) -> None:
+        """The weights one after another, from one source of draws."""
+        for layer in self.encoder, self.weights:
+            layer.initialise(self.config.initializer, source)
 
     @abstractmethod
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
@@ -182,25 +190,37 @@ class Classifier(PooledClassifier):
 
     def __init__(self, config: ClassifierConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
         """The network with all weights 0; ``words`` are those of the vocabulary where tokens are words."""
-        super().__init__(config, embedding_of(config.embedding, text, words, "text"), config.embedding.size)
+        super().__init__(config, config.embedding.size)
         self.symbols = text
+        self.embedding = embedding_of(config.embedding, text, words, "text")
+
+    def _initialise(self, source: torch.Generator) -> None:
+        self.embedding.initialise(self.config.initializer, source)
+        super()._initialise(source)
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids]:
         """The vectors of the tokens."""
         ids = batch.input_ids
-        embedding = cast("Embedding | Spelling", self.embedding)
-        return embedding.vectors(ids.ids_BT.transpose(0, 1)).transpose(0, 1), ids
+        return self.embedding.vectors(ids.ids_BT.transpose(0, 1)).transpose(0, 1), ids
 
 
 class VectorClassifier(PooledClassifier):
-    """Of sequences of real-valued vectors."""
+    """Of sequences of real-valued vectors, each number scaled by its mean and deviation in training."""
+
+    mean_D: Tensor
+    deviation_D: Tensor
 
     def __init__(self, config: VectorClassifierConfig) -> None:
         """The network with all weights 0."""
-        super().__init__(config, Standardize(config.vectors.size), config.vectors.size)
+        vectors = config.vectors
+        super().__init__(config, vectors.size)
+        # made of the experiment, so no checkpoint needs them
+        self.register_buffer("mean_D", torch.tensor(vectors.mean), persistent=False)
+        self.register_buffer("deviation_D", torch.tensor(vectors.deviation), persistent=False)
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Values]:
-        """The vectors, standardized; ShapeError for a batch of anything else."""
-        if not isinstance(batch.inputs, Values):
-            raise ShapeError(f"A classifier of vectors reads Values, but the batch has {type(batch.inputs).__name__}.")
-        return cast(Standardize, self.embedding)(batch.inputs.values_BTD), batch.inputs
+        """The vectors, scaled; ShapeError for a batch of anything else."""
+        rows = batch.inputs
+        if not isinstance(rows, Values):
+            raise ShapeError(f"A classifier of vectors reads Values, but the batch has {type(rows).__name__}.")
+        return (rows.values_BTD - self.mean_D) / self.deviation_D, rows

@@ -16,6 +16,7 @@ from anaphora.batch import Batch
 from anaphora.config import Config, Conflict, by_kind
 from anaphora.kernels.description import PartDescription
 from anaphora.kernels.penalty import change_penalty, size_penalty
+from anaphora.models.chunks import Chunk
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
@@ -34,7 +35,7 @@ class ChunkTruncation(Config):
 
 
 class WindowTruncation(Config):
-    """Every gradient reaches back the same number of steps within its chunk; takes ``steps`` times as long."""
+    """Every gradient reaches back the same number of steps, also into earlier chunks; takes ``steps`` times as long."""
 
     kind: Literal["window"] = "window"
     """The kind's name."""
@@ -135,14 +136,14 @@ class LanguageModel(nn.Module):
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Carry]:
         """The states to predict from as "h", T x B x width, and the state for the next window."""
-        initial = self.recurrence.initial_state(batch.size, carry, batch.carry_mask_B)
-        x_TBD = self.embedding.vectors(batch.input_ids.ids_BT.T)
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, WindowTruncation) else None
-        scanned = self.recurrence(x_TBD, batch.input_ids.lengths_B, initial, back)
-        if self.config.reads == "sentences":
-            return scanned.outputs, {}
-        return scanned.outputs, {name: h_BH.detach() for name, h_BH in scanned.state.items()}
+        chunk = Chunk.after(carry, batch, back or 0)
+        x_TBD = self.embedding.vectors(chunk.ids_TB)
+        first = self.recurrence.initial_state(batch.size, chunk.first, batch.carry_mask_B)
+        scanned = self.recurrence(x_TBD, chunk.lengths_B, first, back, chunk.context)
+        carries = self.config.reads == "stream"
+        return scanned.outputs, chunk.carried(scanned, back or 0) if carries else {}
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """The parts of a step: see ``protocols.Programmed``."""

@@ -27,6 +27,8 @@ NETWORKS = {
     "recurrent": Network("anaphora.models.language_model", "LanguageModel", ("text",), spells=True),
     "classifier": Network("anaphora.models.classifier", "Classifier", ("text",), spells=True),
     "tagger": Network("anaphora.models.tagger", "Tagger", ("text", "characters", "tags"), spells=True),
+    "prediction": Network("anaphora.models.values", "PredictionNetwork", ()),
+    "synthesis": Network("anaphora.models.values", "SynthesisNetwork", ("text",)),
     "feed-forward": Network("anaphora.models.feed_forward", "FeedForwardLanguageModel", ("text",)),
     "ngram": Network("anaphora.models.ngram.model", "NgramModel", ("text",)),
     "interpolation": Network("anaphora.models.interpolation.model", "Interpolation", ("text",), spells=True),

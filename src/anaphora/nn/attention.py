@@ -8,6 +8,7 @@ none      the summary of the sentence alone (``bridge.py``)
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from math import log
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -18,6 +19,7 @@ from anaphora.config import MAX_UNITS, SET, Config, Conflict, by_kind_or
 from anaphora.errors import ConfigError
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.clock import Clock
+from anaphora.kernels.gate import Gated
 from anaphora.kernels.parts import Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.scores import AnyScore, General
 from anaphora.kernels.scores.additive import Additive
@@ -26,7 +28,7 @@ from anaphora.kernels.sums import Add
 from anaphora.kernels.weighing import AnyWeighing, Softmax
 from anaphora.kernels.window import GaussianWindow, Move
 from anaphora.nn.encoders.encoder import EncoderSpec
-from anaphora.nn.weights import Matrix, projection_matrices
+from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
 
 class NoAttention(Config):
@@ -71,6 +73,10 @@ class AttentionConfig(AttentionBase):
     size: int = Field(0, ge=0, le=MAX_UNITS)
     """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the
     decoder."""
+    gate: bool = False
+    """Whether the context is scaled by one number from 0 to 1 that the query decides (beta of Xu et al. 2015)."""
+    doubly_stochastic: float = Field(0.0, ge=0)
+    """Factor of the penalty on positions whose weights over all steps do not sum to 1 (Xu et al. 2015, equation 14)."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
@@ -93,6 +99,12 @@ class WindowAttention(AttentionBase):
     """How many Gaussians the window is the sum of."""
     bias: bool = True
     """Whether what the query says of each has a bias."""
+    initial_step: float = Field(1.0, gt=0)
+    """Positions that the window moves in a step before training; less than 1 where outputs are longer than inputs."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"initial_step": SET, "bias": False}, "it is what the bias starts from; leave one of the two out"),
+    )
 
 
 AnyAttention = Annotated[
@@ -140,6 +152,10 @@ class Attention(ABC):
         }
 
     @abstractmethod
+    def initialise(self, weights: Weights) -> None:
+        """Fill what starts from a number of its own, after all else was filled."""
+
+    @abstractmethod
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """What it carries from step to step, before the first: B x width by signal."""
 
@@ -155,28 +171,39 @@ class SoftAttention(Attention):
         super().__init__(config, spec)
         self._score, self._span, self._weighing = config.score, config.window, config.normalizer
         self._query, self._memory, self._hidden = query, spec.width, config.size or query
+        self._gated = config.gate
 
     def matrices(self) -> dict[str, Matrix]:
+        """Those of the score, those of the span, and that of the gate."""
         shapes = self._score.weights(self._query, self._memory, self._hidden)
         shapes |= self._span.weights(self._query, self._hidden)
-        return {
+        matrices = {
             f"{self.name}.{short}": Matrix(shape[0], shape[1] if shape[1:] else 0) for short, shape in shapes.items()
         }
+        return matrices | (projection_matrices("context_gate", 1, self._query, True) if self._gated else {})
 
     def parts(self, query: str) -> tuple[Part, ...]:
         """Attend, with what counts steps or sums up weights where score or span look at it."""
         scale = self._score.width(self._query, self._hidden) ** -0.5 if self._score.scaled else 1.0
-        attend = Attend(self.name, self._score, self._span, self._weighing, scale, query)
+        gated = (
+            Project("context_gate", query, "context_gate", True),
+            Gated("gated_context", "attended_context", "context", "context_gate"),
+        )
+        target = "attended_context" if self._gated else "context"
+        attend = Attend(self.name, self._score, self._span, self._weighing, scale, query, target)
         clock = (Clock(),) if "clock" in attend.reads else ()
         covered = previous("coverage")
         coverage = (Add("coverage", (covered, "weights"), "coverage"),) if covered in attend.reads else ()
-        return (*clock, attend, *coverage)
+        return (*clock, attend, *(gated if self._gated else ()), *coverage)
 
     def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The memory of a batch; a sentence longer than the score can tell apart is cut for it."""
         own = {n.removeprefix(f"{self.name}."): w for n, w in weights.items() if n.startswith(f"{self.name}.")}
         keys = {f"{self.name}.{short}": block for short, block in self._score.prepare(annotations_BSM, own).items()}
         return keys | super().prepare(annotations_BSM, self._score.reach(lengths_B), weights)
+
+    def initialise(self, weights: Weights) -> None:
+        """Nothing has a number of its own."""
 
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """Weights of 1 at the first position; no coverage yet; step 0."""
@@ -199,6 +226,7 @@ class SoftWindow(Attention):
         """
         super().__init__(config, spec)
         self._query, self._components, self._bias = query, config.components, config.bias
+        self._step = config.initial_step
 
     def matrices(self) -> dict[str, Matrix]:
         """The projection of the query, in the blocks alpha, beta, kappa."""
@@ -208,6 +236,12 @@ class SoftWindow(Attention):
         """The projection, and the window moved and looked through."""
         projected = Project("window", query, "window.hat", self._bias)
         return projected, Move("move", "window.hat"), GaussianWindow(self.name, "window.hat")
+
+    def initialise(self, weights: Weights) -> None:
+        """Add the logarithm of the first step to the bias of khat."""
+        if self._bias:
+            with torch.no_grad():
+                weights.tensors()["window.bias"][2 * self._components :] += log(self._step)
 
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """All Gaussians in front of the first position."""

@@ -125,7 +125,7 @@ class Decoder(nn.Module):
         context = spec.width if self.attention else self.bridge.width
         self._read_out = self._readout.matrices(width, context)
         self.weights = Weights(self._matrices(width, context) | self._read_out)
-        self._plain, self._training = self._program(training=False), self._program(training=True)
+        self.program, self._training = self._program(training=False), self._program(training=True)
 
     @property
     def _context(self) -> Context:
@@ -224,7 +224,7 @@ class Decoder(nn.Module):
 
         ``language_TBL`` are the states of the language model that it is fused with.
         """
-        config, program, weights, inputs = self.config, self._plain, self.weights.tensors(), _read(x_TBD, language_TBL)
+        config, program, weights, inputs = self.config, self.program, self.weights.tensors(), _read(x_TBD, language_TBL)
         if self.training:
             program, weights = self._training, self.weights.dropped("decoder", config.weight_dropout)
             widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
@@ -241,8 +241,8 @@ class Decoder(nn.Module):
         language_KBL: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
         """One step of K hypotheses a sentence: o, with attention its weights, and the new state."""
-        signals = advance(self._plain, _read(x_KBD, language_KBL), state, self.weights.tensors(), memory)
-        return signals["o"], signals.get("weights"), {name: signals[name] for name in self._plain.carried}
+        signals = advance(self.program, _read(x_KBD, language_KBL), state, self.weights.tensors(), memory)
+        return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
 
     def described(
         self,
@@ -253,12 +253,14 @@ class Decoder(nn.Module):
     ) -> tuple[PartDescription, ...]:
         """The parts of a step without dropout, by running one for one sentence."""
         state = {name: rows.unsqueeze(0) for name, rows in first.items()}
-        return described(self._plain, _read(x_11D, language_11L), state, self.weights.tensors(), memory)
+        return described(self.program, _read(x_11D, language_11L), state, self.weights.tensors(), memory)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""
         self._layers.initialise(self.weights, start, generator)
         self._readout.initialise(self.weights)
+        if self.attention:
+            self.attention.initialise(self.weights)
 
 
 def _read(x_XBD: Tensor, language_XBL: Tensor | None) -> dict[str, Tensor]:

@@ -59,7 +59,7 @@ class Embedding(nn.Embedding):
         """``words`` rows; ``name`` tells its dropout masks apart from those of others."""
         super().__init__(words, config.size, _weight=torch.zeros(words, config.size))
         self._dropout, self._name = config.dropout, name
-        self._scale = config.size**0.5 if config.scaled else 1.0
+        self.scale = config.size**0.5 if config.scaled else 1.0
         self._frozen = config.frozen
         if config.frozen:
             self.register_buffer("held", torch.zeros(words, dtype=torch.bool))
@@ -70,7 +70,7 @@ class Embedding(nn.Embedding):
 
         In training, ids are steps x sentences (T x B), and ``purpose`` tells two uses of one table apart.
         """
-        vectors: Tensor = self(ids) * self._scale
+        vectors: Tensor = self(ids) * self.scale
         if not self.training:
             return vectors
         return words_dropped(vectors, ids, self._dropout, f"embedding.{self._name}.{purpose}")
@@ -91,12 +91,12 @@ class Embedding(nn.Embedding):
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         with torch.no_grad():
             start.fill_table(self.weight, generator)
-            self.weight /= self._scale
+            self.weight /= self.scale
 
     def take(self, row: int, vector: Sequence[float]) -> None:
         """Let a row start from where looking it up gives ``vector``; a frozen table will leave it there."""
         with torch.no_grad():
-            self.weight[row] = torch.tensor(vector) / self._scale
+            self.weight[row] = torch.tensor(vector) / self.scale
         if self._frozen:
             self.held[row] = True
 

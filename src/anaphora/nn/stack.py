@@ -14,9 +14,9 @@ from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Part, Project, Unit, previous
 from anaphora.kernels.program import Program
-from anaphora.kernels.scan import Scanned, advance
+from anaphora.kernels.scan import advance
 from anaphora.kernels.sums import Add
-from anaphora.kernels.truncation import scan_windows
+from anaphora.kernels.truncation import Windows, scan_windows
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
@@ -207,8 +207,8 @@ class Stack(nn.Module):
         self._undropped = undropped
         self._layers = Layers(config)
         self.weights = Weights(self._layers.matrices(width))
-        self._plain, self._training = self._program(training=False), self._program(training=True)
-        learned = self._plain.carried if config.initial_state == "learned" else ()
+        self.program, self._training = self._program(training=False), self._program(training=True)
+        learned = self.program.carried if config.initial_state == "learned" else ()
         self.initial = Weights({name: Matrix(config.size) for name in learned})
 
     def _program(self, training: bool) -> Program:
@@ -222,7 +222,7 @@ class Stack(nn.Module):
     ) -> dict[str, Tensor]:
         """The state before anything was read; that of ``carry``, B x H by name, where ``carry_mask_B`` is true."""
         like, learned = next(self.parameters()), self.initial.tensors()
-        state = {name: like.new_zeros(sentences, self.config.size) for name in self._plain.carried}
+        state = {name: like.new_zeros(sentences, self.config.size) for name in self.program.carried}
         mask_B = like.new_zeros(sentences, dtype=torch.bool)
         if carry and carry_mask_B is not None:
             mask_B = carry_mask_B
@@ -235,37 +235,38 @@ class Stack(nn.Module):
         lengths_B: Tensor,
         first: Mapping[str, Tensor] | None = None,
         back: int | None = None,
-    ) -> Scanned:
+        context: int = 0,
+    ) -> Windows:
         """The outputs of the top layer as "h" (T x B x H), and the state at the end of each row.
 
         ``first`` is the initial state and ``back``, the steps that each step's gradient goes back over, all of them if
-        not given.
+        not given. The first ``context`` steps have no outputs: see ``scan_windows``.
         """
         config, state = self.config, first or self.initial_state(x_TBD.shape[1])
-        program, weights, inputs, memory = self._plain, self.weights.tensors(), {"x": x_TBD}, {}
+        program, weights, inputs, memory = self.program, self.weights.tensors(), {"x": x_TBD}, {}
         if self.training:
             program, weights = self._training, self.weights.dropped(self.name, config.weight_dropout)
             widths = {f"dropout{layer}": config.size for layer in range(config.layers)}
             masks = config.dropout.draw(self.name, widths, self._layers.units, x_TBD)
             inputs, memory = inputs | masks.inputs, masks.memory
         back = x_TBD.shape[0] if back is None else back
-        scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back)
+        scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back, context)
         outputs = {"h": scanned.outputs[program.returns[0]]}
         if self.training and self._undropped:
             outputs["undropped"] = scanned.outputs[program.returns[-1]]
-        return Scanned(outputs, scanned.state)
+        return scanned._replace(outputs=outputs)
 
     def advance(self, x_XBD: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """One step: the output of the top layer, and the new state."""
-        signals = advance(self._plain, {"x": x_XBD}, state, self.weights.tensors(), {})
-        return signals[self._plain.returns[0]], {name: signals[name] for name in self._plain.carried}
+        signals = advance(self.program, {"x": x_XBD}, state, self.weights.tensors(), {})
+        return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 
     def described(self) -> tuple[PartDescription, ...]:
         """The parts of a step without dropout."""
         weights = self.weights.tensors()
         x_11D = weights["input0.weight"].new_zeros(1, 1, weights["input0.weight"].shape[1])
         state = {name: rows.unsqueeze(0) for name, rows in self.initial_state(1).items()}
-        return described(self._plain, {"x": x_11D}, state, weights, {})
+        return described(self.program, {"x": x_11D}, state, weights, {})
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from."""

@@ -5,9 +5,10 @@ from collections import abc
 from anaphora.errors import DataError
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
+from anaphora.wording import counted
 
 LONGEST = 10_000
-"""Units of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
+"""Tokens of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
 
 
 def one_text(text: str | bytes) -> str:
@@ -53,15 +54,17 @@ def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None
     demand_texts(targets)
     if len(sources) != len(targets):
         raise DataError(
-            f"Sources and translations should be equally many, but there are {len(sources):,} sources and "
-            f"{len(targets):,} translations: give both sides of the same pairs."
+            f"Sources and translations should be equally many, but there are {counted(len(sources), 'source')} and "
+            f"{counted(len(targets), 'translation')}: give both sides of the same pairs."
         )
 
 
 def demand_short(row: abc.Sequence[int], most: int, number: int, otherwise: str) -> None:
     """DataError where line ``number`` has more tokens than ``most``, with what to do ``otherwise``."""
     if len(row) > most:
-        raise DataError(f"Line {number} should have at most {most:,} tokens, but has {len(row):,}: {otherwise}.")
+        raise DataError(
+            f"Line {number} should have at most {counted(most, 'token')}, but has {len(row):,}: {otherwise}."
+        )
 
 
 def sentence_of(tokenizer: Tokenizer, text: str, number: int) -> list[int]:

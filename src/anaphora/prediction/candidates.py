@@ -15,6 +15,7 @@ from anaphora.prediction.lookup import Lookup
 from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
+from anaphora.wording import counted
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,12 @@ class Candidates:
 
     def __str__(self) -> str:
         """What they are, in words."""
-        return f"{self.frequent:,} frequent words and {self.each:,} translations of each source word"
+        return f"{counted(self.frequent, 'frequent word')} and {counted(self.each, 'translation')} of each source word"
 
     def of(self, texts: Sequence[str], source: Tokenizer, target: Tokenizer) -> Ids:
         """The candidates of every text: a function of the text alone; ids rise.
 
-        Raises ConfigError where units are not words, which alone have translations.
+        Raises ConfigError where tokens are not words, which alone have translations.
         """
         if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
             raise ConfigError(
@@ -53,7 +54,7 @@ class Candidates:
         """The ids of the translations of a word, and of the word itself."""
         translations = self._translations.find(word) or ()
         ids = (known.find(one) for one in (*translations[: self.each], word))
-        return [unit for unit in ids if unit is not None]
+        return [token for token in ids if token is not None]
 
     @cached_property
     def _translations(self) -> Lookup[Sequence[str]]:

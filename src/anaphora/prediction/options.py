@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 from anaphora.prediction.candidates import Candidates
+from anaphora.wording import counted
 
 
 class SearchOptions(NamedTuple):
@@ -50,4 +51,4 @@ class SearchOptions(NamedTuple):
         among = f", among {self.candidates}" if self.candidates else ""
         what = "left" if left == unknown else "replaced" if not left else f"of which {left:,} left"
         words = f", {unknown:,} unknown words {what}" if unknown else ""
-        return f"{sentences:,} sentences{only}, beam {self.beam}{penalty}{among}{words}"
+        return f"{counted(sentences, 'sentence')}{only}, beam {self.beam}{penalty}{among}{words}"

@@ -12,8 +12,8 @@ class LineScore:
 
     log10: float
     """log10 p of the line and its end."""
-    units: int
-    """Predictions: the units of the line, and ``</s>``."""
+    tokens: int
+    """Predictions: the tokens of the line, and ``</s>``."""
     unknown: int
     """Tokens that are ``<unk>``."""
 
@@ -24,5 +24,5 @@ class LineScore:
 
     @property
     def perplexity(self) -> float:
-        """10 to the mean -log10 p of a unit."""
-        return perplexity_of_log10(self.log10, self.units)
+        """10 to the mean -log10 p of a token."""
+        return perplexity_of_log10(self.log10, self.tokens)

@@ -6,7 +6,7 @@ Most are the papers' and lie beside this file; the folder of a task may hold mor
 from importlib.util import find_spec
 from pathlib import Path
 
-from anaphora.config import unknown
+from anaphora.config import nearest
 from anaphora.errors import ConfigError
 from anaphora.tasks.registry import TASKS
 
@@ -29,7 +29,10 @@ def read(name: str) -> str:
     """The TOML text of a recipe; ConfigError with the nearest name when there is none called ``name``."""
     files = _files()
     if name not in files:
-        raise ConfigError(f"{unknown('The recipe', name, files)} A file of your own is named with its ending, .toml.")
+        raise ConfigError(
+            f"There is no recipe called '{name}'.{nearest(name, files)} anaphora recipes lists all; name your own file "
+            f"with its ending, .toml."
+        )
     return files[name].read_text(encoding="utf-8")
 
 

@@ -9,6 +9,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.folder import Run
+from anaphora.wording import counted
 
 
 def average(run: Run, last: int, report: Report = silent) -> tuple[dict[str, Tensor], list[int]]:
@@ -39,7 +40,11 @@ def average(run: Run, last: int, report: Report = silent) -> tuple[dict[str, Ten
 def _whole(run: Run, last: int, report: Report) -> Iterator[Checkpoint]:
     there = run.checkpoints()
     if len(there) < last:
-        report(Note(f"{run.path} has {len(there)} checkpoints, and not {last}: training.keep says how many stay."))
+        report(
+            Note(
+                f"{run.path} has {counted(len(there), 'checkpoint')}, and not {last}: training.keep says how many stay."
+            )
+        )
     for update in there[-last:]:
         try:
             yield run.load(update)

@@ -1,6 +1,7 @@
 """``card.md``: what a run is, for whoever finds the folder."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from typing import Any
 
 import tomli_w
@@ -27,7 +28,7 @@ def render(
     parts = [f"# {name}", f"Task: {task}. Trained with Anaphora; every option is in `experiment.toml`."]
     parts.append("## Data")
     if isinstance(experiment.get("data"), Mapping):
-        parts.append(_fenced("toml", tomli_w.dumps({"data": experiment["data"]})))
+        parts.append(_fenced("toml", tomli_w.dumps({"data": _without_places(experiment["data"])})))
     digests = [f"- `{part}`: SHA-256 `{digest}`" for part, digest in sorted(data.items())]
     parts.append("\n".join(digests) or "Its files were not recorded.")
     parts.append(f"Licence: {licence_of(experiment.get('data')) or 'that of the files; it was not recorded'}.")
@@ -41,6 +42,12 @@ def render(
     if use:
         parts += ["## Use", _fenced("python", "import anaphora\n\n" + use.format(path=name))]
     return "\n\n".join(parts) + "\n"
+
+
+def _without_places(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A ``[data]`` table with the names of files alone: where they lie is nobody else's business."""
+    files = data.get("files", ())
+    return {**data, **({"files": [PurePath(file).name for file in files]} if files else {})}
 
 
 def _measured(evaluations: Iterable[Evaluation]) -> list[str]:

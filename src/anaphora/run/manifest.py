@@ -11,6 +11,7 @@ from anaphora.errors import RunError
 from anaphora.files import DamagedError, is_sealed, json_bytes, read_exactly, read_json, sealed, sha256
 from anaphora.kernels.compiled import available
 from anaphora.kernels.runtime import Runtime
+from anaphora.wording import counted
 
 FORMAT = 2
 """The newest format of run folders and checkpoints that this version reads, and the one that it writes."""
@@ -45,7 +46,7 @@ class Environment(_Record):
     def describe(self) -> str:
         """A few words for a message."""
         kernels = {True: ", kernels in C", False: ", no kernels in C", None: ""}[self.compiled]
-        threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
+        threads = counted(self.threads, "thread")
         return f"{threads} on {self.processor}, torch {self.torch}, {self.precision}{kernels}"
 
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from anaphora.batch import Ids
 from anaphora.errors import ConfigError
+from anaphora.wording import counted
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Bounds:
         lengths = [max_length] * sentences if isinstance(max_length, int) else list(max_length)
         if len(lengths) != sentences or min(lengths, default=1) < 1:
             raise ConfigError(
-                f"The greatest length should be at least 1 for each of {sentences} sentences, but is {max_length}: "
+                f"The greatest length should be at least 1 for each of {counted(sentences, 'sentence')}, but is "
+                f"{max_length}: "
                 f"give one number, or one a sentence."
             )
         max_lengths_B = torch.tensor(lengths, dtype=torch.int64)

@@ -21,7 +21,7 @@ class StartConfig(Config):
     run: str = "none"
     """Its folder; "none" starts from random weights."""
     vocabulary: Literal["keep", "extend", "only"] = "keep"
-    """Whether its vocabulary is kept, or extended by the units of the new text that it has not; "only" takes the
+    """Whether its vocabulary is kept, or extended by the tokens of the new text that it has not; "only" takes the
     vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
     encoder: str = "none"
     """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;

@@ -1,4 +1,4 @@
-"""The ``[data]`` table: where text comes from, and what its parts are called."""
+"""The ``[data]`` table: where text comes from, and what its splits are called."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -54,7 +54,15 @@ class DataConfig(Config):
         return [Path(file) for file in self.files] if self.corpus == "none" else [corpus_folder(self.corpus)]
 
 
-class PairData(DataConfig):
+class PairsData(DataConfig):
+    """Pairs of lines, whatever they are."""
+
+    max_length: int = Field(100, ge=0, le=MAX_LENGTH)
+    """Leave out training and validation pairs with more tokens than this on a side (an aligner keeps those of the
+    validation split); 0 keeps all."""
+
+
+class PairData(PairsData):
     """Pairs of sentences."""
 
     source: str = "en"
@@ -65,9 +73,6 @@ class PairData(DataConfig):
     """Columns of source and target in a .tsv, counted from 1; empty for the only two."""
     quoted: bool = False
     """Whether cells of a .tsv may stand in double quotes, with those inside doubled."""
-    max_length: int = Field(100, ge=0, le=MAX_LENGTH)
-    """Leave out training and validation pairs with more tokens than this on a side (an aligner keeps those of the
-    validation split); 0 keeps all."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *DataConfig.conflicts,
@@ -110,7 +115,7 @@ CUTS = ("steps", "windows")
 
 
 def own_files(table: Any, data: Sequence[Path]) -> dict[str, Any]:
-    """The ``[data]`` table for a person's own files; those of a corpus take the names of its parts along with them."""
+    """The ``[data]`` table for a person's own files; those of a corpus take the names of its splits along with them."""
     options = dict(table) if isinstance(table, Mapping) else {}
     if options.get("corpus", "none") != "none":
         options = {key: value for key, value in options.items() if key not in DataConfig.model_fields}

@@ -3,13 +3,28 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.significance import Comparison
+from anaphora.events import Note, Report
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.base import ExperimentBase
+
+_Corpus = TypeVar("_Corpus", covariant=True)
+
+
+class Splits(Protocol[_Corpus]):
+    """The splits of a run's data, of any kind of corpus."""
+
+    @property
+    def valid(self) -> _Corpus:
+        """The validation split."""
+
+    @property
+    def tests(self) -> Mapping[str, _Corpus]:
+        """The test splits by name, perhaps none."""
 
 
 class Text(NamedTuple):
@@ -106,6 +121,19 @@ def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
                 f"{path} was begun with the data in {file}, but that is no longer there: put it back, or give a text "
                 f"with {options}."
             )
+
+
+def splits_to_score(splits: Splits[_Corpus], options: str, report: Report) -> Mapping[str, _Corpus]:
+    """The test splits of a run's data by name; without one its validation split, with a Note."""
+    if splits.tests:
+        return splits.tests
+    report(
+        Note(
+            f"The data of the run has no test split, so its validation split is scored. It was used to choose the best "
+            f"checkpoint: expect lower scores on new text, which you can give with {options}."
+        )
+    )
+    return {"validation": splits.valid}
 
 
 def one_run(paths: Sequence[Path], noun: str) -> Path:

@@ -3,6 +3,7 @@
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -35,11 +36,14 @@ def segmented_alike(kind: str) -> tuple[Conflict, ...]:
     )
 
 
+_OF_FITTING = ("seed", "threads")
+"""What a model that is fitted in one go takes of ``[training]``."""
+
 FITTED_CONFLICTS = (
     *(
         Conflict({f"training.{name}": SET}, "it is for updates, but this model is fitted in one go; leave it out", True)
         for name in TrainingConfig.model_fields
-        if name not in ("seed", "threads")
+        if name not in _OF_FITTING
     ),
     *(
         Conflict({f"data.{name}": SET}, "it says where gradients are cut, but this model has none; leave it out", True)
@@ -49,6 +53,17 @@ FITTED_CONFLICTS = (
 """Of a model fitted in one go, as a person wrote it: it makes no updates."""
 
 
+class FittedExperiment(ExperimentBase):
+    """An experiment without updates, written without the options that are for them."""
+
+    def tables(self) -> dict[str, Any]:
+        """All options that have an effect, as nested tables."""
+        tables = super().tables()
+        tables["training"] = {name: tables["training"][name] for name in _OF_FITTING}
+        tables["data"] = {name: value for name, value in tables["data"].items() if name not in CUTS}
+        return tables
+
+
 class FittingWork(Work):
     """What such work leaves in a run: one checkpoint, named after update 1, and one validation."""
 
@@ -56,7 +71,7 @@ class FittingWork(Work):
     def fit(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
-        """Fit ``model``; returns its figures on the validation part."""
+        """Fit ``model``; returns its figures on the validation split."""
 
     def tell_counts(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report

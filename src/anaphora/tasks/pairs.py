@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from anaphora.data.corpora import PairCorpus, Parts
-from anaphora.data.sources import translation_parts
+from anaphora.data.corpora import PairCorpus, Splits
+from anaphora.data.sources import translation_splits
 from anaphora.events import Report
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.data_table import PairData
+from anaphora.tasks.data_table import PairData, PairsData
 from anaphora.tasks.work import Work
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
@@ -15,19 +15,26 @@ from anaphora.text.tokenizer import Tokenizer
 class PairWork(Work):
     """An experiment whose pairs have been found: see ``work.Work``."""
 
-    parts: Parts[PairCorpus]
+    splits: Splits[PairCorpus]
 
     def __init__(self, experiment: ExperimentBase, report: Report) -> None:
-        """Find and check the data; errors as for ``data.sources.translation_parts``."""
-        self.parts, self._text, self._data = pair_parts(experiment, report), experiment.text, pairs_of(experiment)
+        """Find and check the data; errors as for ``found``."""
+        self.splits, self._text = self.found(experiment, report), experiment.text
+        assert isinstance(experiment.data, PairsData)
+        self._data = experiment.data
+
+    @staticmethod
+    def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
+        """The splits of its data; errors as for ``data.sources.translation_splits``."""
+        return pair_splits(experiment, report)
 
     @property
     def longest(self) -> int:
-        """Units of the longest side of a training pair."""
+        """Tokens of the longest side of a training pair."""
         return self._data.max_length
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        train = self.parts.train
+        train = self.splits.train
         sides = {"source": train.sources, "target": train.targets}
         return tokenization.fit(
             self._text, sides, report, languages=self._data.languages, dictionary=self._dictionary(report)
@@ -44,9 +51,9 @@ def pairs_of(experiment: ExperimentBase) -> PairData:
     return experiment.data
 
 
-def pair_parts(experiment: ExperimentBase, report: Report) -> Parts[PairCorpus]:
+def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
     data = pairs_of(experiment)
-    return translation_parts(
+    return translation_splits(
         data.paths(),
         data.source,
         data.target,

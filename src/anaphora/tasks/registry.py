@@ -24,6 +24,8 @@ TASKS = {
     "align": "anaphora.tasks.alignment",
     "classify": "anaphora.tasks.classify",
     "tag": "anaphora.tasks.tag",
+    "trace": "anaphora.tasks.trace",
+    "transduce": "anaphora.tasks.transduce",
 }
 """A new task is one line here: the package whose ``TASK`` it is."""
 

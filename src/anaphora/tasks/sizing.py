@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-UNITS = {"bpe": "subword", "unigram": "subword", "word": "word", "character": "character", "byte": "byte"}
+TOKENS = {
+    "bpe": "subword",
+    "unigram": "subword",
+    "word": "word",
+    "character": "character",
+    "byte": "byte",
+    "symbol": "symbol",
+}
 """What a unit of text is called, by what ``text.tokenizer`` says."""
 
 
@@ -17,9 +24,13 @@ def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:
 
 
 def figure(table: Mapping[str, Any], key: str, words: str) -> str:
-    """The number at a dotted key in words, nothing where a setting has put something else there."""
+    """The number at a dotted key in words, nothing where a setting has put something else there.
+
+    A noun after the number is in the plural, as in "{:,} epochs".
+    """
     number = value_at(table, key)
-    return words.format(number) if isinstance(number, int | float) else ""
+    found = words.format(number) if isinstance(number, int | float) else ""
+    return found.removesuffix("s") if number == 1 else found
 
 
 def value_at(table: Mapping[str, Any], key: str) -> object:

@@ -123,7 +123,7 @@ class Task:
     see: str
     """Its verbs: "see anaphora translate"."""
     next_command: str
-    """What to do with a trained ``{run}``, after ``anaphora``."""
+    """What to do with a trained ``{run}``: a line for a shell that works as it stands."""
     example: str
     """Python for its card, with ``{path}``."""
     tokenizers_of: Callable[[dict[str, Tokenizer], Path], dict[str, Tokenizer]]

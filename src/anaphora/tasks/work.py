@@ -7,14 +7,15 @@ from pathlib import Path
 import torch
 
 from anaphora.batch import Batch
-from anaphora.data.columns import Integers
-from anaphora.data.corpora import PairCorpus, Parts, TextCorpus
+from anaphora.data.columns import Column, Integers
+from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
 from anaphora.data.partitions import Partitions
-from anaphora.events import Event, Report, Skipped
+from anaphora.data.ragged import token_counts
+from anaphora.events import Event, Note, Report, Skipped
 from anaphora.nn.counts import Counts
 from anaphora.nn.device import device_of
 from anaphora.nn.outputs import Output
-from anaphora.protocols import Batches, Carry
+from anaphora.protocols import Batches, Carry, VocabularyInfo
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.text.tokenizer import Tokenizer
@@ -23,29 +24,29 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop, Validate
 
 TRAIN = Path("encoded") / "train"
-"""Where in a run's folder its training part is encoded."""
+"""Where in a run's folder its training split is encoded."""
 
 
 class Work(ABC):
     """An experiment whose data has been found, counted and checked."""
 
-    parts: Parts[PairCorpus] | Parts[TextCorpus]
+    splits: Splits[PairCorpus] | Splits[TextCorpus]
     """The training, validation and test splits."""
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
         """SHA-256 of the data by split."""
-        return {"train": self.parts.train.fingerprint, "valid": self.parts.valid.fingerprint}
+        return {"train": self.splits.train.fingerprint, "valid": self.splits.valid.fingerprint}
 
     @abstractmethod
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """The tokenizers of every side, from the training part."""
+        """The tokenizers of every side, from the training split."""
 
     @abstractmethod
     def tell_counts(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> None:
-        """Tell ``model`` what it has to know of the training part before it learns, where it does not know yet."""
+        """Tell ``model`` what it has to know of the training split before it learns, where it does not know yet."""
 
     @abstractmethod
     def learn(
@@ -57,7 +58,7 @@ class Work(ABC):
         report: Report,
         stop: Stop,
     ) -> Outcome:
-        """Fit ``model`` to the training part, from where ``run`` stands to the end or until ``stop`` says so.
+        """Fit ``model`` to the training split, from where ``run`` stands to the end or until ``stop`` says so.
 
         What is known by then is in ``run``: its log, and its checkpoints with the best of them marked. The text is
         encoded in the run's folder ``encoded``, again only if it changed.
@@ -70,26 +71,26 @@ class UpdatingWork(Work):
     @property
     @abstractmethod
     def longest(self) -> int:
-        """Units of the longest row there may be in a batch; 0 when nothing bounds them."""
+        """Tokens of the longest row there may be in a batch; 0 when nothing bounds them."""
 
     @abstractmethod
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """How often each unit is to be predicted in the training part, encoded in ``folder`` unless it was before."""
+        """How often each token is to be predicted in the training split, encoded in ``folder`` unless it was before."""
 
     @abstractmethod
     def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
-        """The training part in batches, encoded in ``folder`` unless it was before."""
+        """The training split in batches, encoded in ``folder`` unless it was before."""
 
     @abstractmethod
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
-        """What measures a model on the validation part, encoded in the run's folder unless it was before."""
+        """What measures a model on the validation split, encoded in the run's folder unless it was before."""
 
     def tell_counts(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> None:
-        """Tell ``model`` how often each unit is to be predicted, where it asks for that and does not know yet."""
+        """Tell ``model`` how often each token is to be predicted, where it asks for that and does not know yet."""
         unknown = [module for module in model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:
             counts_V = torch.from_numpy(self.counts(tokenizers, run.path / TRAIN, not_skipping(report)))
@@ -113,6 +114,18 @@ class UpdatingWork(Work):
             batches = Partitions(batches, words)
         validate = self.validation(tokenizers, run, training, report)
         return loop.train(model, batches, training, run, validate, report, stop, better=experiment.better)
+
+
+def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, report: Report) -> None:
+    """Note the fraction of unknown tokens in an encoded validation split, if there are any."""
+    unknown = int(token_counts(ids, symbols.size)[symbols.unk])
+    if unknown:
+        report(
+            Note(
+                f"{unknown / len(ids):.2%} of the tokens of the validation split are unknown ({unknown:,} of "
+                f"{len(ids):,}). All count as the same token, <unk>, so the loss looks better than it is."
+            )
+        )
 
 
 def not_skipping(report: Report) -> Report:

@@ -1,1 +1,1 @@
-"""Strings to ids and back: normalisation, text units and their vocabularies. Knows no tensors and no formats."""
+"""Strings to ids and back: normalisation, text tokens and their vocabularies. Knows no tensors and no formats."""

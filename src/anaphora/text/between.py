@@ -1,4 +1,4 @@
-"""Words: what stands between white space, whatever a model's units are; scores and perplexities are of them.
+"""Words: what stands between white space, whatever a model's tokens are; scores and perplexities are of them.
 
 White space is that of ASCII, as KenLM has it: a no-break space is part of a word.
 """
@@ -14,14 +14,14 @@ def words_in(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def by_word(line: str, units: Iterable[tuple[int, int]]) -> list[list[int]]:
+def by_word(line: str, tokens: Iterable[tuple[int, int]]) -> list[list[int]]:
     """The ids of every word of a line, and last of what stands behind all words; white space is of what comes after it.
 
-    ``units`` are ids, each with the place in the line where it begins; it belongs to one word, even where it goes on
+    ``tokens`` are ids, each with the place in the line where it begins; it belongs to one word, even where it goes on
     into the next.
     """
     ends = [word.end() for word in _WORD.finditer(line)]
     rows: list[list[int]] = [[] for _ in range(len(ends) + 1)]
-    for unit, start in units:
-        rows[bisect_right(ends, start)].append(unit)
+    for token, start in tokens:
+        rows[bisect_right(ends, start)].append(token)
     return rows

@@ -1,4 +1,4 @@
-"""Bytes as units: the UTF-8 of a text, so that nothing is ever unknown and every text has the same vocabulary."""
+"""Bytes as tokens: the UTF-8 of a text, so that nothing is ever unknown and every text has the same vocabulary."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ _FIRST = len(MARKS)
 
 
 class ByteTokenizer:
-    """A Tokenizer whose units are the bytes of a line after normalisation."""
+    """A Tokenizer whose tokens are the bytes of a line after normalisation."""
 
     def __init__(self, *, lowercase: Lowercase) -> None:
         self.lowercase: Lowercase = lowercase

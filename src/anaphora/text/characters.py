@@ -1,4 +1,4 @@
-"""Characters as units: the alphabet of the training text, everything else ``<unk>``."""
+"""Characters as tokens: the alphabet of the training text, everything else ``<unk>``."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, o
 
 
 class CharacterTokenizer:
-    """A Tokenizer whose units are code points after normalisation; a line never holds a line end."""
+    """A Tokenizer whose tokens are code points after normalisation; a line never holds a line end."""
 
     def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase) -> None:
         """``alphabet`` gives the characters in the order of their ids, marks left out."""
@@ -25,11 +25,14 @@ class CharacterTokenizer:
         self._written = ("", UNKNOWN, "", "", *self._alphabet)
 
     @classmethod
-    def learn(cls, lines: Iterable[str], *, lowercase: Lowercase, least: int) -> Self:
-        """The characters seen at least ``least`` times, the most frequent first; DataError when there are none."""
+    def learn(cls, lines: Iterable[Iterable[str]], *, lowercase: Lowercase, least: int) -> Self:
+        """The characters seen at least ``least`` times, the most frequent first; DataError when there are none.
+
+        Lines are texts, or their symbols.
+        """
         counts: Counter[str] = Counter()
         for line in lines:
-            counts.update(normalise(line, lowercase=lowercase))
+            counts.update(normalise(line, lowercase=lowercase) if isinstance(line, str) else line)
         counts.pop("\n", None)
         alphabet = [character for character, count in counts.items() if count >= least]
         if not alphabet:

@@ -2,7 +2,7 @@
 
 BPE-dropout (Provilkov, Emelianenko, Voita 2020) leaves out merges by chance; subword regularisation (Kudo 2018) draws a
 cut from the unigram model. Both work on a row of ids, which are known to spell the same text whatever the cut, and draw
-from a generator that is given: the same generator gives the same cut. Units never cross the space between two words.
+from a generator that is given: the same generator gives the same cut. Tokens never cross the space between two words.
 """
 
 import math
@@ -22,9 +22,9 @@ _WORDS_KEPT = 1 << 14
 class _Resegmenting:
     """Segments every word of a row of ids again, by ``_cut``; ids that spell no text (special tokens, bytes) stay."""
 
-    def __init__(self, units: Mapping[str, int]) -> None:
-        self._units = units
-        self._texts = {number: unit for unit, number in units.items()}
+    def __init__(self, tokens: Mapping[str, int]) -> None:
+        self._tokens = tokens
+        self._texts = {number: token for token, number in tokens.items()}
 
     def __call__(self, ids: Sequence[int], draw: Random) -> list[int]:
         cut: list[int] = []
@@ -39,9 +39,9 @@ class _Resegmenting:
 class MergeDropout(_Resegmenting):
     """BPE with every possible merge left out with probability ``dropout``, drawn again at every step."""
 
-    def __init__(self, units: Mapping[str, int], dropout: float) -> None:
-        """``units``: the id of every subword but special tokens and bytes; a lower id was merged earlier."""
-        super().__init__(units)
+    def __init__(self, tokens: Mapping[str, int], dropout: float) -> None:
+        """``tokens``: the id of every subword but special tokens and bytes; a lower id was merged earlier."""
+        super().__init__(tokens)
         self._dropout = dropout
 
     def _cut(self, word: str, draw: Random) -> list[int]:
@@ -50,47 +50,47 @@ class MergeDropout(_Resegmenting):
             merges = [
                 (number, place)
                 for place in range(len(parts) - 1)
-                if (number := self._units.get(parts[place] + parts[place + 1])) is not None
+                if (number := self._tokens.get(parts[place] + parts[place + 1])) is not None
                 and draw.random() >= self._dropout
             ]
             if not merges:
                 break
             _, place = min(merges)
             parts[place : place + 2] = [parts[place] + parts[place + 1]]
-        return [self._units[part] for part in parts]
+        return [self._tokens[part] for part in parts]
 
 
 class LatticeSampling(_Resegmenting):
     """A segmentation drawn with probability proportional to its unigram probability to the power ``alpha``."""
 
-    def __init__(self, units: Mapping[str, int], scores: Mapping[str, float], alpha: float) -> None:
-        """``units`` as for MergeDropout, ``scores`` their log-probabilities."""
-        super().__init__(units)
-        self._weights = {unit: alpha * score for unit, score in scores.items()}
-        self._longest = max(map(len, units), default=0)
+    def __init__(self, tokens: Mapping[str, int], scores: Mapping[str, float], alpha: float) -> None:
+        """``tokens`` as for MergeDropout, ``scores`` their log-probabilities."""
+        super().__init__(tokens)
+        self._weights = {token: alpha * score for token, score in scores.items()}
+        self._longest = max(map(len, tokens), default=0)
         self._lattice = lru_cache(_WORDS_KEPT)(self._filter)
 
     def _cut(self, word: str, draw: Random) -> list[int]:
-        """Backward sampling: from the word's end, each unit given what follows it."""
+        """Backward sampling: from the word's end, each token given what follows it."""
         lattice = self._lattice(word)
         end, chosen = len(word), []
         while end:
             threshold = draw.random()
             starts = lattice[end]
             start = next((start for start, share in starts if share > threshold), starts[-1][0])
-            chosen.append(self._units[word[start:end]])
+            chosen.append(self._tokens[word[start:end]])
             end = start
         return chosen[::-1]
 
     def _filter(self, word: str) -> list[list[tuple[int, float]]]:
-        """For every end, the starts of the units that end there with their cumulative chances (forward filtering)."""
+        """For every end, the starts of the tokens that end there with their cumulative chances (forward filtering)."""
         log_sums = [0.0] + [-math.inf] * len(word)
         lattice: list[list[tuple[int, float]]] = [[]]
         for end in range(1, len(word) + 1):
             starts = [
                 (start, log_sums[start] + self._weights[word[start:end]])
                 for start in range(max(0, end - self._longest), end)
-                if word[start:end] in self._units and log_sums[start] > -math.inf
+                if word[start:end] in self._tokens and log_sums[start] > -math.inf
             ]
             highest = max((weight for _, weight in starts), default=-math.inf)
             total = sum(math.exp(weight - highest) for _, weight in starts)
@@ -104,7 +104,7 @@ class LatticeSampling(_Resegmenting):
 
 
 def _words(ids: Sequence[int], texts: Mapping[int, str]) -> list[str | int]:
-    """The runs of units between two spaces as texts, and each id that is no unit by itself."""
+    """The runs of tokens between two spaces as texts, and each id that is no token by itself."""
     words: list[str | int] = []
     for number in ids:
         text = texts.get(int(number))

@@ -1,4 +1,4 @@
-"""A vocabulary with the units of another one appended: what was learnt for the old ones keeps its place."""
+"""A vocabulary with the tokens of another one appended: what was learnt for the old ones keeps its place."""
 
 import json
 import struct
@@ -13,10 +13,10 @@ from anaphora.text.words import WordTokenizer
 
 
 def extended(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
-    """``old`` with the units that only ``new`` has, in the order that they have there; old ids stay as they are.
+    """``old`` with the tokens that only ``new`` has, in the order that they have there; old ids stay as they are.
 
-    Subwords are cut as before first; the new units then put together what the old ones leave apart. Raises ConfigError
-    for units of a kind that cannot be extended: the scores of a unigram model are chances that sum to one, and
+    Subwords are cut as before first; the new tokens then put together what the old ones leave apart. Raises ConfigError
+    for tokens of a kind that cannot be extended: the scores of a unigram model are chances that sum to one, and
     annotations of rare words have their places.
     """
     if (
@@ -27,8 +27,8 @@ def extended(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
     ):
         return old.extended(new.vocabulary)
     known = set(old.pieces(range(old.symbols.size)))
-    units = [piece for piece in new.pieces(range(len(MARKS), new.symbols.size)) if piece not in known]
-    if not units:
+    tokens = [piece for piece in new.pieces(range(len(MARKS), new.symbols.size)) if piece not in known]
+    if not tokens:
         return old
     if isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer):
         alphabets = (json.loads(tokenizer.serialise())["characters"] for tokenizer in (old, new))
@@ -36,7 +36,7 @@ def extended(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
             list(dict.fromkeys(character for each in alphabets for character in each)), lowercase=old.lowercase
         )
     if isinstance(config, Bpe) and isinstance(old, SubwordTokenizer):
-        appended = b"".join(_entry(unit, -float(old.symbols.size + place)) for place, unit in enumerate(units))
+        appended = b"".join(_entry(token, -float(old.symbols.size + place)) for place, token in enumerate(tokens))
         return SubwordTokenizer(old.serialise() + appended, lowercase=old.lowercase)
     raise ConfigError(
         f"start.vocabulary = 'extend' needs text.tokenizer 'bpe', 'character' or 'word' without text.rare, but has "
@@ -48,13 +48,13 @@ def _with_rare(config: AnyTokenizer) -> str:
     return f" with text.rare = '{config.rare}'" if isinstance(config, Word) else ""
 
 
-def _entry(unit: str, score: float) -> bytes:
+def _entry(token: str, score: float) -> bytes:
     """One more ``pieces`` entry of a sentencepiece ModelProto (field 1: piece = 1, score = 2), merged last of all.
 
     A serialised message goes on where another one ends, and repeated fields are then put together; so entries can be
     appended without reading what stands before them.
     """
-    text = unit.encode()
+    text = token.encode()
     piece = b"\x0a" + bytes(_varint(len(text))) + text + b"\x15" + struct.pack("<f", score)
     return b"\x0a" + bytes(_varint(len(piece))) + piece
 

@@ -1,4 +1,4 @@
-"""Moses tokens: of running text for word units, and of scored text as the published Multi30k figures were made.
+"""Moses tokens: of running text for word tokens, and of scored text as the published Multi30k figures were made.
 
 The order of ``MosesText`` is that of the data set's own ``lc.norm.tok`` files: lower-case, normalise punctuation,
 tokenise. Languages that Moses has no rules for are treated as English.

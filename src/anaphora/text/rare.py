@@ -123,7 +123,7 @@ class AnnotatedTokenizer(WordTokenizer):
         A link of -1 is none.
         """
         if self.rare == "posall":
-            return [unit for j, word in enumerate(target) for unit in (word, self._away(j, links[j]))]
+            return [token for j, word in enumerate(target) for token in (word, self._away(j, links[j]))]
         if self.rare == "posunk":
             return [self._away(j, links[j]) if word == UNK else word for j, word in enumerate(target)]
         numbered = [source[i] if i >= 0 and self._annotates(source[i]) else self._none for i in links]
@@ -132,14 +132,14 @@ class AnnotatedTokenizer(WordTokenizer):
     def resolved(self, ids: Sequence[int], source: Sequence[int]) -> Resolved:
         """A translation of ``source`` without its annotations, and where its unknown words come from."""
         found = Resolved([], [], [])
-        for step, unit in enumerate(ids):
-            if self.rare == "posall" and self._annotates(unit):
+        for step, token in enumerate(ids):
+            if self.rare == "posall" and self._annotates(token):
                 continue
-            unknown = unit == UNK or self._annotates(unit)
+            unknown = token == UNK or self._annotates(token)
             if unknown:
                 after = ids[step + 1] if step + 1 < len(ids) else PAD
-                found.sources.append(self._source(after if self.rare == "posall" else unit, len(found.ids), source))
-            found.ids.append(UNK if unknown else unit)
+                found.sources.append(self._source(after if self.rare == "posall" else token, len(found.ids), source))
+            found.ids.append(UNK if unknown else token)
             found.steps.append(step)
         return found
 
@@ -159,5 +159,5 @@ class AnnotatedTokenizer(WordTokenizer):
     def _away(self, j: int, i: int) -> int:
         return len(MARKS) + REACH + j - i if i >= 0 and abs(j - i) <= REACH else self._none
 
-    def _annotates(self, unit: int) -> bool:
-        return len(MARKS) <= unit <= self._none
+    def _annotates(self, token: int) -> bool:
+        return len(MARKS) <= token <= self._none

@@ -1,4 +1,4 @@
-"""Subwords by sentencepiece, byte-pair (Sennrich et al. 2016) or unigram (Kudo 2018), and bytes for what has no unit.
+"""Subwords by sentencepiece, byte-pair (Sennrich et al. 2016) or unigram (Kudo 2018), and bytes for what has no token.
 
 Runs of spaces count as one and spaces at the ends as none, and U+2581, by which sentencepiece writes a space, reads as
 one; beyond that, and NFC, a line comes back as it was.
@@ -24,7 +24,7 @@ _LONGEST_LINE = 4000
 """Characters; sentencepiece leaves out longer lines without a word, so they are cut."""
 
 _COVERAGE = 0.9999
-"""The share of the text's characters that get a unit of their own; a large script would otherwise fill the table."""
+"""The share of the text's characters that get a token of their own; a large script would otherwise fill the table."""
 
 
 Kind = Literal["bpe", "unigram"]
@@ -51,7 +51,7 @@ class SubwordTokenizer:
     def learn(
         cls, lines: Iterable[str], *, size: int, lowercase: Lowercase, byte_fallback: bool, kind: Kind = "bpe"
     ) -> Self:
-        """Learn at most ``size`` units, marks and bytes included; fewer when the text does not hold that many.
+        """Learn at most ``size`` tokens, marks and bytes included; fewer when the text does not hold that many.
 
         The same lines in the same order give the same bytes. Raises DataError for a text without characters and
         ConfigError when ``size`` is less than marks, bytes and single characters need.
@@ -86,17 +86,17 @@ class SubwordTokenizer:
 
     def merge_dropout(self, dropout: float) -> Cut:
         """Cuts by BPE-dropout, for a byte-pair vocabulary."""
-        return MergeDropout(self._units(), dropout)
+        return MergeDropout(self._tokens(), dropout)
 
     def lattice_sampling(self, alpha: float) -> Cut:
         """Cuts drawn at ``alpha``, for a unigram vocabulary."""
-        units = self._units()
+        tokens = self._tokens()
         return LatticeSampling(
-            units, {unit: self._processor.get_score(number) for unit, number in units.items()}, alpha
+            tokens, {token: self._processor.get_score(number) for token, number in tokens.items()}, alpha
         )
 
-    def _units(self) -> dict[str, int]:
-        """The units that spell text, marks and bytes left out."""
+    def _tokens(self) -> dict[str, int]:
+        """The tokens that spell text, marks and bytes left out."""
         processor = self._processor
         numbers = range(len(MARKS), processor.get_piece_size())
         return {processor.id_to_piece(number): number for number in numbers if not processor.is_byte(number)}
@@ -125,7 +125,7 @@ class SubwordTokenizer:
         return list(self._processor.encode(normalise(text, lowercase=self.lowercase)))
 
     def by_word(self, text: str) -> list[list[int]]:
-        """The subwords of every word: see ``Tokenizer``; a unit begins in front of the spaces that it has."""
+        """The subwords of every word: see ``Tokenizer``; a token begins in front of the spaces that it has."""
         line = normalise(text, lowercase=self.lowercase)
         found = self._processor.encode(line, return_type="offset_mapping")
         return by_word(line, zip(found["ids"], (start for start, _ in found["offsets"]), strict=True))
@@ -135,7 +135,7 @@ class SubwordTokenizer:
         return one_line(self._processor.decode([int(number) for number in ids]))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The units as sentencepiece writes them: U+2581 for a space, ``<0xC3>`` for a byte."""
+        """The tokens as sentencepiece writes them: U+2581 for a space, ``<0xC3>`` for a byte."""
         return [self._processor.id_to_piece(int(number)) for number in ids]
 
 

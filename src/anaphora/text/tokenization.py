@@ -23,8 +23,10 @@ from anaphora.text.rare import AnnotatedTokenizer, NumberingTokenizer, Rare, ann
 from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
+from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenizer import SPACE, Tokenizer
 from anaphora.text.words import WordTokenizer
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.text.cuts import Cut
@@ -37,10 +39,11 @@ LARGEST = 1 << 28
 """Bytes of the largest vocabulary that is read."""
 
 _INDEX = "vocabulary.json"
+_NOTATIONS = {False: "characters", True: "separated by spaces"}
 
 
 class TokenizerConfig(Config):
-    """What all units have."""
+    """What all tokens have."""
 
     lowercase: bool = False
     """Whether to lower-case text, by the rules of its language."""
@@ -61,7 +64,7 @@ class TokenizerConfig(Config):
         return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
 
     def settled(self) -> Self:
-        """The same units, every text cut the likeliest way."""
+        """The same tokens, every text cut the likeliest way."""
         return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 
 
@@ -125,6 +128,24 @@ class Character(TokenizerConfig):
     """Characters seen less often than this in the training text become ``<unk>``."""
 
 
+Notation = Literal["auto", "characters", "separated"]
+"""How strings are written."""
+
+
+class Symbol(TokenizerConfig):
+    """Symbols of strings: characters, or what spaces separate; and tags after a tab."""
+
+    tokenizer: Literal["symbol"] = "symbol"
+    source: Notation = "auto"
+    """Symbols of the input: "characters", or what spaces separate ("separated"); "auto" goes by the training data."""
+    target: Notation = "auto"
+    """Symbols of the output: the same."""
+    joint: bool = False
+    """Whether all sides share one vocabulary."""
+    min_count: int = Field(1, gt=0)
+    """Symbols seen less often than this in the training text become ``<unk>``."""
+
+
 class Byte(TokenizerConfig):
     """Single bytes of UTF-8, the same ones for every text and side."""
 
@@ -136,7 +157,7 @@ class Byte(TokenizerConfig):
         return True
 
 
-AnyTokenizer = Bpe | Unigram | Word | Character | Byte
+AnyTokenizer = Bpe | Unigram | Word | Character | Symbol | Byte
 TextConfig = Annotated[AnyTokenizer, Field(discriminator="tokenizer")]
 """The ``[text]`` table."""
 
@@ -163,6 +184,8 @@ def fit(
             for side, lines in sides.items()
         }
     cases = {side: lowercase_of(config.lowercase, code) for side, code in codes.items()}
+    if isinstance(config, Symbol):
+        return _learn_symbols(config, sides, cases, report)
     if isinstance(config, Byte):
         return _cased(ByteTokenizer(lowercase=config.lowercase), cases)
     if config.joint:
@@ -255,6 +278,31 @@ def _learn_words(
     )
 
 
+def _learn_symbols(
+    config: Symbol, sides: Mapping[str, Lines], cases: Mapping[str, Lowercase], report: Report
+) -> dict[str, Tokenizer]:
+    """The vocabulary of each side, or one for both, each with the notation of its side, which a Note reports."""
+    separated = {}
+    for side, lines in sides.items():
+        notation = getattr(config, side, "auto")
+        separated[side] = are_separated(lines()) if notation == "auto" else notation == "separated"
+    empty = {side: SymbolTokenizer((), lowercase=cases[side], separated=separated[side]) for side in sides}
+    report(
+        Note(
+            "Symbols are "
+            + " and ".join(f"{_NOTATIONS[apart]} in the {side}" for side, apart in separated.items())
+            + " (text.source, text.target)."
+        )
+    )
+    groups = [tuple(sides)] if config.joint else [(side,) for side in sides]
+    learnt: dict[str, Tokenizer] = {}
+    for group in groups:
+        strings = (empty[side].symbols_of(line) for side in group for line in sides[side]())
+        vocabulary = SymbolTokenizer.learn(strings, lowercase=cases[group[0]], least=config.min_count)
+        learnt |= {side: vocabulary.beside(separated[side]) for side in group}
+    return learnt
+
+
 def _learn(
     config: Bpe | Unigram | Character, sides: Mapping[str, Lines], cases: Mapping[str, Lowercase], report: Report
 ) -> "SubwordTokenizer | CharacterTokenizer":
@@ -269,7 +317,9 @@ def _learn(
     for side, lines in sides.items():
         kept, seen = sample(lines(), config.sample)
         if seen > len(kept):
-            report(Note(f"The {side} vocabulary is learnt from {len(kept):,} of {seen:,} lines (text.sample)."))
+            report(
+                Note(f"The {side} vocabulary is learnt from {len(kept):,} of {counted(seen, 'line')} (text.sample).")
+            )
         drawn += (lowered(line, cases[side]) for line in kept)
     if any(SPACE in line for line in drawn):
         report(
@@ -321,7 +371,9 @@ def _load_one(config: AnyTokenizer, side: str, path: Path, entry: Mapping[str, A
         raise RunError(f"The vocabulary {path} is not the one that was saved (sha256): restore it from a copy.")
     lowercase: Lowercase = "tr" if config.lowercase and entry.get("casing") == "tr" else config.lowercase
     tokenizer: Tokenizer
-    if isinstance(config, Character):
+    if isinstance(config, Symbol):
+        tokenizer = SymbolTokenizer.deserialise(data, lowercase=lowercase)
+    elif isinstance(config, Character):
         tokenizer = CharacterTokenizer.deserialise(data, lowercase=lowercase)
     elif isinstance(config, Word) and config.rare != "none" and side == "target":
         tokenizer = AnnotatedTokenizer.restored(

@@ -24,7 +24,7 @@ SPACE = "\u2581"
 
 
 def shown(text: str) -> str:
-    """A unit's text as pieces show it: the character that stands for a space there by its code point."""
+    """A token's text as pieces show it: the character that stands for a space there by its code point."""
     return text.replace(SPACE, f"<U+{ord(SPACE):04X}>")
 
 
@@ -42,7 +42,7 @@ def one_line(text: str) -> str:
 
 
 class Tokenizer(Protocol):
-    """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the units."""
+    """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the tokens."""
 
     @property
     def symbols(self) -> VocabularyInfo:
@@ -54,7 +54,7 @@ class Tokenizer(Protocol):
 
     @property
     def context_free(self) -> bool:
-        """Whether a word has the same units wherever in a line it stands."""
+        """Whether a word has the same tokens wherever in a line it stands."""
 
     @property
     def fingerprint(self) -> str:

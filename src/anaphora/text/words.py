@@ -1,4 +1,4 @@
-"""Words as units: the most frequent ones of the training text, everything else ``<unk>``.
+"""Words as tokens: the most frequent ones of the training text, everything else ``<unk>``.
 
 Words are counted in one pass that holds a number for every distinct word and nothing else, so its memory is bounded by
 the number of types of a text, not by its length.
@@ -20,7 +20,7 @@ from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer,
 
 
 class WordTokenizer:
-    """A Tokenizer whose units are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
+    """A Tokenizer whose tokens are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
 
     def __init__(
         self, words: Sequence[str], *, lowercase: Lowercase, segmentation: Segmentation, language: str
@@ -188,7 +188,7 @@ def _piece(word: str, spaced: bool) -> str:
 
 
 def written(tokenizer: Tokenizer) -> Sequence[str]:
-    """How every unit of a vocabulary is written by itself, by id, marks first: words without the space before them."""
+    """How every token of a vocabulary is written by itself, by id, marks first: words without the space before them."""
     return (
         (*MARKS, *tokenizer.vocabulary)
         if isinstance(tokenizer, WordTokenizer)

@@ -30,6 +30,7 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.reduction import per_prediction, reduced, weighted
 from anaphora.training.state import TrainingState
 from anaphora.training.stopping import Better
+from anaphora.wording import counted
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""
@@ -239,7 +240,7 @@ class _Training:
         self._run.metrics.add(log.skip_line(cursor.update, cursor.epoch, fault), self._report)
         self._report(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
         if cursor.skipped_in_row >= self._config.skip_limit:
-            raise _NotFinite(f"{cursor.skipped_in_row} updates in a row had to be skipped ({fault})")
+            raise _NotFinite(f"{counted(cursor.skipped_in_row, 'update')} in a row had to be skipped ({fault})")
 
     def _fall_back(self, what: str) -> None:
         """Restart from the last checkpoint at half the learning rate, or give up."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from anaphora.models.interpolation.cache import CountCache, NoCache
 
 SIZE = 9
-UNITS = st.lists(st.integers(3, SIZE - 1), min_size=1, max_size=30)
+TOKENS = st.lists(st.integers(3, SIZE - 1), min_size=1, max_size=30)
 CACHES = st.builds(
     CountCache, order=st.integers(1, 4), tokens=st.integers(1, 12), half_life=st.sampled_from([0.0, 2.5])
 )
@@ -36,7 +36,7 @@ def behind(cache: CountCache, text: list[int]) -> torch.Tensor:
     return history
 
 
-@given(CACHES, UNITS)
+@given(CACHES, TOKENS)
 def test_probabilities_are_the_equations_and_sum_to_one(cache: CountCache, text: list[int]) -> None:
     found = cache.log_probs(behind(cache, text), SIZE)
     for order in range(1, cache.order + 1):
@@ -49,7 +49,7 @@ def test_probabilities_are_the_equations_and_sum_to_one(cache: CountCache, text:
 
 
 @settings(max_examples=25)
-@given(CACHES, UNITS, st.integers(0, 30), st.integers(1, 3))
+@given(CACHES, TOKENS, st.integers(0, 30), st.integers(1, 3))
 def test_a_text_read_along_is_what_is_read_unit_by_unit(
     cache: CountCache, text: list[int], cut: int, rows: int
 ) -> None:

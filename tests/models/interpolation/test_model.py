@@ -27,7 +27,7 @@ RECURRENT = {"model": "recurrent", "embedding": {"size": 4}, "recurrence": {"siz
 WINDOW = {"model": "feed-forward", "embedding": {"size": 4}, "network": {"kind": "feed-forward", "words": 2, "size": 8}}
 NGRAM = {"model": "ngram", "ngram": {"order": 3}}
 CACHE = {"kind": "counts", "order": 2, "tokens": 7, "half_life": 3.0}
-UNITS = st.lists(st.integers(3, 8), min_size=1, max_size=25)
+TOKENS = st.lists(st.integers(3, 8), min_size=1, max_size=25)
 MIXED = {
     "everything": ([RECURRENT, WINDOW, NGRAM], CACHE),
     "members alone": ([RECURRENT, NGRAM], "none"),
@@ -65,7 +65,7 @@ def window(ids: list[list[int]], lengths: list[int] | None = None, continues: bo
 
 
 @settings(max_examples=10)
-@given(read=UNITS)
+@given(read=TOKENS)
 def test_probabilities_sum_to_one_behind_every_text(interpolation: Interpolation, read: list[int]) -> None:
     stepper = interpolation.stepper()
     _, state, _ = stepper.start(window([[END, END]]))
@@ -77,7 +77,7 @@ def test_probabilities_sum_to_one_behind_every_text(interpolation: Interpolation
 
 
 @settings(max_examples=10)
-@given(ids=UNITS, cut=st.integers(1, 24))
+@given(ids=TOKENS, cut=st.integers(1, 24))
 def test_carried_windows_equal_one_long_pass(interpolation: Interpolation, ids: list[int], cut: int) -> None:
     ids = [END, *ids, 5]
     cut = min(cut, len(ids) - 2)
@@ -93,7 +93,7 @@ def test_carried_windows_equal_one_long_pass(interpolation: Interpolation, ids: 
 
 
 @settings(max_examples=10)
-@given(ids=UNITS, continues=st.booleans())
+@given(ids=TOKENS, continues=st.booleans())
 def test_every_kind_of_model_carries_the_same_on_where_it_predicts_nothing(
     interpolation: Interpolation, ids: list[int], continues: bool
 ) -> None:

@@ -25,7 +25,7 @@ SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
 RANDOM = np.random.default_rng(7)
 TEXT = [int(unit) for unit in RANDOM.choice([3, 4, 5, 6, 7, 8], size=400, p=[0.15, 0.35, 0.2, 0.15, 0.1, 0.05])]
-UNITS = st.lists(st.sampled_from([1, 3, 4, 5, 6, 7, 8]), min_size=1, max_size=30)
+TOKENS = st.lists(st.sampled_from([1, 3, 4, 5, 6, 7, 8]), min_size=1, max_size=30)
 
 
 def fitted(units: list[int], order: int) -> NgramModel:
@@ -50,7 +50,7 @@ def by_hand(units: list[int], order: int, context: list[int], unit: int) -> floa
     """p(unit | context) as the three equations of ``kneser_ney`` say, one n-gram at a time."""
     counts: list[dict[tuple[int, ...], int]] = []
     for grams in count(TextStore(np.array([END, *units]), characters=1), order=order, size=SYMBOLS.size, end=END):
-        counts.append({tuple(g): c for g, c in zip(grams.units.tolist(), grams.counts.tolist(), strict=True) if c})
+        counts.append({tuple(g): c for g, c in zip(grams.tokens.tolist(), grams.counts.tolist(), strict=True) if c})
 
     def discount(n: int, times: int) -> float:
         t = [sum(c == k for c in counts[n - 1].values()) for k in (1, 2, 3, 4)]
@@ -89,7 +89,7 @@ def test_probabilities_are_the_equations(order: int) -> None:
             assert table.log_probs(place)[0, unit].item() == pytest.approx(log(expected), abs=1e-5)
 
 
-@given(UNITS, st.integers(1, 6), UNITS)
+@given(TOKENS, st.integers(1, 6), TOKENS)
 def test_they_sum_to_one_behind_every_context_of_any_text(units: list[int], order: int, read: list[int]) -> None:
     table = fitted(units, order).table
     contexts = table.contexts_along(table.empty_context(1), torch.tensor([[END, *read]]))[0]
@@ -97,7 +97,7 @@ def test_they_sum_to_one_behind_every_context_of_any_text(units: list[int], orde
     torch.testing.assert_close(sums, torch.ones_like(sums), rtol=0, atol=1e-6)
 
 
-@given(UNITS, st.integers(1, 29), st.integers(1, 4))
+@given(TOKENS, st.integers(1, 29), st.integers(1, 4))
 def test_carried_contexts_equal_one_long_pass_for_any_number_of_rows(ids: list[int], cut: int, rows: int) -> None:
     model, ids = fitted(TEXT, 4), [END, *ids, 5]
     cut = min(cut, len(ids) - 1)

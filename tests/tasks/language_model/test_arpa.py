@@ -306,7 +306,7 @@ def test_both_spellings_of_the_unknown_word_are_one_word_and_the_later_counts(tm
 
 def test_a_word_that_is_read_as_the_unknown_one_is_not_written(tmp_path: Path) -> None:
     tokenizer = WordTokenizer(["a", "<UNK>"], lowercase=False, segmentation="whitespace", language="en")
-    with pytest.raises(DataError, match="the unit <UNK> is read as the unknown word"):
+    with pytest.raises(DataError, match="the token <UNK> is read as the unknown word"):
         save_arpa(
             NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols), tokenizer, tmp_path / "a.arpa"
         )
@@ -345,9 +345,9 @@ def test_what_stands_in_front_of_a_begin_or_behind_an_end_is_in_no_line(tmp_path
     assert [word.log_prob for word in model.full_scores("a")] == pytest.approx([-0.1, -0.2], abs=1e-6)
 
 
-def test_a_model_whose_units_are_no_words_of_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_model_whose_tokens_are_no_words_of_a_file_is_refused(tmp_path: Path) -> None:
     tokenizer, path = CharacterTokenizer(list("a\tb"), lowercase=False), tmp_path / "units.arpa"
-    with pytest.raises(DataError, match=r"hold no white space, but the unit '\\t' does"):
+    with pytest.raises(DataError, match=r"hold no white space, but the token '\\t' does"):
         save_arpa(NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols), tokenizer, path)
     assert not path.exists()
 

@@ -281,7 +281,7 @@ def test_a_long_text_is_heard_in_larger_pieces_so_that_writing_stays_quick() -> 
 
 
 @EVERY_CODER
-def test_the_likeliest_units_are_heard_as_they_are_taken(tokenizer: Callable[[], Tokenizer]) -> None:
+def test_the_likeliest_tokens_are_heard_as_they_are_taken(tokenizer: Callable[[], Tokenizer]) -> None:
     model, heard = recurrent(tokenizer()), list[str]()
     written = model.generate("the man", beam=1, length=9, on_text=heard.append)
     assert "".join(heard) == written.text
@@ -290,7 +290,7 @@ def test_the_likeliest_units_are_heard_as_they_are_taken(tokenizer: Callable[[],
 
 @EVERY_MODEL
 @EVERY_CODER
-def test_taking_the_likeliest_unit_is_a_search_with_a_beam_of_one(
+def test_taking_the_likeliest_tokens_is_a_search_with_a_beam_of_one(
     make: Make, tokenizer: Callable[[], Tokenizer]
 ) -> None:
     model = make(tokenizer())
@@ -339,11 +339,11 @@ def test_a_text_goes_on_for_a_length_past_line_ends_or_for_lines(make: Make) -> 
     assert model.generate("the man", length=9, beam=3).text.count("\n") == 0
     with pytest.raises(ConfigError, match="sample them, or take the most probable"):
         model.generate("the man", lines=2, beam=3)
-    with pytest.raises(ConfigError, match="at least 1 unit and 1 line"):
+    with pytest.raises(ConfigError, match="at least 1 token and 1 line"):
         model.generate("the man", lines=0)
 
 
-def test_sampling_from_the_likeliest_unit_alone_is_greedy() -> None:
+def test_sampling_from_the_most_probable_token_alone_is_greedy() -> None:
     model = counted(word_tokenizer())
     assert model.generate("the", top_k=1, length=9).text == model.generate("the", beam=1, length=9).text
     assert model.generate("the", top_p=1e-9, length=9).text == model.generate("the", beam=1, length=9).text
@@ -356,10 +356,10 @@ def test_words_and_line_ends_are_what_perplexity_per_word_is_of_whatever_the_uni
     found = counted(tokenizer()).evaluate(SENTENCES)
     assert found.size.words == sum(len(line.split()) + 1 for line in SENTENCES)
     assert found.word_perplexity == pytest.approx(math.exp(found.nats / found.size.words))
-    assert found.units_are_words is (tokenizer is word_tokenizer)
+    assert found.tokens_are_words is (tokenizer is word_tokenizer)
 
 
-def test_units_of_a_prompt_that_the_model_does_not_know_are_counted() -> None:
+def test_tokens_of_a_prompt_that_the_model_does_not_know_are_counted() -> None:
     model = counted(word_tokenizer())
     assert [model.generate(prompt, length=1).unknown for prompt in ("the zebra", "the man", "")] == [1, 0, 0]
 
@@ -377,7 +377,7 @@ def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
     each = model.score_lines(lines)
     found = model.evaluate(lines)
     assert found.sentence_nats == pytest.approx(-sum(line.nats for line in each), rel=1e-5)
-    assert found.tokens == sum(line.units for line in each)
+    assert found.tokens == sum(line.tokens for line in each)
     assert found.unknown == sum(line.unknown for line in each) == 1
     assert 0 < found.unknown_nats < found.nats
     first = model.evaluate(lines[:1])

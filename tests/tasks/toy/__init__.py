@@ -9,10 +9,10 @@ import torch
 
 from anaphora.config import SET, Conflict
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Parts, TextCorpus
-from anaphora.data.ragged import unit_counts
+from anaphora.data.corpora import Splits, TextCorpus
+from anaphora.data.ragged import token_counts
 from anaphora.data.sentences import TextSentences
-from anaphora.data.sources import text_parts
+from anaphora.data.sources import text_splits
 from anaphora.data.store import text_store
 from anaphora.events import Report
 from anaphora.models.registry import Network
@@ -52,12 +52,12 @@ class LetterExperiment(LetterConfig, ExperimentBase):
 class LetterWork(UpdatingWork):
     """Lines of text, and their loss."""
 
-    parts: Parts[TextCorpus]
+    splits: Splits[TextCorpus]
 
     def __init__(self, experiment: LetterExperiment, report: Report) -> None:
         data = experiment.data
         self._experiment = experiment
-        self.parts = text_parts(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
+        self.splits = text_splits(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
 
     @property
     def longest(self) -> int:
@@ -65,22 +65,22 @@ class LetterWork(UpdatingWork):
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         return tokenization.fit(
-            self._experiment.text, {"text": self.parts.train.lines}, report, languages=self._experiment.data.languages
+            self._experiment.text, {"text": self.splits.train.lines}, report, languages=self._experiment.data.languages
         )
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        return unit_counts(text_store(self.parts.train, tokenizers["text"], folder, report=report).ids, 10)
+        return token_counts(text_store(self.splits.train, tokenizers["text"], folder, report=report).ids, 10)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> TextSentences:
-        train = text_store(self.parts.train, tokenizers["text"], folder, report=report)
+        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
         return TextSentences(train, tokenizers["text"].symbols, batch_tokens=batch_tokens, seed=1)
 
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
-        valid = text_store(self.parts.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
+        valid = text_store(self.splits.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
         batches = TextSentences(valid, tokenizers["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
@@ -126,10 +126,10 @@ def _predictor(trained: Trained) -> LetterPredictor:
 def _evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     path = one_run(paths, TASK.noun)
     request.refuse(path, TASK.noun, ())
-    parts = LetterWork(cast(LetterExperiment, experiment_of(path)), report).parts
+    splits = LetterWork(cast(LetterExperiment, experiment_of(path)), report).splits
     model = load(path)
     return Answer(
-        [Scored(str(path), {part: LetterScores(sum(model.predict(text))) for part, text in parts.tests.items()})]
+        [Scored(str(path), {part: LetterScores(sum(model.predict(text))) for part, text in splits.tests.items()})]
     )
 
 
@@ -141,7 +141,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora score",
-    next_command="score {run} FILE",
+    next_command="echo 'Your text.' | anaphora score {run}",
     example='letters = anaphora.load("{path}")\nprint(list(letters.predict(["..."])))',
     tokenizers_of=lambda tokenizers, path: {"text": tokenizers["text"]},
     evaluate=_evaluate,

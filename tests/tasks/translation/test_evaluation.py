@@ -8,14 +8,15 @@ import pytest
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import Prediction
-from anaphora.events import Event
+from anaphora.events import Event, Note
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.runs import load
+from anaphora.tasks.evaluation import Request
+from anaphora.tasks.runs import load, task_at
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.scores import TranslationScores
 from tests.scoring import assess, compare
@@ -54,6 +55,7 @@ def test_the_conditions_that_an_experiment_names_come_first_and_are_those_of_gro
     [scores] = assess(tmp_path / "run", search=SearchOptions(beam=1)).values()
     assert isinstance(scores, TranslationScores)
     assert list(scores.scores) == ["moses-lowercase", "raw"]
+    assert "raw scores count the capitals" in str(scores)
     assert scores.scores["moses-lowercase"][0].value > scores.scores["raw"][0].value > 0  # "Le" against "le"
     assert replace(scores, groups={"all": [0, 1, 2]}).of_groups()["all"] == (3, scores.scores["moses-lowercase"])
 
@@ -81,8 +83,20 @@ def test_a_language_model_is_scored_on_given_text(
     for search in SearchOptions(beam=2), SearchOptions(candidates=Candidates({})):
         with pytest.raises(ConfigError, match="a beam, a length penalty, candidates, known words"):
             assess(run, text=toy_book, search=search)
-    with pytest.raises(DataError, match="no test split"):
-        assess(run)
+
+
+def test_without_a_test_split_the_validation_split_is_scored_and_that_is_reported(
+    language_model: ExperimentBase, translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
+) -> None:
+    for file in toy_pairs.glob("test.*"):
+        file.unlink()
+    for name, experiment, options in ("text", language_model, "--text"), ("pairs", translator, "--source and"):
+        events: list[Event] = []
+        train(experiment, tmp_path / name)
+        answer = task_at(tmp_path / name).evaluate([tmp_path / name], Request(), events.append)
+        assert list(answer.scored[0].results) == ["validation"]
+        [note] = [event.text for event in events if isinstance(event, Note) and "no test split" in event.text]
+        assert "validation split is scored" in note and options in note
 
 
 def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(

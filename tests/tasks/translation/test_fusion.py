@@ -117,7 +117,7 @@ def test_runs_that_cannot_be_read_beside_it_are_refused_and_nothing_is_made(
     characters = ("text.tokenizer=word", "embedding={kind='character-cnn', max_kernel=2, filters=2}")
     train(begun(tiny_language_model.read_text(), toy_book, None, "keep", *characters), spelt)
     for run, sentence in (
-        (other, r"needs a language model of the translator's target vocabulary .* --vocabulary only"),
+        (other, r"needs a language model of the same target vocabulary .* --vocabulary only"),
         (
             counted,
             r"Deep fusion needs the layers of a recurrent language model, but .* has model = 'ngram': name another",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from anaphora.data.corpora import PairCorpus
-from anaphora.data.sources import translation_parts
+from anaphora.data.sources import translation_splits
 from anaphora.data.store import PairStore, pair_store
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Event
@@ -37,7 +37,7 @@ def corpus(tmp_path: Path) -> PairCorpus:
     for side, lines in (("en", SOURCES), ("fr", TARGETS)):
         write_lines(tmp_path / f"train.{side}", lines)
         write_lines(tmp_path / f"val.{side}", lines[:1])
-    return translation_parts([tmp_path], "en", "fr").train
+    return translation_splits([tmp_path], "en", "fr").train
 
 
 @pytest.fixture
@@ -50,10 +50,10 @@ def given(tmp_path: Path, *lines: str) -> GivenGuide:
     return GivenGuide(file=str(tmp_path / "train.links"))
 
 
-def test_links_between_words_become_links_between_the_units_of_each(
+def test_links_between_words_become_links_between_the_tokens_of_each(
     corpus: PairCorpus, store: PairStore, tmp_path: Path
 ) -> None:
-    links = GivenLinks(given(tmp_path, "1-2", "0-0", "0-0 1-1", ""), corpus).units(store, WORDS, LETTERS)
+    links = GivenLinks(given(tmp_path, "1-2", "0-0", "0-0 1-1", ""), corpus).tokens(store, WORDS, LETTERS)
     rows = [links[row].reshape(-1, 2).tolist() for row in range(len(links))]
     assert rows[0] == [[1, j] for j in range(10, 15)]  # red: the letters of rouge
     assert rows[1] == [[0, 0], [0, 1], [0, 2], *([1, j] for j in range(4, 10))]
@@ -64,9 +64,9 @@ def test_links_follow_the_lines_of_a_file_whichever_training_leaves_out(tmp_path
     lines = ["no pair", "the red house\tla maison rouge", "\tvide", "a\tb\tc", "a house\tune maison", "no pair"]
     write_lines(tmp_path / "train.tsv", lines)
     write_lines(tmp_path / "val.tsv", lines[1:2])
-    corpus = translation_parts([tmp_path], "en", "fr").train
+    corpus = translation_splits([tmp_path], "en", "fr").train
     store = pair_store(corpus, WORDS, LETTERS, tmp_path / "encoded")
-    links = GivenLinks(given(tmp_path, "", "1-2", "", "", "0-0", ""), corpus).units(store, WORDS, LETTERS)
+    links = GivenLinks(given(tmp_path, "", "1-2", "", "", "0-0", ""), corpus).tokens(store, WORDS, LETTERS)
     assert links[0].reshape(-1, 2).tolist() == [[1, j] for j in range(10, 15)]  # red: the letters of rouge
     assert links[1].reshape(-1, 2).tolist() == [[0, 0], [0, 1], [0, 2]]
     with pytest.raises(DataError, match="word alignments of 6 pairs, a line each, but has 2 lines"):
@@ -79,10 +79,10 @@ def test_a_no_break_space_parts_no_words_of_links(tokenizer: Tokenizer, tmp_path
     for side in ("en", "fr"):
         write_lines(tmp_path / f"train.{side}", [text])
         write_lines(tmp_path / f"val.{side}", [text])
-    corpus = translation_parts([tmp_path], "en", "fr").train
+    corpus = translation_splits([tmp_path], "en", "fr").train
     store = pair_store(corpus, tokenizer, tokenizer, tmp_path / "encoded")
     [row] = [
-        links.reshape(-1, 2) for links in GivenLinks(given(tmp_path, "1-1"), corpus).units(store, tokenizer, tokenizer)
+        links.reshape(-1, 2) for links in GivenLinks(given(tmp_path, "1-1"), corpus).tokens(store, tokenizer, tokenizer)
     ]
     start = len(tokenizer.encode("la\N{NO-BREAK SPACE}voiture ")) if tokenizer is LETTERS else 2
     length = len(tokenizer.encode(text))
@@ -165,7 +165,7 @@ def test_a_run_is_not_resumed_with_other_links(toy_pairs: Path, tmp_path: Path) 
         train(guided, tmp_path / "run", resume=True)
 
 
-def test_links_need_units_that_stay_as_they_are(toy_pairs: Path) -> None:
+def test_links_need_tokens_that_stay_as_they_are(toy_pairs: Path) -> None:
     text = 'task = "translate"\nguide = "learn"\n[text]\nunits = "bpe"\ndropout = 0.1\n'
     with pytest.raises(
         ConfigError,

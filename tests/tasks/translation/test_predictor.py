@@ -126,6 +126,18 @@ def test_links_are_between_words_that_are_there(untrained_translator: Translatio
         assert all(i < source and j < max(target, 1) for i, j in translation.links())
 
 
+def test_without_alternatives_the_best_hypothesis_alone_is_decoded(
+    untrained_translator: TranslationPredictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, decoded = untrained_translator._target, list[str]()
+    decode = type(target).decode
+    monkeypatch.setattr(type(target), "decode", lambda self, ids: decoded.append(text := decode(self, ids)) or text)
+    found = untrained_translator.translate(sentences(5, seed=6), beam=6)
+    assert len(decoded) == 5 and sorted(decoded) == sorted(
+        part.text for one in found for part in (one.sentences or [one])
+    )
+
+
 def test_alternatives_are_other_texts_in_order(untrained_translator: TranslationPredictor) -> None:
     found = untrained_translator.translate(sentences(20, seed=6), beam=8, alternatives=4)
     assert any(t.alternatives for t in found)

@@ -97,14 +97,14 @@ class Parent:
         return {side: made[id(old)] for side, old in self._old.items()}
 
     def say_what_it_lacks(self, experiment: ExperimentBase, train: PairCorpus | TextCorpus, report: Report) -> None:
-        """Report what of ``experiment`` and its training part the run has not learnt: units, the languages of sides."""
+        """Report tokens and languages of ``experiment`` and its training split that the run has not seen."""
         if self._mode != "extend" and experiment.extends_vocabulary:
             say_what_is_unknown(self._path, experiment, train, self._old, report)
         if self.gives_weights or not self.begun.text.one_vocabulary:
             say_what_is_swapped(self._path, experiment, self.begun, report)
 
     def give(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
-        """Copy the weights of the parent's best checkpoint into ``model``, rows of old units to their new places.
+        """Copy the weights of the parent's best checkpoint into ``model``, rows of old tokens to their new places.
 
         Raises ConfigError listing what does not fit.
         """
@@ -119,7 +119,7 @@ class Parent:
             if old.shape == tensor.shape:
                 tensor.copy_(old)
             elif old.shape[1:] == tensor.shape[1:] and (len(old), len(tensor)) in grown:
-                tensor[: len(old)] = old  # units are only ever appended
+                tensor[: len(old)] = old  # tokens are only ever appended
             else:
                 unfit.append(_difference(name, old, tensor))
         if unfit and self._mode == "extend":
@@ -137,7 +137,7 @@ class Parent:
                 f"{self._path} has none of this network's weights to go on from: begin with its vocabulary alone "
                 f"(--vocabulary only), or with a run of the same kind of model."
             )
-        _append_units(model, checkpoint.model)
+        _append_tokens(model, checkpoint.model)
         kept = [name for name in own if name not in fresh]
         report(Note(self._told(checkpoint.path.name, kept, fresh, tokenizers)))
 
@@ -154,8 +154,8 @@ class Parent:
         return f"Starting from {step} of {self._path}: {len(kept)} of {total} matrices and vectors kept.{new} {sides}."
 
 
-def _append_units(model: torch.nn.Module, old: Mapping[str, torch.Tensor]) -> None:
-    """Leave the classes of old units as they were: what is new is in none of those that their counts make."""
+def _append_tokens(model: torch.nn.Module, old: Mapping[str, torch.Tensor]) -> None:
+    """Leave the classes of old tokens as they were: what is new is in none of those that their counts make."""
     for name, module in model.named_modules():
         counts = old.get(f"{name}.counts.observed")
         if isinstance(module, ClassFactoredOutput) and counts is not None:

@@ -1,4 +1,4 @@
-"""What a new text has that the run which another starts from does not know: units outside its vocabulary, languages."""
+"""Unknown tokens and languages of a new text, for the run that training starts from."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ def say_what_is_unknown(
     else:
         turned = ", or exchange --source and --target if they are the wrong way round" if pairs else ""
         remedy = f": extend it (--vocabulary extend){turned}"
-    rule = RULES["unknown-words" if words else "unknown-units"]
+    rule = RULES["unknown-words" if words else "unknown-tokens"]
     for found in unknown_tokens(train.name, train, tokenizers, names, rule):
         report(
             Note(

@@ -1,4 +1,4 @@
-"""Tables that start from word vectors in files: what a unit is called there, and how many were found."""
+"""Tables that start from word vectors in files: what a token is called there, and how many were found."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,9 +12,10 @@ from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import written
+from anaphora.wording import counted
 
 _TABLES = {"source": "source_embedding", "target": "target_embedding", "text": "embedding"}
-"""Where a model looks up the units of a side."""
+"""Where a model looks up the tokens of a side."""
 
 
 class WordVectors:
@@ -27,24 +28,26 @@ class WordVectors:
     def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Let the tables of ``model`` start from the vectors in the files, as far as these have them.
 
-        A unit is looked up as it is written, and a mark never is; its first vector counts, and where sides share a
-        table, that of the first side. Raises DataError as ``read_vectors`` does, and where none of the units is found.
+        A token is looked up as it is written, and a mark never is; its first vector counts, and where sides share a
+        table, that of the first side. Raises DataError as ``read_vectors`` does, and where none of the tokens is found.
         """
         left: dict[torch.nn.Module, dict[str, int]] = {}
         for side, file in self._files.items():
-            table, units = model.get_submodule(_TABLES[side]), _rows(tokenizers[side])
+            table, tokens = model.get_submodule(_TABLES[side]), _rows(tokenizers[side])
             assert isinstance(table, Embedding)
-            rows = left.setdefault(table, dict(units))
+            rows = left.setdefault(table, dict(tokens))
             asked = len(rows)
-            for unit, vector in read_vectors(Path(file), table.embedding_dim, rows):
-                table.take(rows.pop(unit), vector)
+            for token, vector in read_vectors(Path(file), table.embedding_dim, rows):
+                table.take(rows.pop(token), vector)
             if asked and len(rows) == asked:
                 raise DataError(
                     f"{file} should have vectors for tokens of the {side} vocabulary, which are looked up as they are "
-                    f"written ('{next(iter(units))}'), but has none for any of {asked:,}: give others, or set "
+                    f"written ('{next(iter(tokens))}'), but has none for any of {asked:,}: give others, or set "
                     f"text.tokenizer and text.lowercase as the words of the file are."
                 )
-            report(Note(f"Of {asked:,} {side} tokens, {asked - len(rows):,} start from their vectors in {file}."))
+            report(
+                Note(f"Of {counted(asked, f'{side} token')}, {asked - len(rows):,} start from their vectors in {file}.")
+            )
 
 
 def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVectors | None:
@@ -71,5 +74,5 @@ def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVecto
 
 
 def _rows(tokenizer: Tokenizer) -> dict[str, int]:
-    """The row of every unit that is no mark, by the way it is written."""
-    return {unit: row for row, unit in enumerate(written(tokenizer)) if row >= len(MARKS)}
+    """The row of every token that is no mark, by the way it is written."""
+    return {token: row for row, token in enumerate(written(tokenizer)) if row >= len(MARKS)}

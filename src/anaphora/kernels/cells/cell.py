@@ -53,6 +53,10 @@ class Cell(Config):
     def backward(self, saved: Any, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """The gradient of the new state gives those of the projected input and of the previous state."""
 
+    def gates_of(self, saved: Any) -> dict[str, Tensor]:
+        """The gates of a step by name (i, f, g, o; r, z, g), from what ``forward`` saved; none for units without."""
+        return {}
+
     def start_bias(self, bias_G: Tensor) -> None:
         """Make of the bias of the projected input, once it is filled, what this unit wants to start training with."""
 

@@ -74,6 +74,11 @@ class Gru(Cell):
         g, h = compiled.gru_forward(gates, x_BG, h_before, self.update == "keep")  # 1 to 4
         return (h,), _Saved(gates, g, h_before)
 
+    def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
+        """r, z, and the new value g."""
+        r, z = saved.gates[..., : 2 * saved.g.shape[-1]].chunk(2, -1)
+        return {"r": r, "z": z, "g": saved.g}
+
     def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate

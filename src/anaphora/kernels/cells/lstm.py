@@ -50,6 +50,10 @@ class Lstm(Forgetting):
         c, m, h = compiled.lstm_forward(gates, x_BG, c_before)  # 1 to 5
         return (h, c), _Saved(gates, c_before, m)
 
+    def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
+        """i, f, g, o."""
+        return dict(zip("ifgo", saved.gates.chunk(4, -1), strict=True))
+
     def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 5 to 1 undone; equations of section 2 of the derivation in ``kernels/README.md``."""
         dh, dc = dstate

@@ -48,6 +48,10 @@ class _Variant(Cell):
         m = torch.tanh(c) if self.output_tanh else c  # 4
         return (has["o"] * m, c), _Saved(gates, c_before, m)  # 5
 
+    def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
+        """Those that it has."""
+        return self._by_name(saved.gates)
+
     def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 5 to 1 undone; section 2 of the derivation in ``kernels/README.md``."""
         gates, c_before, m = saved

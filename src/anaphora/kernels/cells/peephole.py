@@ -72,6 +72,10 @@ class Peephole(Forgetting):
         m = torch.tanh(c)  # 5
         return (o * m, c), _Saved(gates, c_before, c, m)  # 6
 
+    def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
+        """i, f, g, o."""
+        return dict(zip("ifgo", saved.gates.chunk(4, -1), strict=True))
+
     def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 6 to 1 undone; section 2 of the derivation in ``kernels/README.md``."""
         dh, dc = dstate

@@ -146,7 +146,7 @@ typedef void Part(Range, Range, int64_t, int64_t, int64_t, int64_t, const float 
 static void shared_out(Part *part, int64_t M, int64_t N, int64_t K, const float *a, const float *b, float *out)
 {
     const int64_t blocks = (M + HEIGHT - 1) / HEIGHT, panels = (N + WIDTH - 1) / WIDTH;
-    if (K == 0)
+    if (K == 0 && M * N > 0) /* of a tensor without numbers the address is null */
         memset(out, 0, M * N * sizeof(float));
 #pragma omp parallel if (M * N * K > ALONE)
     {

@@ -1,5 +1,7 @@
 /* The bias of step 1, and step 2 of softmax.py, a row at a time while it is near; the numbering is the same. */
 
+#include <math.h>
+
 #include "pointwise.h"
 
 #define LANES 16
@@ -13,7 +15,7 @@ EVERY_PROCESSOR static float largest(int64_t size, const float *restrict bias, f
             z[j] += bias[j]; /* 1 */
     const int64_t whole = size - size % LANES;
     for (int64_t lane = 0; lane < LANES; lane++)
-        tops[lane] = z[0];
+        tops[lane] = -INFINITY; /* that of no numbers */
     for (int64_t j = 0; j < whole; j += LANES)
         for (int64_t lane = 0; lane < LANES; lane++)
             tops[lane] = z[j + lane] > tops[lane] ? z[j + lane] : tops[lane];

@@ -4,7 +4,7 @@ Slow, plain, and differentiated by autograd. It shares no mathematics with the f
 names of its weights, so that the two can be held against each other: what ``scan`` computes must be what stands here.
 """
 
-from anaphora.kernels.naive.losses import change_penalty, cross_entropy, guidance, size_penalty
+from anaphora.kernels.naive.losses import change_penalty, cross_entropy, doubly_stochastic, guidance, size_penalty
 from anaphora.kernels.naive.walk import decoder, stack
 
-__all__ = ["change_penalty", "cross_entropy", "decoder", "guidance", "size_penalty", "stack"]
+__all__ = ["change_penalty", "cross_entropy", "decoder", "doubly_stochastic", "guidance", "size_penalty", "stack"]

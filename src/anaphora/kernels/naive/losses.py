@@ -1,4 +1,4 @@
-"""The second reading of losses over a whole vocabulary, of guided attention, and of what states cost."""
+"""The second reading of losses over a whole vocabulary, of guided attention, and of penalties."""
 
 import torch
 from torch import Tensor
@@ -33,3 +33,12 @@ def size_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Te
 def change_penalty(states_TBH: Tensor, lengths_B: Tensor, weights_B: Tensor) -> Tensor:
     """The same of s_t - s_{t-1}."""
     return size_penalty(states_TBH[1:] - states_TBH[:-1], lengths_B - 1, weights_B)
+
+
+def doubly_stochastic(weights_TBS: Tensor, lengths_B: Tensor, memory_lengths_B: Tensor, weights_B: Tensor) -> Tensor:
+    """sum_b w_b sum_s (1 - sum_t a_ts)^2 over what is open (Xu et al. 2015, equation 14)."""
+    rows = [
+        ((1 - weights_TBS[: int(steps), b, : int(positions)].sum(0)) ** 2).sum()
+        for b, (steps, positions) in enumerate(zip(lengths_B, memory_lengths_B, strict=True))
+    ]
+    return (weights_B * torch.stack(rows)).sum()

@@ -6,6 +6,7 @@ and ``context`` lead o_{t-1} and c_t into the bottom layer; ``attention``; ``com
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -87,7 +88,7 @@ def decoder(
     ``mask`` for o. With residual connections the query and the state that is read are the sum above the top layer.
     """
     top = f"layer{_height(weights) - 1}.h"
-    own = _of("attention" if looking else "window", weights)
+    look = partial(_looked, looking, memory_BSM, positions_B, weights)
 
     def step(t: int, state: Tensors) -> Step:
         at_t = {name: mask_TBR[t] for name, mask_TBR in (masks or {}).items()}
@@ -96,19 +97,19 @@ def decoder(
         if "feed.weight" in weights:
             inputs.append(state["o"] if "o" in state else state["context"])
         if query == "previous":
-            c_BM, a_BS, carried = attention(looking, before, memory_BSM, positions_B, own, carried)
+            c_BM, a_BS, carried = look(before, carried)
         if query == "never":
             c_BM = memory_BSM[:, min(t, memory_BSM.shape[1] - 1)]
         if query in ("previous", "never") and "context.weight" in weights:
             inputs.append(c_BM)
         if query == "between":
             asking = _first_half(cell, inputs, state, weights, at_t)
-            c_BM, a_BS, carried = attention(looking, asking[0], memory_BSM, positions_B, own, carried)
+            c_BM, a_BS, carried = look(asking[0], carried)
             state = {**state, **dict(zip((f"layer0.{field}" for field in cell.state), asking, strict=True))}
             inputs = [c_BM]
         new, h_BH = _layers(cell, inputs, state, weights, at_t, residual)
         if query == "current":
-            c_BM, a_BS, carried = attention(looking, h_BH, memory_BSM, positions_B, own, carried)
+            c_BM, a_BS, carried = look(h_BH, carried)
         terms = {"combine_context": c_BM, "combine_state": before if read == "previous" else h_BH}
         terms |= {"combine_word": x_TBD[t]} | ({} if language_TBL is None else {"combine_language": language_TBL[t]})
         o_BR = _read_out(h_BH, terms, weights, readout) * at_t.get("mask", 1)
@@ -118,10 +119,24 @@ def decoder(
     return _walk(step, lengths_B, first, len(x_TBD))
 
 
-def _let_through(s_BL: Tensor, weights: Tensors) -> Tensor:
-    """g s with g = sigm(v' s + b)."""
-    v_L, b = weights["weight"][0], weights["bias"]
-    return torch.stack([s_L / (1 + torch.exp(-(v_L @ s_L + b))) for s_L in s_BL])
+def _looked(
+    looking: Scored | None,
+    memory_BSM: Tensor,
+    positions_B: Tensor,
+    weights: Tensors,
+    query_BQ: Tensor,
+    carried: dict[str, Tensor],
+) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    """Attention, its context scaled by a gate where there are weights for one (beta of Xu et al. 2015)."""
+    own, gate = _of("attention" if looking else "window", weights), _of("context_gate", weights)
+    c_BM, a_BS, new = attention(looking, query_BQ, memory_BSM, positions_B, own, carried)
+    return (_let_through(c_BM, query_BQ, gate) if gate else c_BM), a_BS, dict(new)
+
+
+def _let_through(s_BL: Tensor, by_BQ: Tensor, weights: Tensors) -> Tensor:
+    """g s with g = sigm(v' q + b), where q decides what is let through."""
+    v_Q, b = weights["weight"][0], weights["bias"]
+    return torch.stack([s_L / (1 + torch.exp(-(v_Q @ q_Q + b))) for s_L, q_Q in zip(s_BL, by_BQ, strict=True)])
 
 
 def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) -> Tensor:
@@ -129,7 +144,8 @@ def _read_out(h_BH: Tensor, terms: Tensors, weights: Tensors, readout: Readout) 
     if readout == "none":
         return h_BH
     if "combine_language" in terms:
-        terms = {**terms, "combine_language": _let_through(terms["combine_language"], _of("gate", weights))}
+        language_BL = terms["combine_language"]
+        terms = {**terms, "combine_language": _let_through(language_BL, language_BL, _of("gate", weights))}
     read = [part for part in terms if f"{part}.weight" in weights]
     W_u = torch.cat([weights[f"{part}.weight"] for part in read], dim=1)
     u = torch.cat([terms[part] for part in read], dim=-1)

@@ -36,12 +36,16 @@ class LocalMonotonic(Span):
         """The number of the step."""
         return ("clock",)
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, None]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, Tensor]:
         """p = t, and step 4."""
         (t_XB1,) = beside
         closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
         p_XB1 = torch.minimum(t_XB1, matmul.sentences("length", query_XBQ.shape[1]))
-        return Focus(closed_BS | ((s_S - p_XB1).abs() > self.radius), None), None  # 4
+        return Focus(closed_BS | ((s_S - p_XB1).abs() > self.radius), None), p_XB1  # 4
+
+    def centre(self, saved: Tensor) -> Tensor:
+        """p."""
+        return saved
 
 
 class Centred(NamedTuple):
@@ -72,6 +76,10 @@ class LocalPredictive(Span):
         d_XBS = s_S - r_XB1 * matmul.sentences("length", query_XBQ.shape[1])  # 3, 4
         g_XBS = torch.exp(d_XBS * d_XBS * (-2 / self.radius**2))  # 5
         return Focus(closed_BS | (d_XBS.abs() > self.radius), g_XBS), Centred(u_XBA, r_XB1, d_XBS, g_XBS)
+
+    def centre(self, saved: Centred) -> Tensor:
+        """p, from the distance of the first position."""
+        return 1 - saved.d_XBS[..., :1]
 
     def backward(self, saved: Centred, dfactor_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """Steps 5 to 1 undone."""

@@ -30,9 +30,14 @@ class Median(Span):
         """The weights of the step before; at first 1 at the first position."""
         return (previous("weights"),)
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, None]:
+    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, Tensor]:
         """Steps 1 and 2."""
         closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
         so_far_XBS = beside[0].cumsum(-1)
         p_XB1 = (2 * so_far_XBS < so_far_XBS[..., -1:]).sum(-1, keepdim=True) + 1  # 1
-        return Focus(closed_BS | (s_S < p_XB1 - self.radius) | (s_S >= p_XB1 + self.radius), None), None  # 2
+        closed_XBS = closed_BS | (s_S < p_XB1 - self.radius) | (s_S >= p_XB1 + self.radius)
+        return Focus(closed_XBS, None), p_XB1.to(query_XBQ)  # 2
+
+    def centre(self, saved: Tensor) -> Tensor:
+        """p."""
+        return saved

@@ -38,6 +38,10 @@ class Span(Config):
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, Any]:
         """Where to look, and what ``backward`` needs. Every sentence keeps at least one open position."""
 
+    def centre(self, saved: Any) -> Tensor:
+        """The middle of each window (X x B x 1), where ``forward`` saved something."""
+        raise NotImplementedError
+
     def backward(self, saved: Any, dfactor_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """The gradient of the factor gives those of the query and of ``beside``; asked for where there is a factor."""
         raise NotImplementedError

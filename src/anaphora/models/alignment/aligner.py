@@ -25,6 +25,7 @@ from anaphora.models.alignment.lexicon import Floats, Lexicon
 from anaphora.models.alignment.sample import even_sample
 from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
 from anaphora.protocols import VocabularyInfo
+from anaphora.wording import counted
 
 BLOCK = 1 << 16
 """Pairs whose links are held at once where there may be any number of them."""
@@ -163,7 +164,8 @@ class Aligner(nn.Module):
         if len(rows) < len(sources):
             report(
                 Note(
-                    f"Word alignments are learnt from an even sample of {len(rows):,} of {len(sources):,} pairs, since "
+                    f"Word alignments are learnt from an even sample of {len(rows):,} of "
+                    f"{counted(len(sources), 'pair')}, since "
                     f"memory is to hold {self.config.max_word_pairs:,} possible links (links in the aligner's table)."
                 )
             )

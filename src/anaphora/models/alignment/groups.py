@@ -16,7 +16,7 @@ CELLS = 1 << 19
 """Links that are weighed at once: R x T x (S + 1) is about this at most."""
 
 LONGEST = 2000
-"""Units of a side that are looked at: of a longer pair, the links of one alone would fill the memory."""
+"""Tokens of a side that are looked at: of a longer pair, the links of one alone would fill the memory."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class CountCache(Config):
     """Tokens after which a count is halved; 0 for no decay."""
 
     def empty_context(self, rows: int) -> Tensor:
-        """The history of ``rows`` rows before anything was read: rows x units, -1 for no token."""
+        """The history of ``rows`` rows before anything was read: rows x tokens, -1 for no token."""
         return torch.full((rows, self.tokens), -1)
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
@@ -56,9 +56,9 @@ class CountCache(Config):
     def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
         """ln p of every token of a vocabulary of ``size``, K x R x V in float64."""
         counts_KRL = self._counts(history_RL)
-        units_KRL = history_RL.clamp(min=0).expand_as(counts_KRL)
-        of_units_KRV = counts_KRL.new_zeros(*counts_KRL.shape[:2], size).scatter_add_(2, units_KRL, counts_KRL)
-        return _divided(of_units_KRV, counts_KRL.sum(2))
+        tokens_KRL = history_RL.clamp(min=0).expand_as(counts_KRL)
+        of_tokens_KRV = counts_KRL.new_zeros(*counts_KRL.shape[:2], size).scatter_add_(2, tokens_KRL, counts_KRL)
+        return _divided(of_tokens_KRV, counts_KRL.sum(2))
 
     def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
         """ln p of each target after each token of rows of text, K x B x T; ``history_BL`` is that before the first."""

@@ -60,31 +60,31 @@ class NgramModel(nn.Module):
         predictable[[self.symbols.pad, self.symbols.bos]] = 0
         smoothed = kneser_ney(grams, predictable / predictable.sum(), fell_back)
         for order, (of_order, (p, gamma)) in enumerate(zip(grams, smoothed, strict=True), 1):
-            keys = of_order.contexts * self.symbols.size + of_order.units[:, -1]
+            keys = of_order.contexts * self.symbols.size + of_order.tokens[:, -1]
             log_probs, log_gammas = (np.log(np.maximum(values, NEVER)) for values in (p, gamma))
             self._set(order, *(torch.from_numpy(values) for values in (keys, log_probs, log_gammas)))
 
-    def put(self, order: int, units_NK: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> bool:
+    def put(self, order: int, tokens_NK: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> bool:
         """Set the n-grams of one order, lower orders first; order 1 needs every id of the vocabulary, in order.
 
         Returns whether the context of each is an n-gram of the order below; if not, nothing is set.
         """
-        place_N = torch.zeros_like(units_NK[:, 0])
+        place_N = torch.zeros_like(tokens_NK[:, 0])
         for lower in range(1, order):
-            place_N = self.table.find(lower, place_N, units_NK[:, lower - 1])
+            place_N = self.table.find(lower, place_N, tokens_NK[:, lower - 1])
             if bool((place_N < 0).any()):
                 return False
-        keys_N, sorting_N = (place_N * self.symbols.size + units_NK[:, -1]).sort()
+        keys_N, sorting_N = (place_N * self.symbols.size + tokens_NK[:, -1]).sort()
         self._set(order, keys_N, log_probs_N[sorting_N], log_gammas_N[sorting_N])
         return True
 
     def ngrams(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """The ids (N x n), ln p and ln gamma of the n-grams of every order, sorted by their ids."""
-        units_NK = torch.empty(1, 0, dtype=torch.int64)
+        tokens_NK = torch.empty(1, 0, dtype=torch.int64)
         for keys_N, log_probs_N, log_gammas_N in self.orders:
             place_N = keys_N // self.symbols.size
-            units_NK = torch.cat([units_NK[place_N], (keys_N % self.symbols.size).unsqueeze(1)], dim=1)
-            yield units_NK, log_probs_N, log_gammas_N
+            tokens_NK = torch.cat([tokens_NK[place_N], (keys_N % self.symbols.size).unsqueeze(1)], dim=1)
+            yield tokens_NK, log_probs_N, log_gammas_N
 
     def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shapes of a saved model, so that its numbers can be filled in."""

@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import NO_SUPERVISION, Items, Supervision, Values
-from anaphora.config import MAX_UNITS, Config, by_kind
+from anaphora.config import MAX_UNITS, Config, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.labels import label_loss
 from anaphora.kernels.linear import linear
@@ -215,5 +215,5 @@ class SquaredErrorOutput(ValueOutput):
         return parameters_NP
 
 
-AnyValueOutput = Annotated[MixtureDensity | SquaredError, Field(discriminator="kind"), by_kind]
+AnyValueOutput = Annotated[MixtureDensity | SquaredError, Field(discriminator="kind"), by_kind_or("mixture")]
 """The output as a recipe names it: ``"squared-error"``, or ``{kind = "mixture", components = 20}``."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
+from anaphora.samples.draws import Draws, Weighted
 from anaphora.samples.english_french import lexicon
-from anaphora.samples.english_french.draws import Draws, Weighted
 from anaphora.samples.english_french.entries import Adjective, Determiner, Noun, Referent, Tense, Verb
 from anaphora.samples.english_french.lexicon import NUMBERS, POSSESSIVES, POSSESSIVES_PLURAL, QUANTITIES, VERBS
 from anaphora.samples.english_french.phrases import (

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from anaphora.samples.english_french.draws import Draws, Weighted
+from anaphora.samples.draws import Draws, Weighted
 from anaphora.samples.english_french.entries import Adjective, Expression, Tense, Verb
 from anaphora.samples.english_french.lexicon import BE, FREQUENCIES, PLACES, TIMES, TO, VERBS, WITH, qualities
 from anaphora.samples.english_french.nominals import Nominals, Scope

@@ -48,7 +48,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora align",
-    next_command="align {run} PAIRS",
+    next_command=r"printf 'Your text.\tIts translation.\n' | anaphora align {run}",
     example='aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])',
     tokenizers_of=both_sides,
     evaluate=_evaluate,

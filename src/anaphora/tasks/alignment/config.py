@@ -4,13 +4,12 @@ from typing import ClassVar, Literal
 
 from anaphora.config import SET, Conflict
 from anaphora.models.alignment.aligner import AlignerModelConfig
-from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
-from anaphora.tasks.fitting import FITTED_CONFLICTS, segmented_alike
+from anaphora.tasks.fitting import FITTED_CONFLICTS, FittedExperiment, segmented_alike
 from anaphora.text.tokenization import TextConfig, Word
 
 
-class AlignerExperiment(AlignerModelConfig, ExperimentBase):
+class AlignerExperiment(AlignerModelConfig, FittedExperiment):
     """Word links, counted; of ``[training]`` it has use for the seed and threads alone."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (

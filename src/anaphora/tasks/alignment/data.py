@@ -23,8 +23,8 @@ class AlignerWork(FittingWork, PairWork):
     ) -> Mapping[str, float]:
         aligner = cast(Aligner, model)
         sides, encoded = (tokenizers["source"], tokenizers["target"]), run.path / "encoded"
-        train = pair_store(self.parts.train, *sides, encoded / "train", longest=self.longest, report=report)
-        valid = pair_store(self.parts.valid, *sides, encoded / "valid", report=report)
+        train = pair_store(self.splits.train, *sides, encoded / "train", longest=self.longest, report=report)
+        valid = pair_store(self.splits.valid, *sides, encoded / "valid", report=report)
         aligner.fit(train.sources, train.targets, report)
         found = aligner.to_target.best(valid.sources, valid.targets)
         loss = -found.log_prob / max(1, found.words)

@@ -94,7 +94,7 @@ class AlignmentPredictor:
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
         """Every source word with its translations of at least the probability ``least``, the likeliest first.
 
-        Raises ConfigError where units are not words.
+        Raises ConfigError where tokens are not words.
         """
         if not isinstance(self._source, WordTokenizer) or not isinstance(self._target, WordTokenizer):
             raise ConfigError(

@@ -28,7 +28,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora predict",
-    next_command="predict {run} FILE",
+    next_command="echo 'Your text.' | anaphora predict {run}",
     example='classifier = anaphora.load("{path}")\nprint(classifier.predict(["..."])[0].label)',
     tokenizers_of=lambda tokenizers, path: {
         "text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Parts, TextCorpus
+from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.finding import Names
-from anaphora.data.labelled import LabelledCorpus, LabelledParts, check_labels, labelled_parts
+from anaphora.data.labelled import LabelledCorpus, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.labelled_batches import LabelledBatches
-from anaphora.data.ragged import unit_counts
+from anaphora.data.ragged import token_counts
 from anaphora.data.store import text_store
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
@@ -28,11 +28,11 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
-def parts_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledParts:
-    """The splits of an experiment; errors as for ``data.labelled.labelled_parts``."""
+def splits_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledSplits:
+    """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
     data = experiment.data
     names = Names(data.train, data.valid, data.test)
-    return labelled_parts(
+    return labelled_splits(
         data.paths(), names, encoding=data.encoding, separator=separator_of(experiment), report=report
     )
 
@@ -46,7 +46,7 @@ def with_classes(experiment: ClassifierExperiment, parent: Any) -> ClassifierExp
     """The experiment with the classes of its training split, unless it names them."""
     if experiment.classes.names:
         return experiment
-    labels = parts_of(experiment).labels
+    labels = splits_of(experiment).labels
     return experiment.model_copy(update={"classes": experiment.classes.model_copy(update={"names": labels})})
 
 
@@ -56,7 +56,7 @@ class ClassifierWork(UpdatingWork):
     def __init__(self, experiment: ClassifierExperiment, report: Report) -> None:
         """Find and check the data; DataError where it has no classes or others than the experiment names."""
         self._experiment = with_classes(experiment, None)
-        found = parts_of(experiment, report)
+        found = splits_of(experiment, report)
         names = self._experiment.classes.names
         if sorted(names) != list(found.labels):
             raise DataError(
@@ -65,8 +65,8 @@ class ClassifierWork(UpdatingWork):
             )
         self.labelled = found
         # a labelled corpus gives its texts as running text does
-        self.parts = cast(
-            Parts[TextCorpus], Parts(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests))
+        self.splits = cast(
+            Splits[TextCorpus], Splits(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests))
         )
 
     @property
@@ -78,8 +78,8 @@ class ClassifierWork(UpdatingWork):
         return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        train = text_store(cast(TextCorpus, self.parts.train), tokenizers["text"], folder, report=report)
-        return unit_counts(train.ids, tokenizers["text"].symbols.size)
+        train = text_store(cast(TextCorpus, self.splits.train), tokenizers["text"], folder, report=report)
+        return token_counts(train.ids, tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report

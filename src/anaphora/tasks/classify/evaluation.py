@@ -1,4 +1,4 @@
-"""A classifier measured on given data, or on its own test splits."""
+"""A classifier measured on given data, or on its own test or validation split."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,26 +7,26 @@ from typing import cast
 import numpy as np
 
 from anaphora.data.labelled import LabelledCorpus, labelled_corpus
-from anaphora.errors import DataError
 from anaphora.evaluation.several_labels import SeveralLabelScores
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.classify.config import ClassifierExperiment
-from anaphora.tasks.classify.data import parts_of, separator_of
+from anaphora.tasks.classify.data import separator_of, splits_of
 from anaphora.tasks.classify.predictor import ClassifierPredictor
 from anaphora.tasks.classify.targets import Scores, scores_of, targets_of
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import keep_scores
+from anaphora.wording import counted
 
 NOUN = "a classifier"
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    """The metrics of one run on given data or on every test split; kept in the run.
+    """The metrics of one run on given data or on ``splits_to_score``; kept in the run.
 
-    Raises ConfigError for what a classifier has no use for, DataError where the data has no test split, and with its
-    line for a label that training does not have.
+    Raises ConfigError for what a classifier has no use for, DataError with its line for a label that training does not
+    have.
     """
     path = one_run(paths, NOUN)
     request.refuse(path, NOUN, ("data",))
@@ -51,10 +51,7 @@ def _corpora(
         separator = separator_of(experiment)
         return {request.data.name: labelled_corpus(request.data, names, encoding=data.encoding, separator=separator)}
     check_found(path, experiment, "--data")
-    tests = parts_of(experiment, report).tests
-    if not tests:
-        raise DataError(f"The data of {path} has no test split: give one with --data, or set data.test.")
-    return tests
+    return splits_to_score(splits_of(experiment), "--data", report)
 
 
 def _scores(model: ClassifierPredictor, corpus: LabelledCorpus, report: Report) -> Scores:
@@ -68,10 +65,10 @@ def _scores(model: ClassifierPredictor, corpus: LabelledCorpus, report: Report) 
 def _figures(scores: Scores) -> tuple[Figure, ...]:
     """What a run folder keeps."""
     if isinstance(scores, SeveralLabelScores):
-        how = f"{scores.count:,} examples, {len(scores.by_label)} labels"
+        how = f"{counted(scores.count, 'example')}, {counted(len(scores.by_label), 'label')}"
         first = [Figure("micro-F1", scores.micro_f1, how), Figure("exact matches", scores.accuracy, how)]
     else:
-        how = f"{scores.count:,} examples, {len(scores.labels)} classes"
+        how = f"{counted(scores.count, 'example')}, {counted(len(scores.labels), 'class')}"
         first = [
             Figure("accuracy", scores.accuracy, how),
             Figure("calibration error", scores.calibration_error, f"{how}, {len(scores.reliability)} bins"),

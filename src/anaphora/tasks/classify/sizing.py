@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.data.labelled import labelled_parts
-from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
+from anaphora.data.labelled import labelled_splits
+from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
@@ -42,16 +43,17 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The classifier for as many texts; DataError for data that cannot be read."""
-    found = labelled_parts(data, names, separator="")  # splits nothing: only lists and marks are several labels
+    found = labelled_splits(data, names, separator="")  # splits nothing: only lists and marks are several labels
     count = found.train.count
     tier = next(tier for tier in TIERS if count <= tier.texts)
-    what = "labels, several a text" if found.several else "classes"
-    return Sized(_classifier(tier, found.several), f"{count:,} texts of {len(found.labels)} {what}")
+    what = counted(len(found.labels), "label" if found.several else "class")
+    what += ", several a text" if found.several else ""
+    return Sized(_classifier(tier, found.several), f"{counted(count, 'text')} of {what}")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    unit = UNITS.get(str(value_at(table, "text.tokenizer")), "token")
-    return f"a {unit} classifier{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')}"
+    token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")
+    return f"a {token} classifier{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')}"
 
 
 def _classifier(tier: Tier, several: bool) -> dict[str, Any]:

@@ -102,7 +102,7 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora generate and evaluate",
-    next_command="generate {run} --prompt TEXT",
+    next_command="anaphora generate {run} --prompt 'The'",
     example='model = anaphora.load("{path}")\nprint(model.generate("...").text)',
     tokenizers_of=_tokenizers,
     evaluate=evaluate,

@@ -14,6 +14,7 @@ from anaphora.text.between import words_in
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written
+from anaphora.wording import counted
 
 _BEGIN, _END, _UNKNOWN = MARKS[BOS], MARKS[EOS], MARKS[UNK]
 _MISSING_UNKNOWN = -100.0
@@ -21,7 +22,7 @@ _MISSING_UNKNOWN = -100.0
 
 
 class ArpaTokenizer(WordTokenizer):
-    """The words of an ARPA file, every one of them between white space a unit.
+    """The words of an ARPA file, every one of them between white space a token.
 
     A word is found as it is spelt, or else by its Unicode normal form C, whichever of its forms the file has.
     """
@@ -39,7 +40,7 @@ class ArpaTokenizer(WordTokenizer):
 
     def by_word(self, text: str) -> list[list[int]]:
         """Every word by itself: see ``Tokenizer``."""
-        return [*([unit] for unit in self.encode(text)), []]
+        return [*([token] for token in self.encode(text)), []]
 
     def _spelt(self, word: str) -> str:
         if word in self._ids:
@@ -54,7 +55,8 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     known = [gram.words[0] for gram in orders[0]]
     if _END not in known:
         raise DataError(
-            f"{path} should have {_END}, the end of a line, among its {len(known):,} n-grams of order 1, but has not: "
+            f"{path} should have {_END}, the end of a line, among its {counted(len(known), 'n-gram')} of order 1, "
+            f"but has not: "
             f"it is no model of lines. Make it again with <s> and </s>."
         )
     words = [word for word in known if word not in (*MARKS, CAPITAL_UNKNOWN)]
@@ -63,13 +65,13 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     twice = _UNKNOWN in known and CAPITAL_UNKNOWN in known
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=len(orders))), tokenizer.symbols)
     for order, grams in enumerate(orders, 1):
-        units, log_probs, log_gammas = _numbers(grams, order, ids, path)
-        if twice and len(torch.unique(units, dim=0)) < len(units):
+        tokens, log_probs, log_gammas = _numbers(grams, order, ids, path)
+        if twice and len(torch.unique(tokens, dim=0)) < len(tokens):
             raise DataError(
                 f"{path} should list every n-gram once, but of order {order} has one with {_UNKNOWN} and with "
                 f"{CAPITAL_UNKNOWN}, which are the same word: leave out one of the two."
             )
-        if not model.put(order, units, log_probs, log_gammas):
+        if not model.put(order, tokens, log_probs, log_gammas):
             raise DataError(
                 f"{path} has n-grams of order {order} that go on from none of order {order - 1}: "
                 f"it is damaged, or was pruned by a program that does not mind its contexts."
@@ -80,14 +82,14 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
 def _numbers(
     grams: list[ArpaGram], order: int, ids: dict[str, int], path: Path
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The units of n-grams, their ln p, and their ln gamma."""
+    """The tokens of n-grams, their ln p, and their ln gamma."""
     try:
         rows = [[ids[word] for word in gram.words] for gram in grams]
     except KeyError as error:
         raise DataError(
             f"{path} has the word {error} in an n-gram of order {order}, but not alone: it is damaged."
         ) from None
-    units = np.array(rows, dtype=np.int64).reshape(len(rows), order)
+    tokens = np.array(rows, dtype=np.int64).reshape(len(rows), order)
     log_probs = np.array([gram.log10 for gram in grams]) * LN_10
     log_gammas = np.array([gram.backoff for gram in grams]) * LN_10
     if order == 1:
@@ -96,32 +98,32 @@ def _numbers(
         p, gamma = np.full(size, NEVER * LN_10), np.zeros(size)
         p[UNK] = _MISSING_UNKNOWN * LN_10
         # where there is <unk> beside <UNK>, the later counts, as in KenLM
-        p[units[:, 0]], gamma[units[:, 0]] = log_probs, log_gammas
+        p[tokens[:, 0]], gamma[tokens[:, 0]] = log_probs, log_gammas
         gamma[EOS], p[BOS], gamma[BOS] = gamma[BOS], NEVER * LN_10, 0.0
-        units, log_probs, log_gammas = np.arange(size)[:, None], p, gamma
+        tokens, log_probs, log_gammas = np.arange(size)[:, None], p, gamma
     else:
         # no line has anything in front of <s> or after </s>
-        read = (units[:, 1:] != BOS).all(axis=1) & (units[:, :-1] != EOS).all(axis=1)
-        units, log_probs, log_gammas = np.where(units == BOS, EOS, units)[read], log_probs[read], log_gammas[read]
-    return torch.from_numpy(units), torch.from_numpy(log_probs), torch.from_numpy(log_gammas)
+        read = (tokens[:, 1:] != BOS).all(axis=1) & (tokens[:, :-1] != EOS).all(axis=1)
+        tokens, log_probs, log_gammas = np.where(tokens == BOS, EOS, tokens)[read], log_probs[read], log_gammas[read]
+    return torch.from_numpy(tokens), torch.from_numpy(log_probs), torch.from_numpy(log_gammas)
 
 
 def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
     """Write an n-gram language model as an ARPA file; its tokens are the words.
 
-    Raises DataError when it cannot be written, or when a unit cannot be a word of such a file.
+    Raises DataError when it cannot be written, or when a token cannot be a word of such a file.
 
     Running text has one mark between lines, a file two: ``</s>`` as it is predicted, ``<s>`` as a context.
     """
     names = list(written(tokenizer))
     names[PAD] = names[BOS] = ""
     names[EOS], names[UNK] = _END, _UNKNOWN
-    _check(name for unit, name in enumerate(names) if unit not in (PAD, BOS))
+    _check(name for token, name in enumerate(names) if token not in (PAD, BOS))
     sections: list[list[ArpaGram]] = []
-    for order, (units, log_probs, log_gammas) in enumerate(model.ngrams(), 1):
+    for order, (tokens, log_probs, log_gammas) in enumerate(model.ngrams(), 1):
         section = []
         for row, log10, backoff in zip(
-            units.tolist(), (log_probs / LN_10).tolist(), (log_gammas / LN_10).tolist(), strict=True
+            tokens.tolist(), (log_probs / LN_10).tolist(), (log_gammas / LN_10).tolist(), strict=True
         ):
             if order == 1:
                 if row == [EOS]:
@@ -130,13 +132,13 @@ def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
                     section.append(ArpaGram(log10, (names[row[0]],), backoff))
                 continue
             first = _BEGIN if row[0] == EOS else names[row[0]]
-            section.append(ArpaGram(log10, (first, *(names[unit] for unit in row[1:])), backoff))
+            section.append(ArpaGram(log10, (first, *(names[token] for token in row[1:])), backoff))
         sections.append(section)
     write_arpa(path, sections)
 
 
 def _check(names: Iterable[str]) -> None:
-    """DataError for the first unit that is no word between white space, or that reads as another."""
+    """DataError for the first token that is no word between white space, or that reads as another."""
     for name in names:
         if name.encode().split() != [name.encode()]:
             raise DataError(
@@ -145,6 +147,6 @@ def _check(names: Iterable[str]) -> None:
             )
         if name == CAPITAL_UNKNOWN:
             raise DataError(
-                f"A word of an ARPA file should be no mark, but the unit {name} is read as the unknown word: count a "
+                f"A word of an ARPA file should be no mark, but the token {name} is read as the unknown word: count a "
                 f"text without it."
             )

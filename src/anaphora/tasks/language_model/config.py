@@ -9,7 +9,7 @@ from anaphora.models.language_model import LanguageModelConfig
 from anaphora.models.ngram.model import NgramModelConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import CUTS, TextData
-from anaphora.tasks.fitting import FITTED_CONFLICTS, segmented_alike
+from anaphora.tasks.fitting import FITTED_CONFLICTS, FittedExperiment, segmented_alike
 from anaphora.text.tokenization import Character, TextConfig, Word
 
 
@@ -74,7 +74,7 @@ class FeedForwardExperiment(FeedForwardLanguageModelConfig, LanguageModelExperim
     """The kind of model."""
 
 
-class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
+class NgramExperiment(NgramModelConfig, LanguageModelExperiment, FittedExperiment):
     """A language model that was counted; of ``[training]`` it has use for the seed and threads alone."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -91,7 +91,7 @@ class NgramExperiment(NgramModelConfig, LanguageModelExperiment):
     """Tokenizer."""
 
 
-class InterpolationExperiment(InterpolationModelConfig, LanguageModelExperiment):
+class InterpolationExperiment(InterpolationModelConfig, LanguageModelExperiment, FittedExperiment):
     """An interpolation of runs, its weights fitted to the validation split; of ``[training]`` it uses seed and threads.
 
     Its tokenizer is that of its runs.

@@ -18,7 +18,7 @@ class Context:
     read: int
     """Tokens before it, ``<s>`` among them."""
     inside: bool
-    """Whether a word of its sentence stands before it, and the units of the next depend on that."""
+    """Whether a word of its sentence stands before it, and the tokens of the next depend on that."""
 
 
 class State:

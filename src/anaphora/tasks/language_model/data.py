@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.ragged import unit_counts
+from anaphora.data.ragged import token_counts
 from anaphora.data.sentences import TextSentences
 from anaphora.data.store import text_store
 from anaphora.data.windows import TextWindows
@@ -14,10 +14,11 @@ from anaphora.events import Report, Skipped
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
-from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.tasks.work import UpdatingWork, mean_loss, report_unknown
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
+from anaphora.wording import counted
 
 
 class LanguageModelWork(TextWork, UpdatingWork):
@@ -33,14 +34,14 @@ class LanguageModelWork(TextWork, UpdatingWork):
         return not self._experiment.reads_stream
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """Every unit of the text but the first is predicted."""
-        train = text_store(self.parts.train, tokenizers["text"], folder, report=report)
-        return unit_counts(train.ids[1:], tokenizers["text"].symbols.size)
+        """Every token of the text but the first is predicted."""
+        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
+        return token_counts(train.ids[1:], tokenizers["text"].symbols.size)
 
     def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
         """Windows over as many streams as ``batch_tokens`` have room for, or sentences of like length."""
         data, training = self._experiment.data, self._experiment.training
-        train = text_store(self.parts.train, tokenizers["text"], folder, report=report)
+        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
         if self._of_sentences:
             sentences = TextSentences(
                 train,
@@ -50,7 +51,8 @@ class LanguageModelWork(TextWork, UpdatingWork):
                 longest=data.max_length,
             )
             if sentences.left_out:
-                text = f"lines with more than {data.max_length} tokens were left out of {self.parts.train.name}"
+                longer = counted(data.max_length, "token")
+                text = f"lines with more than {longer} were left out of {self.splits.train.name}"
                 report(Skipped(text, sentences.left_out))
             return sentences
         steps = data.steps
@@ -63,7 +65,8 @@ class LanguageModelWork(TextWork, UpdatingWork):
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """What it costs to predict the validation text."""
-        valid = text_store(self.parts.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
+        valid = text_store(self.splits.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
+        report_unknown(valid.ids, tokenizers["text"].symbols, report)
         batches: Batches
         if self._of_sentences:
             batches = TextSentences(valid, tokenizers["text"].symbols, batch_tokens=training.batch_tokens, seed=0)

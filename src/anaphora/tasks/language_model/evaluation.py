@@ -8,12 +8,13 @@ from anaphora.evaluation.adaptation import Adaptation, is_fitted
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Note, Report, silent
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-from anaphora.tasks.language_model.running_text import language_model_parts
+from anaphora.tasks.language_model.running_text import language_model_splits
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
+from anaphora.wording import counted
 
 _NOUN = "a language model"
 
@@ -50,7 +51,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
 def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:
     """The adaptation of the model in ``path``, what it leaves open fitted to the run's validation and training splits.
 
-    Raises ConfigError for a model that cannot adapt so, and errors as for ``data.sources.text_parts``.
+    Raises ConfigError for a model that cannot adapt so, and errors as for ``data.sources.text_splits``.
     """
     model.check(adaptation)
     if is_fitted(adaptation):
@@ -59,24 +60,24 @@ def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adapt
     assert isinstance(experiment, LanguageModelExperiment)  # an ARPA file adapts to nothing
     report(Note("Fitting to the run's own data ..."))
     try:
-        parts = language_model_parts(experiment, report)
+        splits = language_model_splits(experiment, report)
     except DataError as error:
         raise DataError(
             f"What is left open is fitted to the data that {path} was trained on, which is not at hand ({error}): give "
             f"every number, as in --dynamic learning_rate=0.001 or --neural-cache tokens=2000,theta=0.3,weight=0.1."
         ) from None
-    return model.adapted(adaptation, parts.valid.lines(), parts.train.lines())
+    return model.adapted(adaptation, splits.valid.lines(), splits.train.lines())
 
 
 def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
     """What was measured as a run folder keeps it."""
     reading = "one pass" if result.carried else "line by line"
     adapted = f", {result.adaptation}" if result.adaptation else ""
-    counted = f"{reading}, {result.tokens:,} predictions, {result.unknown:,} unknown"
-    how = f"{counted}{adapted}"
-    how_known = f"{reading}, {result.tokens - result.unknown:,} predictions{adapted}"
-    how_words = f"{counted}, {result.size.words:,} words and line ends{adapted}"
-    of_words = () if result.units_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
+    predicted = f"{reading}, {counted(result.tokens, 'prediction')}, {result.unknown:,} unknown"
+    how = f"{predicted}{adapted}"
+    how_known = f"{reading}, {counted(result.tokens - result.unknown, 'prediction')}{adapted}"
+    how_words = f"{predicted}, {counted(result.size.words, 'word')} and line ends{adapted}"
+    of_words = () if result.tokens_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
     return (
         Figure("bits per character", result.bits_per_character, how),
         Figure("bits per byte", result.bits_per_byte, how),
@@ -84,7 +85,11 @@ def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
         Figure("bits per byte without unknown", result.known_bits_per_byte, how_known),
         Figure("perplexity", result.perplexity, how),
         Figure("perplexity without unknown", result.known_perplexity, how_known),
-        Figure("perplexity line by line", result.sentence_perplexity, f"line by line, {result.tokens:,} predictions"),
+        Figure(
+            "perplexity line by line",
+            result.sentence_perplexity,
+            f"line by line, {counted(result.tokens, 'prediction')}",
+        ),
         *of_words,
     )
 
@@ -96,7 +101,4 @@ def _texts(
     if request.text:
         return {request.text.name: request.text.lines}
     check_found(path, experiment, "--text")
-    found = language_model_parts(experiment, report).tests
-    if not found:
-        raise DataError("The run's data has no test split: give one with --text.")
-    return found
+    return splits_to_score(language_model_splits(experiment, report), "--text", report)

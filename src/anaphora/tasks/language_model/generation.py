@@ -13,9 +13,10 @@ from anaphora.search.greedy import greedy
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.sampling import check_sampling, sample
 from anaphora.search.writing import OnToken, ignore_token
+from anaphora.wording import agreeing, counted
 
 _ONE_BY_ONE = 200
-"""Units that are each shown by themselves; of a longer text pieces, ever larger, each a share of what there is."""
+"""Tokens that are each shown by themselves; of a longer text pieces, ever larger, each a share of what there is."""
 
 
 class Choice(NamedTuple):
@@ -32,8 +33,9 @@ class Choice(NamedTuple):
         """Raise ConfigError for what ``search.beam`` or ``search.sampling`` refuse, and for ``lines`` of a beam."""
         if self.beam > 1 and lines is not None and lines > 1:
             raise ConfigError(
-                f"A beam searches for one line, but {lines:,} lines were requested: sample them, or take the most "
-                f"probable token at every step."
+                f"A beam searches for the most probable line, but {counted(lines, 'line')} {agreeing(lines, 'were')} "
+                f"requested: sample them, or take the "
+                f"most probable token at every step."
             )
         if self.beam:
             check_size(self.beam)
@@ -80,7 +82,7 @@ class Generation:
     finished: bool
     """Whether it ends with a line, and was not cut at the given length."""
     unknown: int
-    """Units of the prompt that are ``<unk>`` to the model."""
+    """Tokens of the prompt that are ``<unk>`` to the model."""
 
 
 Decode = Callable[[Sequence[int]], str]

@@ -71,7 +71,7 @@ class InterpolationWork(FittingWork, TextWork):
         mixture, tokenizer = cast(Interpolation, model), tokenizers["text"]
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
-        valid = text_store(self.parts.valid, tokenizer, run.path / "encoded" / "valid", report=report)
+        valid = text_store(self.splits.valid, tokenizer, run.path / "encoded" / "valid", report=report)
         found = list(stream_components(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted_weights(*sources))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from anaphora.errors import ConfigError
 from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, network_of
-from anaphora.evaluation.sentences import UNITS, line_log_probs
+from anaphora.evaluation.sentences import TOKENS, line_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import LN_10
 from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
@@ -126,7 +126,7 @@ class LineScores(WordScores):
         """The tokens of line ``number`` and its end; DataError where they are too many to be read at once."""
         demand_text(line, number)
         row = self._line(line)
-        demand_short(row, UNITS, number, "split it, or measure it as running text (anaphora evaluate)")
+        demand_short(row, TOKENS, number, "split it, or measure it as running text (anaphora evaluate)")
         return row
 
     def _alone(

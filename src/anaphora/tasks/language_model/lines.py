@@ -1,4 +1,4 @@
-"""Lines of text as the ids of their units: one after the other, or one alone."""
+"""Lines of text as the ids of their tokens: one after the other, or one alone."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,9 +10,9 @@ from anaphora.text.tokenizer import Tokenizer
 
 
 class Reading:
-    """The units of a text line by line, each line closed by ``</s>``, which keeps what was read until it is taken.
+    """The tokens of a text line by line, each line closed by ``</s>``, which keeps what was read until it is taken.
 
-    ``size`` is that of the text so far, ``known_size`` that of what its known units write, line ends included.
+    ``size`` is that of the text so far, ``known_size`` that of what its known tokens write, line ends included.
     """
 
     def __init__(self, lines: Iterable[str], tokenizer: Tokenizer) -> None:

@@ -12,6 +12,7 @@ from anaphora.models.ngram.model import NgramModel
 from anaphora.run import Run
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
+from anaphora.tasks.work import report_unknown
 from anaphora.text.tokenizer import Tokenizer
 
 
@@ -20,10 +21,10 @@ class NgramWork(FittingWork, TextWork):
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
         counted, tokenizer = cast(NgramModel, model), tokenizers["text"]
-        parts, encoded = self.parts, run.path / "encoded"
-        train = text_store(parts.train, tokenizer, encoded / "train", report=report)
-        valid = text_store(parts.valid, tokenizer, encoded / "valid", report=report)
-
+        splits, encoded = self.splits, run.path / "encoded"
+        train = text_store(splits.train, tokenizer, encoded / "train", report=report)
+        valid = text_store(splits.valid, tokenizer, encoded / "valid", report=report)
+        report_unknown(valid.ids, tokenizer.symbols, report)
         guessed: list[int] = []
         counted.fit(train, guessed.append, report)
         if guessed:

@@ -153,7 +153,7 @@ class LanguageModelPredictor(LineScores):
         """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``."""
         if length < 1 or (lines is not None and lines < 1):
             raise ConfigError(
-                f"A text should go on for at least 1 unit and 1 line, but {length} and {lines} were given: raise them."
+                f"A text should go on for at least 1 token and 1 line, but {length} and {lines} were given: raise them."
             )
         if "\n" in prompt and self._of_sentences:
             raise ConfigError(
@@ -169,15 +169,15 @@ class LanguageModelPredictor(LineScores):
         """
         demand_several(lines)
         self.check(adaptation)
-        units, seen = (chain.from_iterable(map(self._line, some)) for some in (lines, trained_on))
+        tokens, seen = (chain.from_iterable(map(self._line, some)) for some in (lines, trained_on))
         with running(self._runtime):
-            return fitted_adaptation(self._model, units, seen, self._tokenizer.symbols.eos, adaptation)
+            return fitted_adaptation(self._model, tokens, seen, self._tokenizer.symbols.eos, adaptation)
 
     def evaluate(self, lines: Iterable[str], adaptation: Adaptation = STATIC, *, report: Report = silent) -> Prediction:
         """How well the model predicts lines of running text.
 
         They are read in one pass, the state carried from line to line, and each by itself; by a model of sentences in
-        the second way alone. Every unit counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands
+        the second way alone. Every token counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands
         for ``<s>``. With an ``adaptation``, the pass also remembers or learns from what it has read, which single
         lines have no use for.
 
@@ -218,14 +218,14 @@ class LanguageModelPredictor(LineScores):
 
     def _encode(self, prompt: str) -> list[int]:
         eos = self._tokenizer.symbols.eos
-        ids = [unit for line in prompt.split("\n") for unit in [eos, *self._tokenizer.encode(line)]]
+        ids = [token for line in prompt.split("\n") for token in [eos, *self._tokenizer.encode(line)]]
         return ids[1:]
 
     def _decode(self, ids: abc.Sequence[int]) -> str:
         lines: list[list[int]] = [[]]
-        for unit in ids:
-            if unit == self._tokenizer.symbols.eos:
+        for token in ids:
+            if token == self._tokenizer.symbols.eos:
                 lines.append([])
             else:
-                lines[-1].append(unit)
+                lines[-1].append(token)
         return "\n".join(self._tokenizer.decode(line) for line in lines)

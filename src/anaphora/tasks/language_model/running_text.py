@@ -3,8 +3,8 @@
 import math
 from collections.abc import Mapping
 
-from anaphora.data.corpora import Parts, TextCorpus
-from anaphora.data.sources import text_parts
+from anaphora.data.corpora import Splits, TextCorpus
+from anaphora.data.sources import text_splits
 from anaphora.data.store import TextStore
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
@@ -17,23 +17,23 @@ from anaphora.text.tokenizer import Tokenizer
 class TextWork(Work):
     """An experiment whose text has been found: see ``work.Work``."""
 
-    parts: Parts[TextCorpus]
+    splits: Splits[TextCorpus]
 
     def __init__(self, experiment: LanguageModelExperiment, report: Report) -> None:
-        """Find and check the data; errors as for ``data.sources.text_parts``."""
+        """Find and check the data; errors as for ``data.sources.text_splits``."""
         self._experiment = experiment
-        self.parts = language_model_parts(experiment, report)
+        self.splits = language_model_splits(experiment, report)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         experiment = self._experiment
         return tokenization.fit(
-            experiment.text, {"text": self.parts.train.lines}, report, languages=experiment.data.languages
+            experiment.text, {"text": self.splits.train.lines}, report, languages=experiment.data.languages
         )
 
 
-def language_model_parts(experiment: LanguageModelExperiment, report: Report) -> Parts[TextCorpus]:
+def language_model_splits(experiment: LanguageModelExperiment, report: Report) -> Splits[TextCorpus]:
     data = experiment.data
-    return text_parts(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
+    return text_splits(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
 
 
 def figures_of(loss: float, store: TextStore) -> Mapping[str, float]:

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.data.finding import Names, find_pairs, find_texts
-from anaphora.data.sources import text_parts
+from anaphora.data.sources import text_splits
 from anaphora.errors import DataError
 from anaphora.events import silent
-from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
+from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
@@ -42,19 +43,19 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The language model for as many characters; DataError for data that cannot be read."""
-    found = text_parts(data, train=names.train, valid=names.valid, test=names.test)
+    found = text_splits(data, train=names.train, valid=names.valid, test=names.test)
     characters = sum(len(line) + 1 for line in found.train)
     size = next(tier for tier in TIERS if characters <= tier.characters)
-    return Sized(_language_model(size), f"{characters:,} characters of running text")
+    return Sized(_language_model(size), f"{counted(characters, 'character')} of running text")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    unit = UNITS.get(given.tokenizer if given else str(value_at(table, "text.tokenizer")), "unit")
+    token = TOKENS.get(given.tokenizer if given else str(value_at(table, "text.tokenizer")), "token")
     figures = (
         figure(table, "recurrence.size", " of {:,} hidden units"),
         figure(table, "training.epochs", ", {:,} epochs"),
     )
-    return f"a {unit} language model{''.join(figures)}"
+    return f"a {token} language model{''.join(figures)}"
 
 
 def _is_running_text(path: Path, names: Names) -> bool:

@@ -38,7 +38,7 @@ class WordScores:
 
     What ``score``, ``full_scores``, ``perplexity``, ``in`` and the methods over a ``State`` are called, and what they
     mean, is that of the Python interface of KenLM (Heafield 2011): logarithms to base 10, words between ASCII white
-    space, a sentence by itself between ``<s>`` and ``</s>``. Where units spell white space, it is scored with the word
+    space, a sentence by itself between ``<s>`` and ``</s>``. Where tokens spell white space, it is scored with the word
     or the ``</s>`` that comes after it. Sentences and words may be bytes, which are UTF-8.
     """
 
@@ -85,8 +85,8 @@ class WordScores:
         word = one_text(word)
         if word == MARKS[EOS]:
             return True
-        units = self._tokenizer.encode(word) if words_in(word) == [word] else []
-        return bool(units) and self._tokenizer.symbols.unk not in units
+        tokens = self._tokenizer.encode(word) if words_in(word) == [word] else []
+        return bool(tokens) and self._tokenizer.symbols.unk not in tokens
 
     State = Place
 
@@ -112,31 +112,31 @@ class WordScores:
         """``BaseScore`` with all that is known of the word."""
         word = one_text(word)
         if word == "</s>":
-            units = [self._tokenizer.symbols.eos]
+            tokens = [self._tokenizer.symbols.eos]
         elif before.context.inside:
             # as it stands after another word, which may have a space between them
             _, *words = self._tokenizer.by_word(f"a {word}")
-            units = list(chain.from_iterable(words))
+            tokens = list(chain.from_iterable(words))
         else:
-            units = self._tokenizer.encode(word)
-        return self._full_score(before, units, after)
+            tokens = self._tokenizer.encode(word)
+        return self._full_score(before, tokens, after)
 
-    def _full_score(self, before: Place, units: abc.Sequence[int], after: Place) -> FullScore:
-        """The score of a word by its units, one step each."""
+    def _full_score(self, before: Place, tokens: abc.Sequence[int], after: Place) -> FullScore:
+        """The score of a word by its tokens, one step each."""
         stepper, context, nats, length = self._stepper(), before.context, 0.0, 0
-        for unit in units:
-            ids_N = self._id(unit)
-            nats += float(context.log_probs_V[unit])
+        for token in tokens:
+            ids_N = self._id(token)
+            nats += float(context.log_probs_V[token])
             with running(self._runtime):
                 length = stepper.matched(context.state, ids_N, context.read)
                 step = stepper.advance(None, context.state, ids_N)
             inside = not self._tokenizer.context_free
             context = Context(step.log_probs_NV[0], step.state, context.read + 1, inside)
         after.become(context)
-        return FullScore(nats / LN_10, length, self._tokenizer.symbols.unk in units)
+        return FullScore(nats / LN_10, length, self._tokenizer.symbols.unk in tokens)
 
-    def _id(self, unit: int) -> torch.Tensor:
-        return torch.tensor([unit], device=self._runtime.device)
+    def _id(self, token: int) -> torch.Tensor:
+        return torch.tensor([token], device=self._runtime.device)
 
     def _stepper(self) -> TextStepper:
         return cast(TextStepper, self._model.stepper())

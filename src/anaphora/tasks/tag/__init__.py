@@ -38,7 +38,7 @@ TASK = Task(
     kinds={"": Kind("taggers", TaggerExperiment, NETWORKS["tagger"], TaggerWork, complete=_complete)},
     predictor=_predictor,
     see="see anaphora predict",
-    next_command="predict {run} FILE",
+    next_command="echo 'Your text.' | anaphora predict {run} --format text",
     example='tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)',
     tokenizers_of=_tokenizers,
     evaluate=evaluate,

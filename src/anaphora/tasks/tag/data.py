@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Parts, TextCorpus
-from anaphora.data.ragged import unit_counts
+from anaphora.data.corpora import Splits, TextCorpus
+from anaphora.data.ragged import token_counts
 from anaphora.data.tagged import TaggedCorpus
 from anaphora.data.tagged_store import (
     TaggedBatches,
@@ -28,7 +28,7 @@ from anaphora.models.tagger import Tagger
 from anaphora.nn.spelling import CharactersConfig
 from anaphora.run import Run
 from anaphora.tasks.tag.config import TaggerExperiment
-from anaphora.tasks.tag.formats import encoding_in, parts_of, settled
+from anaphora.tasks.tag.formats import encoding_in, settled, splits_of
 from anaphora.tasks.tag.tagging import tags_of
 from anaphora.tasks.work import UpdatingWork, mean_loss
 from anaphora.text.normalise import lowercase_of, normalise
@@ -46,9 +46,9 @@ class TaggerWork(UpdatingWork):
 
     def __init__(self, experiment: TaggerExperiment, report: Report) -> None:
         self._experiment = settled(experiment)
-        self._tagged = parts_of(self._experiment, report)
+        self._tagged = splits_of(self._experiment, report)
         # a tagged corpus gives its sentences as running text does
-        self.parts = cast(Parts[TextCorpus], cast(Any, self._tagged))
+        self.splits = cast(Splits[TextCorpus], cast(Any, self._tagged))
 
     @property
     def longest(self) -> int:
@@ -80,7 +80,7 @@ class TaggerWork(UpdatingWork):
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         tokens = self._store(self._tagged.train, tokenizers, folder, report).tokens
-        return unit_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], tokenizers["text"].symbols.size)
+        return token_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report

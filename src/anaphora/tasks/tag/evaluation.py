@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from anaphora.data.tagged_store import known_labels
-from anaphora.errors import DataError
 from anaphora.evaluation.tags import TagCounts
 from anaphora.events import Report, silent
 from anaphora.formats.tagged import Sentence
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
 from anaphora.tasks.tag.config import TaggerExperiment
-from anaphora.tasks.tag.formats import format_of, parts_of
+from anaphora.tasks.tag.formats import format_of, splits_of
 from anaphora.tasks.tag.predictor import TaggerPredictor
+from anaphora.wording import counted
 
 NOUN = "a tagger"
 _SHOWN = 20
@@ -61,10 +61,10 @@ class TagScores:
     def figures(self) -> tuple[Figure, ...]:
         """What a run folder keeps."""
         counts = self.counts
-        how = f"{counts.tokens:,} tokens, {counts.sentences:,} sentences"
+        how = f"{counted(counts.tokens, 'token')}, {counted(counts.sentences, 'sentence')}"
         found = [
             Figure("accuracy", counts.accuracy, how),
-            Figure("accuracy of unknown words", counts.unknown_accuracy, f"{counts.unknown:,} tokens"),
+            Figure("accuracy of unknown words", counts.unknown_accuracy, counted(counts.unknown, "token")),
             Figure("sentences without an error", counts.sentence_accuracy, how),
         ]
         if counts.encoding or counts.several:
@@ -89,10 +89,9 @@ class TagScores:
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
-    """Accuracy and F1 of one run on given sentences or on every test split; kept in the run.
+    """Accuracy and F1 of one run on given sentences or on ``splits_to_score``; kept in the run.
 
-    Raises ConfigError for what a tagger has no use for, DataError where there is no test split, and with its line for
-    a tag that training does not have.
+    Raises ConfigError for what a tagger has no use for, DataError with its line for a tag that training does not have.
     """
     path = one_run(paths, NOUN)
     request.refuse(path, NOUN, ("text",))
@@ -115,10 +114,8 @@ def _texts(path: Path, experiment: TaggerExperiment, request: Request, report: R
         lines = (f"{line}\n" for line in request.text.lines)
         return {name: ((Path(name), one) for one in format_of(experiment).read(lines, name, labelled=True))}
     check_found(path, experiment, "--text")
-    tests = parts_of(experiment, report).tests
-    if not tests:
-        raise DataError(f"The data of {path} has no test split: give one with --text, or set data.test.")
-    return {name: corpus.sentences() for name, corpus in tests.items()}
+    splits = splits_to_score(splits_of(experiment, report), "--text", report)
+    return {name: corpus.sentences() for name, corpus in splits.items()}
 
 
 def _checked(model: TaggerPredictor, sentences: Located) -> Iterator[Expected]:

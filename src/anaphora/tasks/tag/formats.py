@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import cast
 
 from anaphora.config import unknown
+from anaphora.data.corpora import Splits
 from anaphora.data.finding import Names
-from anaphora.data.tagged import TaggedParts, exact_lines, find_tagged, tagged_parts
+from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Report, silent
 from anaphora.formats import conllu
@@ -36,7 +37,7 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
     if experiment.is_settled:
         return experiment
     data, spans = experiment.data, experiment.spans
-    train, _, _ = find_tagged(data.paths(), _names(data))
+    train = find_tagged(data.paths(), _names(data)).train
     first = _first_row(train[0])
     kind = data.format if data.format != "auto" else _ending(train[0]) or ("conllu" if _is_conllu(first) else "columns")
     column = _column(data.column, kind, first, train[0])
@@ -58,9 +59,9 @@ def encoding_in(experiment: TaggerExperiment) -> Encoding | None:
     return None if experiment.spans in ("auto", "none") else cast(Encoding, experiment.spans)
 
 
-def parts_of(experiment: TaggerExperiment, report: Report = silent) -> TaggedParts:
-    """The splits of a settled experiment; errors as for ``data.tagged.tagged_parts``."""
-    return tagged_parts(experiment.data.paths(), _names(experiment.data), format_of(experiment), report)
+def splits_of(experiment: TaggerExperiment, report: Report = silent) -> Splits[TaggedCorpus]:
+    """The splits of a settled experiment; errors as for ``data.tagged.tagged_splits``."""
+    return tagged_splits(experiment.data.paths(), _names(experiment.data), format_of(experiment), report)
 
 
 def format_of(experiment: TaggerExperiment, name: str = "") -> TaggedFormat:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from anaphora.data.finding import Names
 from anaphora.tasks.sizing import figure, tier_lines, value_at
 from anaphora.tasks.tag.config import TaggerExperiment
-from anaphora.tasks.tag.formats import parts_of, settled
+from anaphora.tasks.tag.formats import settled, splits_of
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
@@ -45,10 +46,10 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The tagger for as many sentences; DataError for data that cannot be read."""
     table = {"files": tuple(map(str, data)), "train": names.train, "valid": names.valid, "test": names.test}
     experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"))
-    count = parts_of(experiment).train.count
+    count = splits_of(experiment).train.count
     tier = next(tier for tier in TIERS if count <= tier.sentences)
     tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
-    return Sized(_tagger(tier, experiment.spans != "none"), f"{count:,} sentences ({tagged})")
+    return Sized(_tagger(tier, experiment.spans != "none"), f"{counted(count, 'sentence')} ({tagged})")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:

@@ -7,8 +7,13 @@ from anaphora.models.registry import NETWORKS
 from anaphora.protocols import Searchable
 from anaphora.tasks.task import Giver, Kind, Sizing, Table, Task, Trained, both_sides
 from anaphora.tasks.translation import sizing
-from anaphora.tasks.translation.config import TranslationEvaluation, TranslationExperiment
-from anaphora.tasks.translation.data import TranslationWork
+from anaphora.tasks.translation.config import (
+    SearchConfig,
+    TranslationEvaluation,
+    TranslationExperiment,
+    TranslatorExperiment,
+)
+from anaphora.tasks.translation.data import TranslationWork, TranslatorWork
 from anaphora.tasks.translation.encoder_start import EncoderStart
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
@@ -21,22 +26,29 @@ from anaphora.text.sentences import Splitter
 __all__ = [
     "NO_LINKS",
     "TASK",
+    "SearchConfig",
     "Translation",
     "TranslationEvaluation",
     "TranslationExperiment",
     "TranslationPredictor",
     "TranslationScores",
+    "TranslatorExperiment",
+    "TranslatorWork",
+    "complete",
+    "givers",
     "load_together",
     "score_translations",
 ]
 
 
-def _complete(experiment: TranslationExperiment, parent: TranslationExperiment | None) -> TranslationExperiment:
+def complete(experiment: TranslatorExperiment, parent: TranslatorExperiment | None) -> TranslatorExperiment:
+    """The experiment with the language model that it is fused with."""
     fused = fused_run(experiment, parent)
     return fused.experiment if fused else experiment
 
 
-def _givers(experiment: TranslationExperiment, parent: TranslationExperiment | None) -> Sequence[Giver]:
+def givers(experiment: TranslatorExperiment, parent: TranslatorExperiment | None) -> Sequence[Giver]:
+    """What its weights start from: a run that is fused, and that of its encoder."""
     encoder = EncoderStart(experiment) if experiment.start.encoder != "none" else None
     return [giver for giver in (fused_run(experiment, parent), encoder) if giver]
 
@@ -74,13 +86,13 @@ TASK = Task(
             TranslationExperiment,
             NETWORKS["translator"],
             TranslationWork,
-            complete=_complete,
-            givers=_givers,
+            complete=complete,
+            givers=givers,
         )
     },
     predictor=_predictor,
     see="see anaphora translate",
-    next_command="translate {run} FILE",
+    next_command="echo 'Your text.' | anaphora translate {run}",
     example='translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)',
     tokenizers_of=both_sides,
     evaluate=evaluate,

@@ -10,21 +10,19 @@ from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
 from anaphora.search.beam import LARGEST
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.data_table import PairData
-from anaphora.tasks.translation.conflicts import CONFLICTS
+from anaphora.tasks.data_table import PairData, PairsData
+from anaphora.tasks.translation.conflicts import CONFLICTS, OF_SENTENCES
 
 
-class TranslationEvaluation(Config):
-    """How translations are scored."""
+class SearchConfig(Config):
+    """How outputs are searched."""
 
-    conditions: Literal["raw", "moses-lowercase"] = "raw"
-    """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
     beam: int = Field(5, ge=1, le=MAX_LENGTH)
     """Hypotheses kept at each step when text is translated."""
     length_penalty: float = Field(0.0, ge=0)
     """How strongly length is rewarded (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
     validation_beam: int = Field(1, ge=1, le=MAX_LENGTH)
-    """Hypotheses kept at each step for BLEU during training."""
+    """Hypotheses kept at each step when the outputs of validation are scored during training."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = tuple(
         Conflict(
@@ -36,20 +34,24 @@ class TranslationEvaluation(Config):
     )
 
 
-class TranslationExperiment(TranslatorConfig, ExperimentBase):
-    """A translator."""
+class TranslationEvaluation(SearchConfig):
+    """How translations are scored."""
+
+    conditions: Literal["raw", "moses-lowercase"] = "raw"
+    """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
+
+
+class TranslatorExperiment(TranslatorConfig, ExperimentBase):
+    """A translator of whatever pairs."""
 
     resegments = True
-    metrics: ClassVar = {**ExperimentBase.metrics, "bleu": "higher"}
     places = (*ExperimentBase.places, "guided_alignment.file")
     conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
-    task: Literal["translate"]
-    """What is learnt."""
-    data: PairData = PairData()
-    """Where pairs of sentences come from."""
-    evaluation: TranslationEvaluation = TranslationEvaluation()
-    """How translations are scored."""
+    data: PairsData
+    """Where pairs come from."""
+    evaluation: SearchConfig
+    """How outputs are searched and scored."""
 
     @property
     def extends_vocabulary(self) -> bool:
@@ -70,3 +72,17 @@ class TranslationExperiment(TranslatorConfig, ExperimentBase):
         if not isinstance(now.fusion, DeepFusion) or not isinstance(begun.fusion, DeepFusion):
             return now
         return now.model_copy(update={"fusion": now.fusion.model_copy(update={"model": begun.fusion.model})})
+
+
+class TranslationExperiment(TranslatorExperiment):
+    """A translator of sentences."""
+
+    metrics: ClassVar = {**ExperimentBase.metrics, "bleu": "higher"}
+    conflicts: ClassVar[tuple[Conflict, ...]] = OF_SENTENCES
+
+    task: Literal["translate"]
+    """What is learnt."""
+    data: PairData = PairData()
+    """Where pairs of sentences come from."""
+    evaluation: TranslationEvaluation = TranslationEvaluation()
+    """How translations are scored."""

@@ -5,11 +5,6 @@ from anaphora.text.language import is_unspaced
 
 CONFLICTS = (
     Conflict(
-        {"evaluation.conditions": "moses-lowercase", "data.target": is_unspaced},
-        "it counts what stands between spaces, which that language is written without; set "
-        'evaluation.conditions = "raw"',
-    ),
-    Conflict(
         lambda experiment: experiment.fusion.kind != "none" and not experiment.start.gives_weights,
         'fusion.kind = "deep" keeps all of a translator but its readout and output as they are: give it one that has '
         "learnt, with its weights (train --from RUN, start.run)",
@@ -76,10 +71,19 @@ CONFLICTS = (
         '{table.data.max_length}): make it smaller, or set attention.window = "global"',
         written=True,
     ),
+)
+"""By the keys of an experiment."""
+
+OF_SENTENCES = (
+    Conflict(
+        {"evaluation.conditions": "moses-lowercase", "data.target": is_unspaced},
+        "it counts what stands between spaces, which that language is written without; set "
+        'evaluation.conditions = "raw"',
+    ),
     Conflict(
         {"evaluation.validation_beam": SET, "training.metric": other_than("bleu")},
         'validation searches for BLEU alone; leave it out, or set training.metric = "bleu"',
         written=True,
     ),
 )
-"""By the keys of an experiment."""
+"""Those of a translator of sentences, whose outputs are scored by BLEU."""

@@ -1,6 +1,6 @@
 """The data and the validation of a translator: pairs of sentences, their loss, and BLEU where that decides."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -9,7 +9,7 @@ import torch
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus
 from anaphora.data.pairs import PairBatches, search_batches
-from anaphora.data.ragged import Ragged, unit_counts
+from anaphora.data.ragged import Ragged, token_counts
 from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
@@ -21,11 +21,11 @@ from anaphora.nn.lengths import Lengths
 from anaphora.protocols import Searchable
 from anaphora.run import Run
 from anaphora.tasks.pairs import PairWork
-from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.rare import RareWords
-from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping
+from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping, report_unknown
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
@@ -33,19 +33,14 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
-class TranslationWork(PairWork, UpdatingWork):
+class TranslatorWork(PairWork, UpdatingWork):
     """A translator's experiment, its data found: see ``work.UpdatingWork``."""
 
-    def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
-        """Find and check the data; errors as for ``data.sources.translation_parts``.
-
-        Raises MissingExtraError where BLEU decides and its tokeniser is missing.
-        """
-        if experiment.training.metric == "bleu":
-            metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
+    def __init__(self, experiment: TranslatorExperiment, report: Report) -> None:
+        """Find and check the data; errors as for ``found``."""
         super().__init__(experiment, report)
         self._experiment = experiment
-        guide, train = experiment.guided_alignment, self.parts.train
+        guide, train = experiment.guided_alignment, self.splits.train
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
         self._rare = RareWords(experiment, train) if rare else None
         self._given = GivenLinks(guide, train) if isinstance(guide, GivenGuide) else None
@@ -59,10 +54,10 @@ class TranslationWork(PairWork, UpdatingWork):
         return self._rare.dictionary(report) if self._rare else None
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """Every unit of the target as it is stored, and ``</s>`` once a pair."""
+        """Every token of the target as it is stored, and ``</s>`` once a pair."""
         target = tokenizers["target"].symbols
-        train = self._encoded(self.parts.train, tokenizers, folder, self.longest, report)
-        counts_V = unit_counts(train.targets.ids, target.size)
+        train = self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
+        counts_V = token_counts(train.targets.ids, target.size)
         counts_V[target.eos] += len(train)
         return counts_V
 
@@ -74,7 +69,7 @@ class TranslationWork(PairWork, UpdatingWork):
         unknown = [module for module in model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
             report = not_skipping(report)
-            train = self._encoded(self.parts.train, tokenizers, run.path / TRAIN, self.longest, report)
+            train = self._encoded(self.splits.train, tokenizers, run.path / TRAIN, self.longest, report)
             for module in unknown:  # </s> counts on both sides
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
@@ -83,7 +78,7 @@ class TranslationWork(PairWork, UpdatingWork):
     ) -> PairBatches:
         """Batches by token budget."""
         source, target = tokenizers["source"], tokenizers["target"]
-        train = self._encoded(self.parts.train, tokenizers, folder, self.longest, report)
+        train = self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
         return PairBatches(
             train,
             source.symbols,
@@ -110,7 +105,7 @@ class TranslationWork(PairWork, UpdatingWork):
     ) -> Ragged | None:
         """The links that attention is guided by, where it is."""
         if self._given:
-            return self._given.units(train, source, target)
+            return self._given.tokens(train, source, target)
         if isinstance(self._experiment.guided_alignment, LearntGuide):
             return learnt_links(self._experiment.guided_alignment, train, source, target, path, report)
         return None
@@ -118,8 +113,9 @@ class TranslationWork(PairWork, UpdatingWork):
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
-        """The loss of the validation part, and BLEU where it decides."""
-        valid = self._encoded(self.parts.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
+        """The loss of the validation split, and the scores of its outputs."""
+        valid = self._encoded(self.splits.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
+        report_unknown(valid.targets.ids, tokenizers["target"].symbols, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,
@@ -131,24 +127,50 @@ class TranslationWork(PairWork, UpdatingWork):
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             loss = mean_loss(model, batches)
-            figures = {"loss": loss, "perplexity": perplexity(loss, 1)}
-            if self._experiment.training.metric == "bleu":
-                figures["bleu"] = self._bleu(model, tokenizers, valid.numbers[:])
-            return figures
+            scores = self.scores(model, tokenizers, valid.numbers[:])
+            return {"loss": loss, "perplexity": perplexity(loss, 1), **scores}
 
         return validate
 
-    def _bleu(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers) -> float:
-        """BLEU of greedy search, or as [evaluation] says, over the validation pairs of these numbers."""
-        evaluation, pairs = self._experiment.evaluation, list(self.parts.valid)
-        sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
+    def scores(
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
+    ) -> Mapping[str, float]:
+        """The scores of what ``model`` makes of the validation pairs of these numbers; none where only loss counts."""
+        return {}
+
+    def searched(
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], sources: Sequence[str]
+    ) -> list[str]:
+        """What ``model`` makes of ``sources``, searched as [evaluation] says for validation."""
         translator = TranslationPredictor(
             cast(Searchable, model).stepper,
             tokenizers["source"],
             tokenizers["target"],
-            evaluation,
+            self._experiment.evaluation,
             runtime=Runtime.inference(device_of(model)),
         )
-        texts = [output.text for output in translator.translate(sources, beam=evaluation.validation_beam)]
-        language = self._experiment.data.target
-        return bleu(texts, references, language=language, condition=evaluation.conditions).value
+        beam = self._experiment.evaluation.validation_beam
+        return [output.text for output in translator.translate(sources, beam=beam)]
+
+
+class TranslationWork(TranslatorWork):
+    """A translator of sentences, its data found."""
+
+    def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
+        """Find and check the data; MissingExtraError where BLEU decides and its tokeniser is missing."""
+        if experiment.training.metric == "bleu":
+            metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
+        super().__init__(experiment, report)
+        self._of_sentences = experiment
+
+    def scores(
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
+    ) -> Mapping[str, float]:
+        """BLEU where it decides."""
+        if self._of_sentences.training.metric != "bleu":
+            return {}
+        pairs = list(self.splits.valid)
+        sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
+        texts = self.searched(model, tokenizers, sources)
+        language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions
+        return {"bleu": bleu(texts, references, language=language, condition=condition).value}

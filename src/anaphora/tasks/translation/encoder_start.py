@@ -14,7 +14,7 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.models.translator import Translator
 from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
-from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.config import TranslatorExperiment
 from anaphora.tasks.translation.pretrained import Pretrained
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import written
@@ -26,7 +26,7 @@ _ALIKE = ("cell", "layers", "size", "residual", "layer_norm", "bias", "initial_s
 class EncoderStart:
     """The run of a language model, for the encoder of one experiment."""
 
-    def __init__(self, experiment: TranslationExperiment) -> None:
+    def __init__(self, experiment: TranslatorExperiment) -> None:
         """Open it; errors as for ``Pretrained``, and ConfigError where the encoder is not like it."""
         self._run = Pretrained(experiment.start.encoder, "start.encoder")
         encoder, vectors, table = experiment.encoder, experiment.embedding, self._run.embedding
@@ -43,18 +43,18 @@ class EncoderStart:
             )
 
     def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
-        """Copy the weights of its best checkpoint into a translator; ConfigError without a unit in common."""
+        """Copy the weights of its best checkpoint into a translator; ConfigError without a token in common."""
         checkpoint, translator = self._run.load(report), cast(Translator, model)
-        own, theirs = self._units(tokenizers["source"]), self._units(self._run.tokenizer)
-        common = [unit for unit in own if unit in theirs]
+        own, theirs = self._tokens(tokenizers["source"]), self._tokens(self._run.tokenizer)
+        common = [token for token in own if token in theirs]
         if len(common) <= len(MARKS):
             raise ConfigError(
-                f"start.encoder needs a language model of the source, but {self._run.path} has no unit in common with "
+                f"start.encoder needs a language model of the source, but {self._run.path} has no token in common with "
                 f"its vocabulary: train it on text of that language with the same [text]."
             )
         table, encoder = translator.source_embedding.weight, cast(RecurrentEncoder, translator.encoder)
         with torch.no_grad():
-            rows = [[ids[unit] for unit in common] for ids in (own, theirs)]
+            rows = [[ids[token] for token in common] for ids in (own, theirs)]
             table[rows[0]] = checkpoint.model["embedding.weight"][rows[1]]
             for layer in range(encoder.config.layers):
                 for name, weight in encoder.stack(layer, "left_to_right").named_parameters():
@@ -69,6 +69,6 @@ class EncoderStart:
         )
 
     @staticmethod
-    def _units(tokenizer: Tokenizer) -> dict[str, int]:
-        """The ids of all units, marks among them."""
-        return {unit: place for place, unit in enumerate(written(tokenizer))}
+    def _tokens(tokenizer: Tokenizer) -> dict[str, int]:
+        """The ids of all tokens, marks among them."""
+        return {token: place for place, token in enumerate(written(tokenizer))}

@@ -14,8 +14,8 @@ from anaphora.events import Note, Report, silent
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
 from anaphora.search.ensemble import Mean
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found
-from anaphora.tasks.pairs import pair_parts
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, splits_to_score
+from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
 from anaphora.tasks.translation.config import TranslationExperiment
@@ -101,6 +101,7 @@ def score_translations(
         search=settled,
         language=experiment.data.target,
         conditions=conditions,
+        lowercased=experiment.text.lowercase,
     )
 
 
@@ -146,10 +147,7 @@ def _texts(path: Path, experiment: TranslationExperiment, request: Request, repo
     if request.pairs:
         return {request.pairs[0].name: AlignedFiles(*request.pairs)}
     check_found(path, experiment, "--source and --reference")
-    found = pair_parts(experiment, report).tests
-    if not found:
-        raise DataError("The run's data has no test split: give one with --source and --reference.")
-    return found
+    return splits_to_score(pair_splits(experiment, report), "--source and --reference", report)
 
 
 def _together(paths: Sequence[Path], mean: str, fusion: tuple[Path, float] | None) -> str:
@@ -191,7 +189,7 @@ def _lowercase(experiment: TranslationExperiment) -> Lowercase:
 
 
 def _training_words(path: Path, experiment: TranslationExperiment, report: Report) -> Set[str]:
-    train = pair_parts(experiment, report).train
+    train = pair_splits(experiment, report).train
     if Run.open(path).load("best").fingerprints.get("data/train") != train.fingerprint:
         raise DataError(f"the training split of {path} is no longer the text that it was trained on.")
     lowercase = _lowercase(experiment)

@@ -11,7 +11,7 @@ from anaphora.models.translator import Translator
 from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.stack import StackConfig
 from anaphora.run.weights import fill, tensors_of
-from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.config import TranslatorExperiment
 from anaphora.tasks.translation.pretrained import Pretrained
 from anaphora.text.tokenizer import Tokenizer
 
@@ -19,7 +19,7 @@ from anaphora.text.tokenizer import Tokenizer
 class FusedRun:
     """The run of the language model of one experiment."""
 
-    def __init__(self, experiment: TranslationExperiment, fusion: DeepFusion) -> None:
+    def __init__(self, experiment: TranslatorExperiment, fusion: DeepFusion) -> None:
         """Open it; errors as for ``Pretrained``."""
         self._run = Pretrained(fusion.run, "Deep fusion")
         layers = {name: getattr(self._run.recurrence, name) for name in StackConfig.model_fields}
@@ -47,7 +47,7 @@ class FusedRun:
         report(Note(f"Its language model is {checkpoint.path.name} of {self._run.path}."))
 
 
-def fused_run(experiment: TranslationExperiment, parent: TranslationExperiment | None) -> FusedRun | None:
+def fused_run(experiment: TranslatorExperiment, parent: TranslatorExperiment | None) -> FusedRun | None:
     """The run of the language model of a new experiment, unless there is none, or ``parent`` has the same one in it."""
     if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
         return None

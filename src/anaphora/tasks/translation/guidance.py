@@ -1,4 +1,4 @@
-"""The word links that attention is guided by, as units of a translator's training pairs: given in a file, or learnt."""
+"""Alignment supervision of attention: links between tokens of the training pairs, given in a file or learnt."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -37,11 +37,11 @@ class GivenLinks:
         """SHA-256 of the file."""
         return fingerprint([self._path])
 
-    def units(self, store: PairStore, source: Tokenizer, target: Tokenizer) -> Ragged:
-        """The links between the units of every stored pair, in the layout of ``flat``."""
-        return flat(self._between_units(store, source, target))
+    def tokens(self, store: PairStore, source: Tokenizer, target: Tokenizer) -> Ragged:
+        """The links between the tokens of every stored pair, in the layout of ``flat``."""
+        return flat(self._between_tokens(store, source, target))
 
-    def _between_units(self, store: PairStore, source: Tokenizer, target: Tokenizer) -> Iterator[Links]:
+    def _between_tokens(self, store: PairStore, source: Tokenizer, target: Tokenizer) -> Iterator[Links]:
         rows = {number: row for row, number in enumerate(store.numbers[:].tolist())}
         for number, texts in enumerate(self._corpus):
             if (row := rows.get(number)) is None:
@@ -49,9 +49,9 @@ class GivenLinks:
             of_word: list[dict[int, list[int]]] = [{}, {}]
             sides = ((source, store.sources), (target, store.targets))
             for words, text, (tokenizer, ids) in zip(of_word, texts, sides, strict=True):
-                for unit, word in enumerate(words_of(pieces_of(tokenizer, text, ids[row].tolist()))):
+                for token, word in enumerate(words_of(pieces_of(tokenizer, text, ids[row].tolist()))):
                     if word is not None:
-                        words.setdefault(word, []).append(unit)
+                        words.setdefault(word, []).append(token)
             yield frozenset(
                 (i, j)
                 for from_word, to_word in self._links[number]
@@ -63,7 +63,7 @@ class GivenLinks:
 def learnt_links(
     guide: LearntGuide, store: PairStore, source: Tokenizer, target: Tokenizer, path: Path, report: Report
 ) -> Ragged:
-    """The links that an aligner finds between the units of every stored pair, in the layout of ``flat``.
+    """The links that an aligner finds between the tokens of every stored pair, in the layout of ``flat``.
 
     They are found and written a block at a time into the folder ``path``, and read from there if that was done before.
     Errors as for ``Table``.

@@ -23,14 +23,14 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.translation.config import TranslationEvaluation
+from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.forced import ForcedDecoding, Given
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK, Tokenizer
 
-_EVALUATION = TranslationEvaluation()
+_EVALUATION = SearchConfig()
 _USUAL = SearchOptions()
 
 
@@ -42,7 +42,7 @@ class TranslationPredictor(ForcedDecoding):
         stepper: abc.Callable[[], Stepper],
         source: Tokenizer,
         target: Tokenizer,
-        evaluation: TranslationEvaluation = _EVALUATION,
+        evaluation: SearchConfig = _EVALUATION,
         splitter: Splitter | None = None,
         languages: tuple[str, str] = ("", ""),
         runtime: Runtime = ON_CPU,
@@ -289,6 +289,6 @@ class _Line(NamedTuple):
     sentences: list[Given]
 
 
-def longest(units: int) -> int:
-    """How many symbols a translation of ``units`` may take, ``</s>`` included: far more than it ever should."""
-    return min(3 * units + 10, 2 * units + 200)
+def longest(tokens: int) -> int:
+    """How many symbols a translation of ``tokens`` may take, ``</s>`` included: far more than it ever should."""
+    return min(3 * tokens + 10, 2 * tokens + 200)

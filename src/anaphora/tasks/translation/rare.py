@@ -10,12 +10,13 @@ from anaphora.data.store import Annotate
 from anaphora.events import Note, Report
 from anaphora.models.alignment.aligner import BLOCK, Aligner, AlignerModelConfig, by_row
 from anaphora.tasks.alignment import AlignmentPredictor
-from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.config import TranslatorExperiment
 from anaphora.text import tokenization
 from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.sampling import sample
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import counted
 
 _EVERY_WORD = 1_000_000
 """Words that the aligner tells apart: none of them is rare to it."""
@@ -25,15 +26,15 @@ _PAIRS = 500_000
 
 
 class RareWords:
-    """An aligner of the training part, which learns when it is first asked."""
+    """An aligner of the training split, which learns when it is first asked."""
 
-    def __init__(self, experiment: TranslationExperiment, train: PairCorpus) -> None:
+    def __init__(self, experiment: TranslatorExperiment, train: PairCorpus) -> None:
         """Of ``experiment`` the languages and how words are told apart."""
         self._experiment, self._train = experiment, train
         self._learnt: tuple[Tokenizer, Tokenizer, Aligner] | None = None
 
     def dictionary(self, report: Report) -> dict[str, str]:
-        """The likeliest translation of every word of the training part."""
+        """The likeliest translation of every word of the training split."""
         source, target, aligner = self._aligner(report)
         best: dict[str, str] = {}
         for entry in AlignmentPredictor(aligner, source, target).dictionary():
@@ -63,13 +64,17 @@ class RareWords:
             text, data = cast(Word, self._experiment.text), self._experiment.data
             whole = text.model_copy(update={"size": _EVERY_WORD, "min_count": 1, "rare": "none"})
             sides = {"source": self._train.sources, "target": self._train.targets}
-            languages = {"source": data.source, "target": data.target}
-            tokenizers = tokenization.fit(whole, sides, report, languages=languages)
+            tokenizers = tokenization.fit(whole, sides, report, languages=data.languages)
             source, target = tokenizers["source"], tokenizers["target"]
             aligner = Aligner(AlignerModelConfig(), source.symbols, target.symbols)
             pairs, count = sample(self._train, _PAIRS)
             if len(pairs) < count:
-                report(Note(f"Rare words are linked by what {len(pairs):,} of {count:,} pairs show, an even sample."))
+                report(
+                    Note(
+                        f"Rare words are linked by what {len(pairs):,} of {counted(count, 'pair')} show, an even "
+                        f"sample."
+                    )
+                )
             aligner.fit(*_encoded(pairs, source, target), report)
             self._learnt = source, target, aligner
         return self._learnt

@@ -11,6 +11,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.translation.translation import Translation
 from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
+from anaphora.wording import counted
 
 Scores = Mapping[Condition, tuple[Score, Score]]
 
@@ -28,6 +29,8 @@ class TranslationScores:
     sources: Sequence[str] = field(compare=False, repr=False)
     references: Sequence[str] = field(compare=False, repr=False)
     outputs: Sequence[Translation] = field(compare=False, repr=False)
+    lowercased: bool = False
+    """Whether the translator writes no capitals."""
     groups: Groups = field(default_factory=dict, compare=False, repr=False)
     """Numbers of sentences by the name of their group, where groups are scored too."""
 
@@ -41,11 +44,12 @@ class TranslationScores:
         search: SearchOptions,
         language: str,
         conditions: Sequence[Condition],
+        lowercased: bool = False,
     ) -> Self:
         """Score ``outputs``, which a settled ``search`` found, under every condition."""
         texts = [output.text for output in outputs]
         scores = {condition: _both(texts, references, language, condition) for condition in conditions}
-        return cls(search, language, scores, sources, references, outputs)
+        return cls(search, language, scores, sources, references, outputs, lowercased)
 
     @property
     def unknown(self) -> int:
@@ -105,10 +109,16 @@ class TranslationScores:
 
     def __str__(self) -> str:
         groups = [
-            f"  {name:<24} {count:>7,} sentences  BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  ({bleu.condition})"
+            f"  {name:<24} {counted(count, 'sentence'):>17}  BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  "
+            f"({bleu.condition})"
             for name, (count, (bleu, chrf)) in self.of_groups().items()
         ]
-        return "\n".join([*(str(score) for both in self.scores.values() for score in both), self.searched(), *groups])
+        scores = [str(score) for both in self.scores.values() for score in both]
+        if self.lowercased:
+            scores.append(
+                "The raw scores count the capitals of the reference, and this run writes none (text.lowercase = true)."
+            )
+        return "\n".join([*scores, self.searched(), *groups])
 
 
 def _both(texts: Sequence[str], references: Sequence[str], language: str, condition: Condition) -> tuple[Score, Score]:

@@ -11,17 +11,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.data.sources import translation_parts
-from anaphora.tasks.sizing import UNITS, figure, tier_lines, value_at
+from anaphora.data.sources import translation_splits
+from anaphora.errors import MissingExtraError
+from anaphora.evaluation.bleu import metric_of
+from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer, Bpe
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
     """The translator for at most this many pairs."""
 
     pairs: int
-    units: int
+    vocabulary: int
     embedding: int
     encoder: int
     decoder: int
@@ -34,7 +37,7 @@ class Tier(NamedTuple):
 
 
 TIERS = (
-    # in the order of the fields: pairs, units, embedding, encoder, decoder, dropout, epochs, rate, batch
+    # in the order of the fields: pairs, vocabulary, embedding, encoder, decoder, dropout, epochs, rate, batch
     Tier(5_000, 1_000, 96, 96, 128, 0.3, 40, 0.005, 500),
     Tier(20_000, 5_000, 256, 256, 384, 0.3, 20, 0.0045, 1_000),
     Tier(100_000, 8_000, 256, 256, 384, 0.2, 10, 0.0045, 1_000),
@@ -59,21 +62,21 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The translator for as many pairs; DataError for data that cannot be read."""
     source, target = languages
     # with the sides' usual names where none are given, as an experiment has them
-    parts = translation_parts(
+    splits = translation_splits(
         data, source or "en", target or "de", train=names.train, valid=names.valid, test=names.test, layout=names.layout
     )
-    pairs = parts.train.count
+    pairs = splits.train.count
     tier = next(tier for tier in TIERS if pairs <= tier.pairs)
-    return Sized(_translator(tier, text), f"{pairs:,} pairs")
+    return Sized(_translator(tier, text, _metric(target or "de")), counted(pairs, "pair"))
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
     """What a table makes, in words; numbers that are not where they usually are go unsaid."""
-    unit = UNITS.get(str(value_at(table, "text.tokenizer")), "unit")
+    token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")
     dropouts = (figure(table, f"{part}.dropout", "{:g}") for part in ("embedding", "encoder", "decoder"))
     sides = "2 x " if value_at(table, "encoder.bidirectional") is True else ""
     figures = (
-        "the vocabulary of that run" if given else figure(table, "text.size", "{:,} ") + f"{unit}s",
+        "the vocabulary of that run" if given else figure(table, "text.size", "{:,} ") + f"{token}s",
         figure(table, "embedding.size", "word vectors of {:,}"),
         figure(table, "encoder.size", f"encoder {sides}" + "{:,}"),
         figure(table, "decoder.size", "decoder {:,}"),
@@ -83,8 +86,17 @@ def describe(table: Table, given: AnyTokenizer | None) -> str:
     return f"a translator with {', '.join(filter(None, figures))}"
 
 
-def _translator(tier: Tier, given: AnyTokenizer | None) -> Table:
-    text = given or Bpe(size=tier.units, joint=True)
+def _metric(target: str) -> str:
+    """BLEU; the loss where the word segmenter that BLEU needs for the target language is not installed."""
+    try:
+        metric_of("BLEU", target, "raw")
+    except MissingExtraError:
+        return "loss"
+    return "bleu"
+
+
+def _translator(tier: Tier, given: AnyTokenizer | None, metric: str) -> Table:
+    text = given or Bpe(size=tier.vocabulary, joint=True)
     shared = text.one_vocabulary  # else there is no table for both sides to share
     return {
         "task": "translate",
@@ -113,6 +125,7 @@ def _translator(tier: Tier, given: AnyTokenizer | None) -> Table:
             "batch_tokens": tier.batch,
             "epochs": tier.epochs,
             "patience": 6,
+            "metric": metric,
         },
         "evaluation": {"beam": 5, "length_penalty": 1.0},
     }

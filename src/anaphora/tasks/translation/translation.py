@@ -51,17 +51,17 @@ class Translation:
         links: set[tuple[int, int]] = set()
         sources = targets = 0
         for part in self.sentences or (self,):
-            source, target = part._units()
+            source, target = part._tokens()
             if part.weights is not None:
                 found = hard_links(part.weights, len(source), len(target))
                 links |= {(sources + i, targets + j) for i, j in found}
             elif source:
                 raise ConfigError(NO_LINKS)
             sources, targets = sources + len(source), targets + len(target)
-        source, target = self._units()
+        source, target = self._tokens()
         return merge(links, words_of(source), words_of(target))
 
-    def _units(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _tokens(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The pieces of both sides without ``</s>``."""
         return self.source_pieces[:-1], self.target_pieces[: len(self.target_pieces) - self.finished]
 
@@ -73,8 +73,8 @@ class Translation:
         """
         pieces: tuple[list[str], list[str]] = ([], [])
         for part, spaces in zip(parts, (("", ""), *gaps), strict=True):
-            for side, units, space in zip(pieces, part._units(), spaces, strict=True):
-                side += spaced(units, _parts_words(space)) if side else units
+            for side, tokens, space in zip(pieces, part._tokens(), spaces, strict=True):
+                side += spaced(tokens, _parts_words(space)) if side else tokens
         finished = all(part.finished for part in parts)
         return cls(
             text=text,

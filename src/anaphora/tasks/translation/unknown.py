@@ -30,7 +30,7 @@ def filler(
     """What fills the translations of a translator with these tokenizers; None where nothing does.
 
     ``dictionary`` is None where nobody asked for it; only where somebody did is ``attends`` called. Raises ConfigError
-    where it can do nothing: units are not words, or the translator does not attend.
+    where it can do nothing: tokens are not words, or the translator does not attend.
     """
     if isinstance(target, AnnotatedTokenizer):
         if dictionary is not None:
@@ -67,7 +67,7 @@ class UnknownWords:
     def __init__(self, source: Tokenizer, target: Tokenizer, dictionary: Mapping[str, str]) -> None:
         """``dictionary`` translates source words; those that it lacks are copied.
 
-        Raises ConfigError where units are not words, since no others leave whole words unknown.
+        Raises ConfigError where tokens are not words, since no others leave whole words unknown.
         """
         self._source, self._target = _words_of(
             source, target, "Unknown words can be replaced", "translate without replacing any"
@@ -76,7 +76,7 @@ class UnknownWords:
 
     def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
         assert hypothesis.weights is not None
-        places = [step for step, unit in enumerate(hypothesis.ids) if unit == UNK]
+        places = [step for step, token in enumerate(hypothesis.ids) if token == UNK]
         if not places:
             return self._target.decode(hypothesis.ids), hypothesis
         words = self._source.words(text)

@@ -1,0 +1,95 @@
+"""``anaphora draw``: handwriting from texts, and strokes or signals continued."""
+
+import json
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anaphora.cli.files import check_writable, given_texts, writing
+from anaphora.cli.options import (
+    DeviceOption,
+    PrecisionOption,
+    RunFolder,
+    Threads,
+    known_device,
+    known_precision,
+    use_threads,
+)
+from anaphora.cli.progress import listening
+from anaphora.cli.talk import say
+from anaphora.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anaphora.formats.traces import Trace
+
+EXAMPLES = (
+    'anaphora draw runs/strokes --text "hello" --bias 1 --output hello.svg',
+    "anaphora draw runs/strokes --texts lines.txt --output lines.svg",
+    'anaphora draw runs/strokes --text "more" --prime mine.jsonl --output mine.svg',
+    "anaphora draw runs/sketches --count 10 --seed 3 --json",
+)
+
+
+def run(
+    run_folder: RunFolder,
+    text: Annotated[str | None, typer.Option(help="The text to write, for a model of texts.")] = None,
+    texts: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write every line of this file.")] = None,
+    count: Annotated[int, typer.Option(min=1, max=10_000, help="Draw this many; of a text as well.")] = 1,
+    bias: Annotated[float, typer.Option(min=0, help="0 draws freely, larger values draw tidier (Graves 2013).")] = 0.0,
+    prime: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Continue the first sequence of this file, in its style.")
+    ] = None,
+    length: Annotated[int | None, typer.Option(min=1, help="Points to draw at most. [default: 700]")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another drawing.")] = 0,
+    output: Annotated[Path | None, typer.Option(help="Write here (.svg, or .jsonl) instead of printing.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each drawing, not SVG.")] = False,
+    threads: Threads = 0,
+    device: DeviceOption = "cpu",
+    precision: PrecisionOption = "fp32",
+) -> None:
+    """Write a text by hand, or draw what a model of strokes predicts, as SVG or JSON."""
+    if text is not None and texts is not None:
+        raise ConfigError("--text is one text and --texts a file of them, but both were given: keep one of them.")
+    if output is not None and output.suffix.lower() not in (".svg", ".jsonl"):
+        raise ConfigError(f"--output should end in .svg or .jsonl, but is {output}: name it so.")
+    check_writable(output, read=[run_folder, texts, prime])
+    use_threads(threads)
+    where = known_device(device), known_precision(precision)
+
+    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.trace import Series, TracePredictor
+    from anaphora.tasks.trace.drawing import svg
+
+    as_json = as_json or (output is not None and output.suffix.lower() == ".jsonl")
+    with listening() as report:
+        model = load_as(TracePredictor, run_folder, "a model of real-valued sequences", report, *where)
+        given = [text or ""] if texts is None else list(given_texts(texts))
+        options: dict[str, Any] = {} if length is None else {"length": length}
+        wanted = [one for text in given for one in repeat(text, count)]
+        drawn = list(model.generate_stream(wanted, bias=bias, seed=seed, prime=_first(prime), **options, report=report))
+        if not as_json and any(isinstance(one, Series) for one in drawn):
+            raise ConfigError(f"{run_folder} predicts vectors, which are no drawing: add --json.")
+        with writing(output) as write:
+            if as_json:
+                for one in drawn:
+                    write(json.dumps(one.json(), ensure_ascii=False))
+            else:
+                for line in svg([one for one in drawn if not isinstance(one, Series)]).splitlines():
+                    write(line)
+    if unfinished := sum(not one.ended for one in drawn):
+        say(f"{unfinished:,} of {len(drawn):,} reached the greatest length and were cut off; see --length.")
+
+
+def _first(path: Path | None) -> "Trace | None":
+    """The first sequence of a file."""
+    if path is None:
+        return None
+    from anaphora.data.traces import read_traces
+    from anaphora.errors import DataError
+
+    found = next(read_traces(path), None)
+    if found is None:
+        raise DataError(f"{path} has no sequence: give one.")
+    return found

@@ -1,0 +1,28 @@
+"""``anaphora record``: a web page that records pen strokes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anaphora.cli.files import check_writable
+from anaphora.cli.talk import say
+
+EXAMPLES = ("anaphora record strokes.html",)
+
+
+def run(
+    output: Annotated[Path, typer.Argument(metavar="FILE.html", help="File for the page.")],
+) -> None:
+    """Write a web page that records handwriting, and saves it for training.
+
+    It takes a pen, a finger or a mouse. The page is one file that makes no request; it saves .jsonl, which anaphora
+    train --task trace and draw --prime read.
+    """
+    check_writable(output)
+
+    from anaphora.formats.lines import write_lines
+    from anaphora.tasks.trace.page import page
+
+    write_lines(output, page().splitlines())
+    say(f"Open {output} in a browser, write, save, and train:  anaphora train --task trace --data FOLDER")

@@ -1,0 +1,66 @@
+"""How good the outputs of a transducer are, where an input may have several right answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+Symbols = Sequence[str]
+
+
+def edit_distance(first: Symbols, second: Symbols) -> int:
+    """The least number of symbols that are inserted, deleted or replaced to make one of the other (Levenshtein)."""
+    row = list(range(len(second) + 1))
+    for i, one in enumerate(first, 1):
+        before, row[0] = row[0], i
+        for j, other in enumerate(second, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (one != other))
+    return row[-1]
+
+
+@dataclass(frozen=True)
+class StringScores:
+    """The scores of the outputs for several inputs."""
+
+    inputs: int
+    right: int
+    """Outputs that are one of the answers."""
+    edits: int
+    """Edit distance of all outputs to the nearest answer of each."""
+    symbols: int
+    """Symbols of those answers."""
+
+    @classmethod
+    def of(cls, outputs: Sequence[Symbols], answers: Sequence[Sequence[Symbols]]) -> Self:
+        """Of at least one input, with at least one answer each; of two that are as near the first is the nearest."""
+        right = edits = symbols = 0
+        for output, of_one in zip(outputs, answers, strict=True):
+            distance, length = min(
+                ((edit_distance(output, answer), len(answer)) for answer in of_one), key=lambda found: found[0]
+            )
+            right, edits, symbols = right + (not distance), edits + distance, symbols + length
+        return cls(len(outputs), right, edits, symbols)
+
+    @property
+    def accuracy(self) -> float:
+        """Fraction of inputs whose output is an answer."""
+        return self.right / self.inputs
+
+    @property
+    def word_error_rate(self) -> float:
+        """Fraction of inputs whose output is none."""
+        return 1 - self.accuracy
+
+    @property
+    def edit_distance(self) -> float:
+        """Of an output to its nearest answer, on average."""
+        return self.edits / self.inputs
+
+    @property
+    def symbol_error_rate(self) -> float:
+        """Edits for each symbol of the nearest answers: of phones, the phoneme error rate."""
+        return self.edits / max(1, self.symbols)
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        names = ("inputs", "accuracy", "word_error_rate", "symbol_error_rate", "edit_distance")
+        return {name: getattr(self, name) for name in names}

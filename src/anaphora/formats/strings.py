@@ -1,0 +1,178 @@
+"""Pairs of strings as their files have them: pronunciation dictionaries, tables of inflection, plain columns.
+
+    dictionary   a word, white space, phones; perhaps probabilities between them. CMUdict (``;;;`` and `` #`` begin
+                 comments, ``WORD(2)`` is another pronunciation of WORD) and MFA
+    inflection   lemma, form and features, or lemma, features and form, between tabs. UniMorph and SIGMORPHON
+    columns      source and target between tabs. WikiPron
+
+The format is known by what is in the file, never by its name. Features follow the lemma, a tab between them, so that
+both are the source.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from anaphora.errors import DataError
+from anaphora.formats.lines import read_lines
+from anaphora.formats.tsv import Row
+
+Kind = Literal["dictionary", "inflection", "columns"]
+
+_SAMPLE = 1000
+"""Lines that are looked at to recognise a format."""
+_MOST = 0.9
+"""Fraction of them that must look like it."""
+_PHONES = 300
+"""Different phones of a dictionary at most."""
+_SIDES = ("source", "target", "features")
+_COMMENT = ";;;"
+_REMARK = re.compile(r"\s#.*")
+_VARIANT = re.compile(r"(.+)\(\d+\)")
+_NUMBER = re.compile(r"\d*\.?\d+(?:[eE]-?\d+)?")
+_FEATURES = re.compile(r"[A-Z0-9.+\-/{}()*_,|:=]+(?:;[A-Z0-9.+\-/{}()*_,|:=]*)*")
+_HEADINGS = frozenset(("source", "target", "input", "output", "word", "spelling", "pronunciation", "lemma", "form"))
+_HEADINGS |= {"phones", "phonemes", "graphemes", "features", "tags", "transcription"}
+
+
+class StringFormat(NamedTuple):
+    """Where the source, the target and perhaps the features stand in a line."""
+
+    kind: Kind
+    columns: tuple[int, ...] = (1, 2)
+    """Those of source, target and features between tabs, counted from 1; of a dictionary without tabs, those of word
+    and first phone between spaces."""
+    width: int = 2
+    """Columns of a line; 0 where any number is right that has those."""
+    tabs: bool = True
+    """Whether tabs stand between columns."""
+    variants: bool = False
+    """Whether a number in parentheses marks another pronunciation of the word before it."""
+
+    def read(self, lines: Iterable[str], where: str) -> Iterator[Row]:
+        """The pairs of lines that came from the file ``where``, comments, blank lines and a heading left out.
+
+        Raises DataError, with the line, for one with other columns or with an empty source, target or features.
+        """
+        for number, line in enumerate(lines, 1):
+            line = line if self.tabs else _REMARK.sub("", line)
+            if not line.strip() or line.startswith(_COMMENT):
+                continue
+            cells = self._cells(line, f"{where}:{number}")
+            if number == 1 and all(cell.strip().casefold() in _HEADINGS for cell in cells):
+                continue
+            for cell, name in zip(cells, _SIDES, strict=False):
+                if not cell.strip():
+                    raise DataError(f"{where}:{number} has an empty {name}: fill it in, or remove the line.")
+            word, target, *features = (cell.strip() for cell in cells)
+            variant = _VARIANT.fullmatch(word) if self.variants else None
+            yield Row(number, "\t".join([variant[1] if variant else word, *features]), target)
+
+    def _cells(self, line: str, place: str) -> list[str]:
+        """Source, target and perhaps features."""
+        if not self.tabs:
+            word, *rest = line.split()
+            phones = rest[self.columns[1] - 2 :]
+            if not phones:
+                raise DataError(f"{place} should be a word and its phones, but has no phone: correct or remove it.")
+            return [word, " ".join(phones)]
+        cells = line.split("\t")
+        while len(cells) > max(2, self.width) and not cells[-1].strip():
+            cells.pop()
+        needed = self.width or max(self.columns)
+        if len(cells) < needed or (self.width and len(cells) > needed):
+            raise DataError(
+                f"{place} should have {needed} columns{'' if self.width else ' or more'} with tabs between them, but "
+                f"has {len(cells)}: correct the line, remove it, or name the columns, data.columns = [1, 2]."
+            )
+        return [cells[column - 1] for column in self.columns]
+
+    def __str__(self) -> str:
+        """For people."""
+        named = zip(_SIDES, self.columns, strict=False)
+        places = ", ".join(f"{name} in column {column}" for name, column in named)
+        if not self.tabs:
+            return "a pronunciation dictionary: a word and its phones between spaces"
+        return f"{_NAMES[self.kind]}: {places}"
+
+
+COLUMNS = StringFormat("columns")
+"""Source and target between tabs."""
+
+_NAMES: dict[Kind, str] = {
+    "dictionary": "a pronunciation dictionary with probabilities",
+    "inflection": "a table of inflection",
+    "columns": "columns",
+}
+
+
+def read_format(path: Path, columns: Sequence[int] = ()) -> StringFormat:
+    """The format of a file; errors as for ``recognized`` and ``read_lines``."""
+    return recognized(islice(read_lines(path), _SAMPLE), str(path), columns)
+
+
+def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) -> StringFormat:
+    """The format of the file ``where`` by its first lines; ``columns`` name those of source, target and features.
+
+    Raises DataError for a file of no format that is known.
+    """
+    sample = [line for line in lines if line.strip() and not line.startswith(_COMMENT)]
+    if not sample:
+        raise DataError(f"{where} should hold pairs of strings, but has none: add some, or name another file.")
+    variants = _have_variants(sample)
+    if columns:
+        kind: Kind = "inflection" if len(columns) > 2 else "columns"
+        return StringFormat(kind, tuple(columns), width=0, variants=variants)
+    tabbed = [line.split("\t") for line in sample if "\t" in line]
+    if len(tabbed) < len(sample) / 2:
+        return _dictionary(sample, where)
+    [(count, _)] = Counter(len(cells) for cells in tabbed).most_common(1)
+    rows = [cells for cells in tabbed if len(cells) == count]
+    if count > 2 and _are(_NUMBER, (cell for row in rows for cell in row[1:-1])):
+        return StringFormat("dictionary", (1, count), count, variants=variants)
+    for features in (3, 2):
+        cells = [row[features - 1].strip() for row in rows] if count >= 3 else []
+        if cells and _are(_FEATURES, cells) and any(";" in cell for cell in cells):
+            # a fourth column of UniMorph has the morphemes
+            return StringFormat("inflection", (1, 5 - features, features), count)
+    if count != 2:
+        raise DataError(
+            f"{where} has {count} columns and is neither a dictionary nor a table of inflection: name those of source "
+            f"and target, data.columns = [1, 2]."
+        )
+    return COLUMNS._replace(variants=variants)
+
+
+def _dictionary(sample: Sequence[str], where: str) -> StringFormat:
+    """A dictionary without tabs."""
+    rows = [_REMARK.sub("", line).split() for line in sample]
+    longest = max(map(len, rows))
+    numbers = next(
+        column
+        for column in range(1, longest + 1)
+        if not _are(_NUMBER, (row[column] for row in rows if len(row) > column))
+    )
+    phones = Counter(phone for row in rows for phone in row[numbers:])
+    whole = sum(len(row) > numbers for row in rows)
+    if whole < len(rows) / 2 or len(phones) > min(_PHONES, max(20, sum(phones.values()) / 2)):
+        raise DataError(
+            f"{where} is in no format that is known: expected a source, a tab and a target a line, a table of "
+            f"inflection, or a pronunciation dictionary."
+        )
+    return StringFormat("dictionary", (1, numbers + 1), width=0, tabs=False, variants=True)
+
+
+def _have_variants(sample: Sequence[str]) -> bool:
+    """Whether a word is there with a number in parentheses, and without."""
+    words = {line.split("\t")[0].strip() for line in sample}
+    found = (_VARIANT.fullmatch(word) for word in words)
+    return any(variant and variant[1] in words for variant in found)
+
+
+def _are(pattern: re.Pattern[str], cells: Iterable[str]) -> bool:
+    """Whether almost all cells that are not empty, at least one, are what a pattern says."""
+    found = [bool(pattern.fullmatch(cell.strip())) for cell in cells if cell.strip()]
+    return bool(found) and sum(found) >= _MOST * len(found)

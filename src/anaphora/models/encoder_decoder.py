@@ -1,0 +1,203 @@
+"""What every encoder-decoder shares, whatever its encoder reads: the loss, and the same network one step at a time.
+
+A subclass encodes its inputs; the decoder (``nn/decoder.py``) then writes tokens over what it attends to.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from anaphora.batch import Batch
+from anaphora.kernels.coverage import doubly_stochastic
+from anaphora.kernels.description import PartDescription
+from anaphora.nn.attention import AnyAttention, AttentionConfig
+from anaphora.nn.decoder import Decoder
+from anaphora.nn.device import device_of
+from anaphora.nn.encoders.encoder import Encoded, Encoder
+from anaphora.nn.fusion import FrozenLanguageModel
+from anaphora.nn.outputs import Output, Shortlist
+from anaphora.nn.randomness import present_update, uniform_draws
+from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
+from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
+
+
+class Memory(NamedTuple):
+    """What the decoder knows of the inputs; all by signal, B in front."""
+
+    signals: dict[str, Tensor]
+    """What it attends to."""
+    first: dict[str, Tensor]
+    """Its initial state."""
+    lengths_B: Tensor
+    """The positions of each row that attention may look at."""
+
+
+class EncoderDecoder(nn.Module, ABC):
+    """An encoder, a decoder, an output layer, and perhaps a language model beside the decoder."""
+
+    symbols: VocabularyInfo
+    """Of what is written."""
+    encoder: Encoder
+    decoder: Decoder
+    output: Output
+    attention: AnyAttention
+    """Its options."""
+    language_model: FrozenLanguageModel | None
+
+    @abstractmethod
+    def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
+        """Annotations and summaries of the inputs, and the positions of each row."""
+
+    @abstractmethod
+    def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
+        """The vectors of tokens that were written: see ``Embedding.vectors``."""
+
+    @abstractmethod
+    def example(self) -> Batch:
+        """The smallest batch that it can encode, without targets."""
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of the targets given the inputs; the alignment loss is its penalty; nothing is carried."""
+        targets = batch.target_ids
+        memory = self.encode(batch)
+        ids_TB = targets.ids_BT.T
+        shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
+        sampling = self.decoder.config.scheduled_sampling
+        if self.training and not isinstance(sampling, NoSampling):
+            shifted_TB = self._partly_its_own(shifted_TB, memory, sampling)
+        x_TBD = self.vectors(shifted_TB, "target")
+        language_TBL = self.language_model(shifted_TB, targets.lengths_B) if self.language_model else None
+        states_TBH, weights_TBS = self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL)
+        loss = self.output.loss(states_TBH, targets, batch.supervision)
+        penalty = self.penalty(weights_TBS, memory.lengths_B, batch)
+        return (loss if penalty is None else replace(loss, penalty=penalty)), {}
+
+    def penalty(self, weights_TBS: Tensor | None, memory_lengths_B: Tensor, batch: Batch) -> Tensor | None:
+        """What training minimises beside the loss: attention that leaves positions out or returns to them."""
+        factor = self.attention.doubly_stochastic if isinstance(self.attention, AttentionConfig) else 0.0
+        if not factor or weights_TBS is None:
+            return None
+        lengths_B, weights_B = batch.target_ids.lengths_B, batch.supervision.weights_B
+        return factor * doubly_stochastic(weights_TBS, lengths_B, memory_lengths_B, weights_B)
+
+    def encode(self, batch: Batch) -> Memory:
+        """The memory that the decoder attends to, and its initial state."""
+        encoded, lengths_B = self.encoded(batch)
+        return Memory(self.decoder.prepare(encoded, lengths_B), self.decoder.first(encoded, lengths_B), lengths_B)
+
+    def initial_state(self, decoder: dict[str, Tensor]) -> "DecodingState":
+        """The initial state of a row for each sentence, from that of the decoder."""
+        sentences = len(next(iter(decoder.values())))
+        return DecodingState(decoder, self.language_model.first(sentences) if self.language_model else {})
+
+    @torch.no_grad()
+    def _partly_its_own(self, true_TB: Tensor, memory: Memory, sampling: Sampling) -> Tensor:
+        """Target words to read, some of them predicted by the decoder itself."""
+        stepper, state = self.stepper(), self.initial_state(memory.first)
+
+        def advance(ids_B: Tensor) -> Tensor:
+            nonlocal state
+            step = stepper.advance(DecodingMemory(memory.signals, None), state, ids_B)
+            state = step.state
+            return step.log_probs_NV
+
+        def drawn(what: str) -> Tensor:
+            return uniform_draws(f"scheduled sampling.{what}", true_TB.numel(), true_TB.device).view(true_TB.shape)
+
+        kept_TB = drawn("kept") < sampling.chance(present_update())
+        read_TB = mixed(true_TB, advance, kept_TB, drawn("words") if sampling.draw == "sample" else None)
+        self.train()
+        return read_TB.clone()  # an ordinary tensor again, which autograd may save
+
+    @torch.no_grad()
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of the steps of encoder, language model and decoder: see ``protocols.Programmed``."""
+        self.eval()
+        memory = self.encode(self.example())
+        bos_11 = torch.tensor([[self.symbols.bos]])
+        of_language, language_11L = dict[str, Sequence[PartDescription]](), None
+        if self.language_model:
+            of_language["language model"] = self.language_model.recurrence.described()
+            language_11L = self.language_model(bos_11, torch.tensor([1]))
+        of_decoder = self.decoder.described(self.vectors(bos_11), memory.first, memory.signals, language_11L)
+        return {**self.encoder.programs(), **of_language, "decoder": of_decoder}
+
+    def stepper(self) -> "DecodingStepper":
+        """The model one token at a time; puts it into evaluation mode."""
+        self.eval()
+        return DecodingStepper(self)
+
+
+class DecodingState(NamedTuple):
+    """The state of N rows: N x width by carried signal."""
+
+    signals: dict[str, Tensor]
+    """Of the decoder."""
+    language: dict[str, Tensor]
+    """Of the language model of deep fusion, where there is one."""
+
+
+class DecodingMemory(NamedTuple):
+    """What all rows of a sentence share."""
+
+    encoded: dict[str, Tensor]
+    """What the decoder attends to, by signal, B in front."""
+    shortlist: Shortlist | None
+    """The candidate words of the sentences; None for all words."""
+
+
+class DecodingStepper:
+    """An encoder-decoder for search: see ``protocols.Stepper``."""
+
+    def __init__(self, model: EncoderDecoder) -> None:
+        """The model is read, never changed."""
+        self._model = model
+        self.size, _, self.unk, self.bos, self.eos = model.symbols
+
+    @torch.inference_mode()
+    def start(self, batch: Batch) -> SearchStart:
+        """Encode the sentences; ConfigError for candidates where the output is no softmax over words."""
+        batch = batch.to(device_of(self._model))
+        encoded = self._model.encode(batch)
+        candidates = batch.constraints.candidates
+        memory = DecodingMemory(encoded.signals, self._model.output.shortlist(candidates) if candidates else None)
+        lengths_B = encoded.lengths_B.to(next(iter(encoded.first.values())).device)
+        return SearchStart(memory, self._model.initial_state(encoded.first), lengths_B)
+
+    @torch.inference_mode()
+    def advance(self, memory: DecodingMemory, state: DecodingState, ids_N: Tensor) -> Step:
+        """One token of every row."""
+        encoded, shortlist = memory
+        sentences = len(next(iter(encoded.values())))
+
+        def by_sentence(rows_NW: Tensor) -> Tensor:
+            return rows_NW.view(sentences, -1, rows_NW.shape[-1]).transpose(0, 1)
+
+        def by_row(block_KBW: Tensor) -> Tensor:
+            return block_KBW.transpose(0, 1).flatten(0, 1)
+
+        x_KBD = by_sentence(self._model.vectors(ids_N))
+        before = {name: by_sentence(rows) for name, rows in state.signals.items()}
+        language, language_KBL = state.language, None
+        if self._model.language_model:
+            language_NL, language = self._model.language_model.advance(ids_N, language)
+            language_KBL = by_sentence(language_NL)
+        o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
+        o_NH = by_row(o_KBH)
+        log_probs_NV = shortlist.log_probs(o_NH) if shortlist else self._model.output.log_probs(o_NH)
+        weights_NS = None if weights_KBS is None else by_row(weights_KBS)
+        signals = {name: by_row(block) for name, block in after.items()}
+        return Step(log_probs_NV, weights_NS, DecodingState(signals, language))
+
+    def select(self, state: DecodingState, rows_N: Tensor) -> DecodingState:
+        """The state of the given rows."""
+        return DecodingState(*({name: rows[rows_N] for name, rows in carried.items()} for carried in state))
+
+    def keep(self, memory: DecodingMemory, sentences_B: Tensor) -> DecodingMemory:
+        """The memory of the given sentences."""
+        encoded = {name: tensor[sentences_B] for name, tensor in memory.encoded.items()}
+        return DecodingMemory(encoded, memory.shortlist.keep(sentences_B) if memory.shortlist else None)

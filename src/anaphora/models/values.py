@@ -1,0 +1,241 @@
+"""Networks of real-valued sequences: pen strokes, signals.
+
+    prediction   layers of recurrence that read vector t - 1 and predict vector t (Graves 2013, section 4)
+    synthesis    the same with a text, which attention moves over: handwriting from letters (section 5)
+
+What is read is D numbers, scaled by the data's mean and deviation, and where there are pen strokes the flag of a stroke
+that ends. What is predicted has one flag more: whether the sequence ends there.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from anaphora.batch import Batch, Values
+from anaphora.config import MAX_UNITS, Config, Conflict, other_than
+from anaphora.errors import ShapeError
+from anaphora.kernels.description import PartDescription
+from anaphora.nn.attention import AnyAttention, WindowAttention
+from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
+from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.encoders import AnyEncoder, EncoderConfig
+from anaphora.nn.fusion import NoFusion
+from anaphora.nn.outputs.values import AnyValueOutput, Expected, MixtureDensity, ValueOutput
+from anaphora.nn.randomness import generator
+from anaphora.nn.stack import Stack, StackConfig
+from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.protocols import Carry, Loss, VocabularyInfo
+
+
+class ValuesConfig(Config):
+    """The vectors of a sequence, as the training split has them; kept in the run."""
+
+    kind: Literal["auto", "strokes", "vectors"] = "auto"
+    """Points of a pen as offsets, or vectors as they are; "auto": by the data."""
+    size: int = Field(0, ge=0, le=MAX_UNITS)
+    """Numbers of a vector, 2 of a pen; 0: by the data."""
+    mean: tuple[float, ...] = ()
+    """Means, which are subtracted; empty: by the training split."""
+    deviation: tuple[float, ...] = ()
+    """Standard deviations, by which numbers are divided; empty: by the training split."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to the data."""
+        return self.kind != "auto" and self.size > 0 and len(self.mean) == len(self.deviation) == self.size
+
+    @property
+    def pen(self) -> int:
+        """1 where a flag tells the end of a stroke, else 0."""
+        return int(self.kind == "strokes")
+
+
+class PredictionConfig(Config):
+    """The tables of a prediction network."""
+
+    values: ValuesConfig = ValuesConfig()
+    """The vectors of the data."""
+    recurrence: StackConfig = StackConfig()
+    """Recurrent layers."""
+    output: AnyValueOutput = MixtureDensity()
+    """Output layer."""
+    initializer: AnyStart = Orthogonal()
+    """Initial weights."""
+
+
+class SynthesisConfig(Config):
+    """The tables of a synthesis network."""
+
+    values: ValuesConfig = ValuesConfig()
+    """The vectors of the data."""
+    embedding: EmbeddingConfig = EmbeddingConfig(size=32)
+    """Vectors of characters."""
+    encoder: AnyEncoder = EncoderConfig(size=32)
+    """Encoder of the text."""
+    decoder: DecoderConfig = DecoderConfig(initial_state="zero", input_feeding_from="context")
+    """Decoder: it reads vectors and the context of attention."""
+    attention: AnyAttention = WindowAttention(kind="gaussian-window")
+    """Attention over the text."""
+    output: AnyValueOutput = MixtureDensity()
+    """Output layer."""
+    initializer: AnyStart = Orthogonal()
+    """Initial weights."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        *CONFLICTS,
+        Conflict(
+            {"decoder.scheduled_sampling.kind": other_than("none")},
+            "it draws words, and there are none; leave decoder.scheduled_sampling out",
+        ),
+    )
+
+
+class ValueState(NamedTuple):
+    """What a network goes on from."""
+
+    memory: Mapping[str, Tensor]
+    """The text, B in front; empty without."""
+    state: Mapping[str, Tensor]
+    """By carried signal, B in front."""
+
+
+class ValueNetwork(Protocol):
+    """A network one vector at a time, for sampling."""
+
+    output: ValueOutput
+    config: Any
+
+    def start(self, batch: Batch) -> ValueState:
+        """Before the first vector."""
+
+    def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, Tensor | None, ValueState]:
+        """After reading one vector and its pen flag: the states to predict from, attention, and the new state."""
+
+    def expected(self, batch: Batch) -> Expected:
+        """What is predicted of each true vector."""
+
+
+class PredictionNetwork(nn.Module):
+    """A stack of recurrent layers over vectors. Batches have ``Values`` as inputs and targets."""
+
+    def __init__(self, config: PredictionConfig) -> None:
+        """The network with all weights 0."""
+        super().__init__()
+        self.config = config
+        width = config.values.size + config.values.pen
+        self.recurrence = Stack(config.recurrence, width, "recurrence")
+        self.output = config.output.build(config.recurrence.size, config.values.size, config.values.pen + 1)
+
+    def initialise(self, seed: int) -> None:
+        """Fill every weight with its initial value under this seed."""
+        source = generator(seed, "initialise")
+        for layer in self.recurrence, self.output:
+            layer.initialise(self.config.initializer, source)
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a batch, one prediction a vector; nothing is carried."""
+        return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
+
+    def expected(self, batch: Batch) -> Expected:
+        """What is predicted of each true vector; puts the model into evaluation mode."""
+        self.eval()
+        with torch.inference_mode():
+            return self.output.expected(self._states(batch), batch.targets)
+
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of a step: see ``protocols.Programmed``."""
+        return {"recurrence": self.recurrence.described()}
+
+    @torch.inference_mode()
+    def start(self, batch: Batch) -> ValueState:
+        """See ``ValueNetwork``."""
+        return ValueState({}, self.recurrence.initial_state(batch.size))
+
+    @torch.inference_mode()
+    def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, None, ValueState]:
+        """See ``ValueNetwork``."""
+        state = {name: rows.unsqueeze(0) for name, rows in before.state.items()}
+        h_1BH, after = self.recurrence.advance(x_BX.unsqueeze(0), state)
+        return h_1BH[0], None, ValueState({}, {name: rows[0] for name, rows in after.items()})
+
+    def _states(self, batch: Batch) -> Tensor:
+        if not isinstance(batch.inputs, Values):
+            raise ShapeError("A prediction network needs a batch whose inputs are Values.")
+        states_TBH: Tensor = self.recurrence(batch.inputs.values_BTD.transpose(0, 1), batch.inputs.lengths_B).outputs[
+            "h"
+        ]
+        return states_TBH
+
+
+class SynthesisNetwork(nn.Module):
+    """A decoder of vectors with attention over a text. Batches have ``Ids`` as inputs and ``Values`` as targets."""
+
+    def __init__(self, config: SynthesisConfig, text: VocabularyInfo) -> None:
+        """The network with all weights 0. Raises ConfigError where the options do not go together."""
+        super().__init__()
+        self.config, self.symbols = config, text
+        self._width = config.values.size + config.values.pen
+        self.embedding = Embedding(config.embedding, text.size, "text")
+        self.encoder = config.encoder.build(config.embedding.size)
+        self.decoder = Decoder(config.decoder, config.attention, self._width, self.encoder.spec, NoFusion())
+        self.output = config.output.build(config.decoder.readout_width, config.values.size, config.values.pen + 1)
+
+    def initialise(self, seed: int) -> None:
+        """Fill every weight with its initial value under this seed."""
+        source = generator(seed, "initialise")
+        for layer in self.embedding, self.encoder, self.decoder, self.output:
+            layer.initialise(self.config.initializer, source)
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a batch, one prediction a vector; nothing is carried."""
+        return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
+
+    def expected(self, batch: Batch) -> Expected:
+        """What is predicted of each true vector; puts the model into evaluation mode."""
+        self.eval()
+        with torch.inference_mode():
+            return self.output.expected(self._states(batch), batch.targets)
+
+    @torch.no_grad()
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of the steps of encoder and decoder: see ``protocols.Programmed``."""
+        self.eval()
+        text = torch.tensor([[self.symbols.unk, self.symbols.eos]])
+        x_2D = self.embedding.vectors(text.T).transpose(0, 1)
+        lengths_1 = torch.tensor([2])
+        encoded = self.encoder(x_2D, lengths_1)
+        first, memory = self.decoder.first(encoded, lengths_1), self.decoder.prepare(encoded, lengths_1)
+        of_decoder = self.decoder.described(x_2D.new_zeros(1, 1, self._width), first, memory)
+        return {**self.encoder.programs(), "decoder": of_decoder}
+
+    @torch.inference_mode()
+    def start(self, batch: Batch) -> ValueState:
+        """See ``ValueNetwork``."""
+        return self._encode(batch)
+
+    @torch.inference_mode()
+    def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, Tensor | None, ValueState]:
+        """See ``ValueNetwork``."""
+        state = {name: rows.unsqueeze(0) for name, rows in before.state.items()}
+        o_1BH, weights_1BS, after = self.decoder.advance(x_BX.unsqueeze(0), state, before.memory)
+        weights_BS = None if weights_1BS is None else weights_1BS[0]
+        return o_1BH[0], weights_BS, before._replace(state={name: rows[0] for name, rows in after.items()})
+
+    def _encode(self, batch: Batch) -> ValueState:
+        text = batch.input_ids
+        x_SBD = self.embedding.vectors(text.ids_BT.T)
+        encoded = self.encoder(x_SBD.transpose(0, 1), text.lengths_B)
+        return ValueState(self.decoder.prepare(encoded, text.lengths_B), self.decoder.first(encoded, text.lengths_B))
+
+    def _states(self, batch: Batch) -> Tensor:
+        """What each vector is predicted from, having read those before it; T x B x H."""
+        if not isinstance(batch.targets, Values):
+            raise ShapeError("A synthesis network needs a batch whose targets are Values.")
+        memory, state = self._encode(batch)
+        true_TBX = batch.targets.values_BTD.transpose(0, 1)[..., : self._width]
+        x_TBX = torch.cat([torch.zeros_like(true_TBX[:1]), true_TBX[:-1]])
+        states_TBH: Tensor = self.decoder(x_TBX, batch.targets.lengths_B, state, memory)[0]
+        return states_TBH

@@ -1,0 +1,50 @@
+"""Real-valued sequences: pen strokes and signals predicted, drawn, and written from texts."""
+
+from pathlib import Path
+from typing import cast
+
+from anaphora.errors import ConfigError
+from anaphora.models.registry import NETWORKS
+from anaphora.models.values import ValueNetwork
+from anaphora.tasks.task import Kind, Sizing, Task, Trained
+from anaphora.tasks.trace import sizing
+from anaphora.tasks.trace.config import PredictionExperiment, SynthesisExperiment, TraceExperiment
+from anaphora.tasks.trace.data import TraceWork, with_values
+from anaphora.tasks.trace.drawing import Drawing
+from anaphora.tasks.trace.evaluation import NOUN, evaluate
+from anaphora.tasks.trace.predictor import Series, TracePredictor
+from anaphora.text.tokenizer import Tokenizer
+
+__all__ = ["TASK", "Drawing", "Series", "TraceExperiment", "TracePredictor"]
+
+
+def _predictor(trained: Trained) -> TracePredictor:
+    experiment = cast(TraceExperiment, trained.experiment)
+    network = cast(ValueNetwork, trained.model)
+    return TracePredictor(network, experiment, trained.tokenizers.get("text"), trained.runtime)
+
+
+def _tokenizers(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
+    raise ConfigError(f"{NOUN.capitalize()} takes no vocabulary from another run, such as {path}: leave start out.")
+
+
+TASK = Task(
+    name="trace",
+    noun=NOUN,
+    kinds={
+        "prediction": Kind(
+            "prediction networks", PredictionExperiment, NETWORKS["prediction"], TraceWork, complete=with_values
+        ),
+        "synthesis": Kind(
+            "synthesis networks", SynthesisExperiment, NETWORKS["synthesis"], TraceWork, complete=with_values
+        ),
+    },
+    predictor=_predictor,
+    see="see anaphora draw",
+    next_command="anaphora draw {run} --output drawing.svg",
+    example='model = anaphora.load("{path}")\nprint(model.generate("...").svg())',
+    tokenizers_of=_tokenizers,
+    evaluate=evaluate,
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+)
+"""Real-valued sequences."""

@@ -1,0 +1,106 @@
+"""The experiments of real-valued sequences: predicted by themselves, or written from a text."""
+
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
+
+from anaphora.config import MAX_LENGTH, SET, Conflict
+from anaphora.data.trace_store import Scale
+from anaphora.models.values import PredictionConfig, SynthesisConfig, ValuesConfig
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import DataConfig
+from anaphora.text.tokenization import Character, TextConfig
+from anaphora.training.stopping import Better
+
+
+class TraceData(DataConfig):
+    """Real-valued sequences."""
+
+    points: Literal["auto", "absolute", "offsets"] = "auto"
+    """Whether rows with pen bits are positions or offsets; "auto": offsets where any number is negative."""
+    y_axis: Literal["down", "up"] = "down"
+    """Direction in which y grows in the files."""
+    max_length: int = Field(2000, ge=0, le=MAX_LENGTH)
+    """Training sequences with more vectors than this are left out; 0 keeps all."""
+
+
+class WrittenData(TraceData):
+    """Real-valued sequences with their texts."""
+
+    language: str = "en"
+    """Language code of the texts, for lower-casing."""
+
+    @property
+    def languages(self) -> dict[str, str]:
+        """Of the texts."""
+        return {"text": self.language}
+
+
+class TraceExperiment(ExperimentBase):
+    """What every model of real-valued sequences has."""
+
+    metrics: ClassVar[dict[str, Better]] = {"loss": "lower"}
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "a model of real-valued sequences starts from no other run; leave start.run out"),
+        Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
+    )
+
+    task: Literal["trace"]
+    """What is learnt."""
+    model: str
+    """The kind of model."""
+    data: TraceData = TraceData()
+    """Real-valued sequences."""
+    text: TextConfig = Character()
+    """Tokenizer of the texts."""
+    values: ValuesConfig = ValuesConfig()
+    """The vectors of the data."""
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether it writes from a text."""
+        return False
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be chosen by the data."""
+        return self.values.settled and self.data.points != "auto"
+
+    @property
+    def scale(self) -> Scale:
+        """What the numbers of the files are, and how they are scaled, once settled."""
+        values, data = self.values, self.data
+        pen, offsets, upward = values.kind == "strokes", data.points == "offsets", data.y_axis == "up"
+        return Scale(pen, offsets, pen and upward, values.mean, values.deviation)
+
+    def resumed(self, begun: Self) -> Self:
+        """The experiment with what was chosen by the data when its run was begun."""
+        now = super().resumed(begun)
+        points = begun.data.points if now.data.points == "auto" else now.data.points
+        data = now.data.model_copy(update={"points": points})
+        return now.model_copy(update={"data": data, "values": now.values if now.values.settled else begun.values})
+
+
+class PredictionExperiment(PredictionConfig, TraceExperiment):
+    """A model that predicts each vector from those before."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"text": SET}, 'it reads no text; leave text out, or set model = "synthesis"', written=True),
+    )
+
+    model: Literal["prediction"] = "prediction"
+    """The kind of model."""
+
+
+class SynthesisExperiment(SynthesisConfig, TraceExperiment):
+    """A model that writes a text."""
+
+    model: Literal["synthesis"]
+    """The kind of model."""
+    data: WrittenData = WrittenData()
+    """Real-valued sequences with their texts."""
+
+    @property
+    def reads_text(self) -> bool:
+        """It does."""
+        return True

@@ -1,0 +1,90 @@
+"""Pen strokes as pictures and as data."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from anaphora.formats.traces import Booleans, Floats
+
+_MARGIN = 0.6
+"""Space around a picture, in heights of a line at most."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A sequence of pen strokes."""
+
+    points_TD: Floats
+    """x and y, from 0 at the first point, as the data has them."""
+    ends_T: Booleans
+    """Whether the pen is lifted after each point."""
+    text: str = ""
+    """What is written, if that is known."""
+    primed: int = 0
+    """How many of the points were given."""
+    ended: bool = True
+    """Whether the model ended it; otherwise the greatest length did."""
+    upward: bool = False
+    """Whether y grows upwards."""
+
+    @property
+    def strokes(self) -> list[Floats]:
+        """The points of each stroke."""
+        cuts = np.flatnonzero(self.ends_T) + 1
+        return [part for part in np.split(self.points_TD, cuts) if len(part)]
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``; ``formats.stroke_json`` reads it."""
+        strokes = [np.round(stroke, 3).tolist() for stroke in self.strokes]
+        return {"text": self.text, "strokes": strokes, "primed": self.primed, "ended": self.ended}
+
+    def svg(self) -> str:
+        """A picture."""
+        return svg([self])
+
+    def __str__(self) -> str:
+        return self.svg()
+
+
+def svg(drawings: Sequence[Drawing]) -> str:
+    """Drawings below each other as one picture, their texts as its title."""
+    boxes = [_box(drawing) for drawing in drawings]
+    height = max(bottom - top for _, top, _, bottom in boxes) or 1.0
+    margin, width = _MARGIN * height / 2, max(right - left for left, _, right, _ in boxes)
+    lines, y = list[str](), margin
+    for drawing, (left, top, _, bottom) in zip(drawings, boxes, strict=True):
+        paths = " ".join(_paths(drawing, margin - left, y - top))
+        lines.append(f'<path d="{paths}"><title>{escape(drawing.text)}</title></path>')
+        y += bottom - top + margin
+    title = escape(", ".join(drawing.text for drawing in drawings if drawing.text) or "pen strokes")
+    pen = height / 40
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 2 * margin:.2f} {y:.2f}" role="img">',
+            f"<title>{title}</title>",
+            f'<g fill="none" stroke="#1a1a2e" stroke-width="{pen:.2f}" stroke-linecap="round" stroke-linejoin="round">',
+            *lines,
+            "</g>",
+            "</svg>",
+        ]
+    )
+
+
+def _placed(drawing: Drawing) -> Iterator[Floats]:
+    return (stroke * [1, -1] if drawing.upward else stroke for stroke in drawing.strokes)
+
+
+def _box(drawing: Drawing) -> tuple[float, float, float, float]:
+    every = np.concatenate(list(_placed(drawing)))
+    (left, top), (right, bottom) = every.min(0).tolist(), every.max(0).tolist()
+    return left, top, right, bottom
+
+
+def _paths(drawing: Drawing, right: float, down: float) -> Iterator[str]:
+    for stroke in _placed(drawing):
+        points = [f"{x + right:.2f},{y + down:.2f}" for x, y in stroke.tolist()]
+        # a path of one point is drawn as a dot
+        yield f"M{points[0]} L{' '.join(points[1:] or points)}"

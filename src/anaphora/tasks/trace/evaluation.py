@@ -1,0 +1,153 @@
+"""A model of real-valued sequences measured on its own test splits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+import numpy as np
+
+from anaphora.data.trace_store import TraceBatches, TraceStore
+from anaphora.data.traces import TraceCorpus
+from anaphora.errors import DataError
+from anaphora.events import Report
+from anaphora.formats.traces import Floats
+from anaphora.kernels.runtime import running
+from anaphora.models.values import ValueNetwork
+from anaphora.nn.device import device_of
+from anaphora.run.evaluations import Figure
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.runs import load_trained, open_run
+from anaphora.tasks.scores import keep_scores
+from anaphora.tasks.task import Trained
+from anaphora.tasks.trace.config import TraceExperiment
+from anaphora.tasks.trace.data import TraceWork
+
+NOUN = "a model of real-valued sequences"
+
+
+@dataclass(frozen=True)
+class TraceScores:
+    """The metrics of one split; numbers are scaled by the deviations of the training split."""
+
+    vectors: int
+    """Vectors that are predicted."""
+    sequences: int
+    log_likelihood: float
+    """Sum of ln p of all vectors and flags."""
+    flags: float
+    """What of it is of flags."""
+    squared_error: float
+    """Mean over vectors of the squared distance to the expected vector."""
+    residual: bool = False
+    """Whether the density is a Gaussian with the residual variance of the validation split, of a model without one."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return {
+            "log_likelihood": self.log_likelihood / self.vectors,
+            "log_likelihood_sequence": self.log_likelihood / self.sequences,
+            "flag_log_likelihood": self.flags / self.vectors,
+            "squared_error": self.squared_error,
+            "vectors": self.vectors,
+            "sequences": self.sequences,
+            "residual_variance": self.residual,
+        }
+
+    def __str__(self) -> str:
+        """For people."""
+        how = ", as a Gaussian with the residual variance" if self.residual else ""
+        return (
+            f"log-likelihood {self.log_likelihood / self.vectors:.4f} a vector ({self.flags / self.vectors:.4f} of its "
+            f"flags), {self.log_likelihood / self.sequences:.2f} a sequence{how}; squared error "
+            f"{self.squared_error:.4f} ({self.vectors:,} vectors, {self.sequences:,} sequences)"
+        )
+
+
+def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
+    """Log-likelihood and squared error of one run on every test split; kept in the run.
+
+    Raises ConfigError for what such a model has no use for, DataError where the data has no test split.
+    """
+    path = one_run(paths, NOUN)
+    request.refuse(path, NOUN, ())
+    trained = load_trained(path, "best", report)
+    experiment = cast(TraceExperiment, trained.experiment)
+    check_found(path, experiment, "data.files")
+    work = TraceWork(experiment, report)
+    parts = work.traces
+    if not parts.tests:
+        raise DataError(
+            f"The data of {path} has no test split: add a file whose name begins with test, or set data.test."
+        )
+    run = open_run(path, experiment)
+    which = run.load("best", report).which
+    with TemporaryDirectory(prefix="anaphora-evaluation-") as folder:
+
+        def measured(corpus: TraceCorpus) -> "Measured":
+            store = work.store(corpus, trained.tokenizers, Path(folder) / corpus.name, report)
+            return measure(trained, store)
+
+        has_density = cast(Any, experiment).output.has_density
+        variance = None if has_density else measured(parts.valid).errors_ND.__pow__(2).mean(0)
+        results = {name: measured(corpus).scores(variance) for name, corpus in parts.tests.items()}
+    if request.keep:
+        digests = {name: parts.tests[name].fingerprint for name in results}
+        keep_scores(run, which, {name: _figures(scores) for name, scores in results.items()}, digests, report)
+    return Answer([Scored(str(path), results)])
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a model says of every vector of a split, in the order of the split."""
+
+    errors_ND: Floats
+    """Differences from the expected vectors."""
+    log_probs_N: Floats | None
+    """ln p of the vectors; None without a density."""
+    flag_log_probs_N: Floats
+    sequences: int
+
+    def scores(self, variance_D: Floats | None) -> TraceScores:
+        """The metrics; ``variance_D`` is that of the Gaussian, for a model without a density."""
+        log_probs_N = self.log_probs_N
+        if log_probs_N is None:
+            assert variance_D is not None
+            log_probs_N = -0.5 * (self.errors_ND**2 / variance_D + np.log(2 * pi * variance_D)).sum(1)
+        flags = float(self.flag_log_probs_N.sum())
+        count = len(self.errors_ND)
+        squared_error = float((self.errors_ND**2).sum(1).mean())
+        return TraceScores(
+            count, self.sequences, float(log_probs_N.sum()) + flags, flags, squared_error, variance_D is not None
+        )
+
+
+def measure(trained: Trained, store: TraceStore) -> Measured:
+    """What a model says of every vector of a store."""
+    network, device = cast(ValueNetwork, trained.model), device_of(trained.model)
+    symbols = trained.tokenizers["text"].symbols if "text" in trained.tokenizers else None
+    found: dict[int, tuple[Floats, Floats | None, Floats]] = {}
+    for batch in TraceBatches(store, symbols, batch_tokens=4000, seed=0).in_order():
+        with running(trained.runtime):
+            expected = network.expected(batch.to(device))
+        targets: Any = batch.targets
+        errors_BTD = expected.means_BTD.cpu() - targets.values_BTD[..., : network.output.size].double()
+        for at, (row, length) in enumerate(zip(batch.example_ids_B.tolist(), targets.lengths_B.tolist(), strict=True)):
+            log_probs = None if expected.log_probs_BT is None else expected.log_probs_BT[at, :length].cpu().numpy()
+            flags = expected.flag_log_probs_BT[at, :length].cpu().numpy()
+            found[row] = errors_BTD[at, :length].numpy(), log_probs, flags
+    errors, log_probs_, flags_ = zip(*(found[row] for row in range(len(found))), strict=True)
+    whole = None if log_probs_[0] is None else np.concatenate(cast(Any, log_probs_))
+    return Measured(np.concatenate(errors), whole, np.concatenate(flags_), len(found))
+
+
+def _figures(scores: TraceScores) -> tuple[Figure, ...]:
+    how = f"{scores.vectors:,} vectors, {scores.sequences:,} sequences, scaled"
+    density = f"{how}, residual variance" if scores.residual else how
+    return (
+        Figure("log-likelihood a vector", scores.log_likelihood / scores.vectors, density),
+        Figure("log-likelihood a sequence", scores.log_likelihood / scores.sequences, density),
+        Figure("squared error", scores.squared_error, how),
+    )

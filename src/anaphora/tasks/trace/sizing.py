@@ -1,0 +1,72 @@
+"""The model of real-valued sequences for those who name no recipe, sized by the number of vectors."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from anaphora.data.finding import Names
+from anaphora.data.traces import trace_splits
+from anaphora.tasks.sizing import figure, tier_lines, value_at
+from anaphora.tasks.task import Sized, Table
+from anaphora.text.tokenization import AnyTokenizer
+
+
+class Tier(NamedTuple):
+    """The model for at most this many vectors."""
+
+    vectors: int
+    size: int
+    epochs: int
+
+
+TIERS = (
+    Tier(100_000, size=128, epochs=40),
+    Tier(1_000_000, size=256, epochs=20),
+    Tier(1 << 62, size=400, epochs=10),
+)
+"""From the smallest to the largest."""
+
+
+def tiers() -> list[str]:
+    """What is chosen for how many vectors, as lines."""
+    return tier_lines("vectors (--task trace)", TIERS)
+
+
+def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
+    """Never by itself: ``--task trace`` asks for it."""
+    return False
+
+
+def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
+    """The model for as many vectors, of texts where every training sequence has one; DataError for faulty data."""
+    vectors, written = 0, True
+    for trace in trace_splits(data, names).train.traces():
+        vectors += len(trace.values_TD)
+        written = written and bool(trace.text.strip())
+    tier = next(tier for tier in TIERS if vectors <= tier.vectors)
+    shared: Table = {
+        "task": "trace",
+        "output": {"kind": "mixture", "components": 20},
+        "training": {
+            "optimizer": {"kind": "adam", "learning_rate": 0.002},
+            "schedule": {"kind": "decay", "half_life": max(1, tier.epochs // 6)},
+            "batch_tokens": 2500,
+            "epochs": tier.epochs,
+            "patience": 0,
+            "precision": "fp32",
+        },
+    }
+    if not written:
+        return Sized(shared | {"model": "prediction", "recurrence": {"size": tier.size}}, f"{vectors:,} vectors")
+    decoder = {"size": tier.size, "initial_state": "zero", "input_feeding_from": "context"}
+    return Sized(
+        shared | {"model": "synthesis", "text": {"tokenizer": "character"}, "decoder": decoder},
+        f"{vectors:,} vectors with texts",
+    )
+
+
+def describe(table: Table, given: AnyTokenizer | None) -> str:
+    """A table in words."""
+    if value_at(table, "model") == "synthesis":
+        return f"a network that writes texts{figure(table, 'decoder.size', ' of {:,} hidden tokens')}"
+    return f"a network that predicts vectors{figure(table, 'recurrence.size', ' of {:,} hidden tokens')}"

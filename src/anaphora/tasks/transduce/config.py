@@ -1,0 +1,66 @@
+"""The experiments of transducers."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from anaphora.config import MAX_COUNT, MAX_LENGTH, Conflict
+from anaphora.tasks.data_table import PairsData
+from anaphora.tasks.translation import SearchConfig, TranslatorExperiment
+from anaphora.text.tokenization import Symbol
+from anaphora.training.stopping import Better
+
+
+class StringData(PairsData):
+    """Pairs of strings; ``valid = "none"`` holds a tenth of the training inputs out."""
+
+    columns: tuple[int, ...] = ()
+    """Columns of input, output and perhaps features between tabs, counted from 1; empty: by the content of the file."""
+    language: str = "en"
+    """Language code of the strings, for lower-casing."""
+    hallucinate: int = Field(0, ge=0, le=MAX_COUNT)
+    """Pairs with other characters in their stems that are added to the training split (Anastasopoulos and Neubig
+    2019), for inflection with few examples."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            lambda data: bool(data.columns) and (len(data.columns) not in (2, 3) or min(data.columns) < 1),
+            "{at}columns should be two or three, those of the input, the output and the features, counted from 1: "
+            "[1, 2]",
+        ),
+    )
+
+    @property
+    def languages(self) -> dict[str, str]:
+        """Of both sides."""
+        return {"source": self.language, "target": self.language}
+
+
+class TransductionEvaluation(SearchConfig):
+    """How outputs are searched and scored."""
+
+    beam: int = Field(1, ge=1, le=MAX_LENGTH)
+    """Hypotheses kept at each step; 1 is greedy search."""
+    without: str = ""
+    """Characters that are left out of outputs and answers for a second set of scores, such as digits of stress."""
+
+
+class TransductionExperiment(TranslatorExperiment):
+    """A transducer of strings: a translator of symbols."""
+
+    metrics: ClassVar[dict[str, Better]] = {"loss": "lower", "accuracy": "higher", "symbol_error_rate": "lower"}
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"guided_alignment.kind": "file"},
+            'its lines are of words between spaces; set guided_alignment = "learn"',
+        ),
+    )
+
+    task: Literal["transduce"]
+    """What is learnt."""
+    data: StringData = StringData()
+    """Pairs of strings."""
+    text: Symbol = Symbol()
+    """Symbols of both sides."""
+    evaluation: TransductionEvaluation = TransductionEvaluation()
+    """How outputs are searched and scored."""

@@ -1,0 +1,74 @@
+"""The data and the validation of a transducer: those of a translator, over strings with several right answers."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import cast
+
+import torch
+
+from anaphora.data.columns import Integers
+from anaphora.data.corpora import Pair, PairCorpus, Splits
+from anaphora.data.finding import Names
+from anaphora.data.hallucination import hallucinated
+from anaphora.data.sources import string_splits
+from anaphora.data.store import PairStore
+from anaphora.evaluation.strings import StringScores
+from anaphora.events import Report, silent
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.transduce.config import TransductionExperiment
+from anaphora.tasks.translation import TranslatorWork
+from anaphora.text.symbols import SymbolTokenizer
+from anaphora.text.tokenizer import Tokenizer
+
+
+def splits_of(experiment: TransductionExperiment, report: Report = silent) -> Splits[PairCorpus]:
+    """The splits of an experiment; errors as for ``data.sources.string_splits``."""
+    data = experiment.data
+    names, seed = Names(data.train, data.valid, data.test), experiment.training.seed
+    return string_splits(data.paths(), names, columns=data.columns, seed=seed, report=report)
+
+
+def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
+    """All answers of each input, in the order of the inputs."""
+    found: dict[str, list[str]] = {}
+    for source, target in pairs:
+        found.setdefault(source, []).append(target)
+    return found
+
+
+def scores_of(outputs: Iterable[str], answers: Iterable[Iterable[str]], target: SymbolTokenizer) -> StringScores:
+    """The scores of outputs, each with the answers of its input, as symbols of the target."""
+    split = target.symbols_of
+    return StringScores.of([split(one) for one in outputs], [[split(one) for one in of_one] for of_one in answers])
+
+
+class TransducerWork(TranslatorWork):
+    """Pairs of strings, and how well inputs become answers."""
+
+    def __init__(self, experiment: TransductionExperiment, report: Report) -> None:
+        """Find and check the data; DataError where data.hallucinate finds nothing to replace."""
+        super().__init__(experiment, report)
+        count, seed = experiment.data.hallucinate, experiment.training.seed
+        self._more = hallucinated(self.splits.train, count, seed) if count else self.splits.train
+
+    @staticmethod
+    def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
+        """The parts of its data; errors as for ``splits_of``."""
+        return splits_of(cast(TransductionExperiment, experiment), report)
+
+    def scores(
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
+    ) -> Mapping[str, float]:
+        """Accuracy and symbol error rate of the validation inputs of these numbers."""
+        pairs = list(self.splits.valid)
+        answers = answers_of(pairs[number] for number in numbers.tolist())
+        outputs = self.searched(model, tokenizers, list(answers))
+        scores = scores_of(outputs, answers.values(), cast(SymbolTokenizer, tokenizers["target"]))
+        return {"accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
+
+    def _encoded(
+        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, longest: int, report: Report
+    ) -> PairStore:
+        """A part as ids, the training part with what is hallucinated."""
+        corpus = self._more if part is self.splits.train else part
+        return super()._encoded(corpus, tokenizers, folder, longest, report)

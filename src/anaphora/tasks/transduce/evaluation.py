@@ -1,0 +1,133 @@
+"""A transducer measured on given pairs, or on its own test splits."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, cast
+
+from anaphora.data.corpora import Pair
+from anaphora.errors import DataError
+from anaphora.evaluation.strings import StringScores
+from anaphora.events import Report, silent
+from anaphora.formats.figures import figures_as_json
+from anaphora.formats.strings import recognized
+from anaphora.run.evaluations import Figure
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.runs import experiment_of, load, open_run
+from anaphora.tasks.scores import Digested, keep_scores
+from anaphora.tasks.transduce.config import TransductionExperiment
+from anaphora.tasks.transduce.data import answers_of, scores_of, splits_of
+from anaphora.tasks.transduce.predictor import TransducerPredictor
+
+NOUN = "a transducer"
+_PEEK = 1000
+"""Lines by which the format of a given text is recognised."""
+
+
+@dataclass(frozen=True)
+class TransductionScores:
+    """The scores of one text; for people by ``str``."""
+
+    scores: StringScores
+    without: StringScores | None
+    """Those without the characters ``left_out`` of the experiment, where it names some."""
+    left_out: str
+    how: str
+    """How outputs were searched."""
+    outputs: Mapping[str, tuple[str, Sequence[str]]]
+    """The output and the answers of each input."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        without = {"without": self.without.json() | {"characters": self.left_out}} if self.without else {}
+        return self.scores.json() | without
+
+    def sentence_lines(self, **marks: str) -> Iterable[str]:
+        """One JSON object an input, ``marks`` in front."""
+        for source, (output, answers) in self.outputs.items():
+            line = {"source": source, "output": output, "answers": list(answers), "right": output in answers}
+            yield figures_as_json(marks | line)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """What a run folder keeps."""
+        found = _figures(self.scores, f"{self.scores.inputs:,} inputs; {self.how}")
+        if self.without is None:
+            return found
+        return (*found, *_figures(self.without, f"without '{self.left_out}'; {self.how}"))
+
+    def __str__(self) -> str:
+        return "\n".join(f"{figure.name} {figure.shown}  ({figure.conditions})" for figure in self.figures())
+
+
+def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
+    """Accuracy, word and symbol error rate of one run on given pairs or on every test split; kept in the run.
+
+    Raises ConfigError for what a transducer has no use for, DataError where there is no test split, and with its line
+    for one that is no pair.
+    """
+    path = one_run(paths, NOUN)
+    request.refuse(path, NOUN, ("text", "search", "sentences"))
+    experiment = cast(TransductionExperiment, experiment_of(path))
+    run = open_run(path, experiment)
+    which = run.load("best", report).which  # by its name: training may choose another meanwhile
+    model: TransducerPredictor = load(path, which)
+    texts = {name: Digested(pairs) for name, pairs in _texts(path, experiment, request, report).items()}
+    results = {name: _scored(model, pairs, experiment, request, report) for name, pairs in texts.items()}
+    if request.keep:
+        digests = {name: text.digest for name, text in texts.items()}
+        keep_scores(run, which, {name: scores.figures() for name, scores in results.items()}, digests, report)
+    return Answer([Scored(str(path), results)])
+
+
+def _texts(
+    path: Path, experiment: TransductionExperiment, request: Request, report: Report
+) -> Mapping[str, Iterable[Pair]]:
+    """The pairs, by split."""
+    if request.text:
+        lines, name = iter(request.text.lines), request.text.name
+        first = list(islice(lines, _PEEK))
+        rows = recognized(first, name, experiment.data.columns).read(chain(first, lines), name)
+        return {name: ((row.source, row.target) for row in rows)}
+    check_found(path, experiment, "--text")
+    tests = splits_of(experiment, report).tests
+    if not tests:
+        raise DataError(f"The data of {path} has no test split: give one with --text, or set data.test.")
+    return tests
+
+
+def _scored(
+    model: TransducerPredictor,
+    pairs: Iterable[Pair],
+    experiment: TransductionExperiment,
+    request: Request,
+    report: Report,
+) -> TransductionScores:
+    answers = answers_of(pairs)
+    if not answers:
+        raise DataError("The text has no pair: add some.")
+    own = model.translator.evaluation
+    search = request.search.settled(own.beam, own.length_penalty)
+    outputs = [found.text for found in model.predict_stream(list(answers), search, report=report)]
+    left_out = experiment.evaluation.without
+    bare = str.maketrans("", "", left_out)
+
+    def stripped(texts: Iterable[str]) -> list[str]:
+        return [text.translate(bare) for text in texts]
+
+    return TransductionScores(
+        scores_of(outputs, answers.values(), model.target),
+        scores_of(stripped(outputs), map(stripped, answers.values()), model.target) if left_out else None,
+        left_out,
+        f"beam {search.beam}" + (f", length penalty {search.length_penalty:g}" if search.length_penalty else ""),
+        {source: (output, of_one) for (source, of_one), output in zip(answers.items(), outputs, strict=True)},
+    )
+
+
+def _figures(scores: StringScores, how: str) -> tuple[Figure, ...]:
+    return (
+        Figure("accuracy", scores.accuracy, how),
+        Figure("word error rate", scores.word_error_rate, how),
+        Figure("symbol error rate", scores.symbol_error_rate, how),
+        Figure("edit distance", scores.edit_distance, how),
+    )

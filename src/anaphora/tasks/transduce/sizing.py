@@ -1,0 +1,96 @@
+"""The transducer for those who name no recipe, sized by the number of training pairs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anaphora.data.finding import Names
+from anaphora.tasks.sizing import figure, tier_lines
+from anaphora.tasks.task import Sized, Table
+from anaphora.tasks.transduce.config import TransductionExperiment
+from anaphora.tasks.transduce.data import splits_of
+from anaphora.text.symbols import are_separated
+from anaphora.text.tokenization import AnyTokenizer
+
+
+class Tier(NamedTuple):
+    """The transducer for at most this many pairs."""
+
+    pairs: int
+    embedding: int
+    size: int
+    dropout: float
+    epochs: int
+    rate: float
+    """Of the first update; it falls in a straight line over the epochs."""
+    batch: int
+    """Tokens of a batch."""
+
+
+TIERS = (
+    Tier(300, embedding=64, size=100, dropout=0.3, epochs=100, rate=0.005, batch=300),
+    Tier(3_000, embedding=96, size=150, dropout=0.3, epochs=60, rate=0.004, batch=500),
+    Tier(30_000, embedding=128, size=200, dropout=0.3, epochs=30, rate=0.003, batch=1_000),
+    Tier(1 << 62, embedding=128, size=256, dropout=0.2, epochs=12, rate=0.003, batch=2_500),
+)
+"""From the smallest to the largest."""
+
+
+def tiers() -> list[str]:
+    """What is chosen for how many pairs, as lines."""
+    return tier_lines("pairs of strings", TIERS)
+
+
+def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
+    """Nothing: pairs of strings look like pairs of sentences, so ``--task transduce`` asks for it."""
+    return False
+
+
+def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
+    """The transducer for as many pairs; DataError for data that cannot be read."""
+    columns = names.layout.columns or ()
+    table = {
+        "files": tuple(map(str, data)),
+        "train": names.train,
+        "valid": names.valid,
+        "test": names.test,
+        "columns": columns,
+    }
+    train = splits_of(TransductionExperiment.parse({"task": "transduce", "data": table}, "the data")).train
+    tier = next(tier for tier in TIERS if train.count <= tier.pairs)
+    alike = are_separated(train.sources()) == are_separated(train.targets())
+    return Sized(_transducer(tier, alike), f"{train.count:,} pairs of strings")
+
+
+def describe(table: Table, given: AnyTokenizer | None) -> str:
+    """A table in words."""
+    figures = (
+        figure(table, "embedding.size", "symbol vectors of {:,}"),
+        figure(table, "encoder.size", "encoder 2 x {:,}"),
+        figure(table, "decoder.size", "decoder {:,}"),
+        figure(table, "training.epochs", "{:,} epochs"),
+    )
+    return f"a transducer with {', '.join(filter(None, figures))}"
+
+
+def _transducer(tier: Tier, joint: bool) -> dict[str, Any]:
+    """``joint``: whether both sides are written alike, so that symbols may be copied."""
+    layers = {"cell": "lstm", "size": tier.size, "dropout": tier.dropout}
+    return {
+        "task": "transduce",
+        "text": {"tokenizer": "symbol", "joint": joint},
+        "embedding": {"size": tier.embedding, "shared": joint, "dropout": tier.dropout},
+        "encoder": layers | {"bidirectional": True},
+        "decoder": layers | {"input_feeding": True, "readout_size": tier.embedding},
+        "attention": {"score": {"kind": "hybrid"}, "size": tier.embedding},
+        "guided_alignment": {"kind": "learn"},
+        "output": {"tied": True},
+        "training": {
+            "optimizer": {"kind": "adam", "learning_rate": tier.rate},
+            "schedule": "linear",
+            "batch_tokens": tier.batch,
+            "epochs": tier.epochs,
+            "patience": 0,
+            "metric": "accuracy",
+        },
+    }

@@ -1,0 +1,116 @@
+"""Strings as symbols: characters, or what stands between spaces; and tags after a tab, one symbol each.
+
+"sagen<TAB>V;PST" is s a g e n and the tags V and PST. A tag is no character, even where it is written like one: in a
+vocabulary it has a tab in front.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Self
+
+from anaphora.errors import RunError
+from anaphora.text.between import by_word
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line
+
+TAB = "\t"
+"""What separates a string from its tags, and stands in front of a tag in a vocabulary."""
+_SEPARATOR = ";"
+_SAMPLE = 1000
+"""Strings that are looked at to tell how they are written."""
+_LONGEST = 3.0
+"""Characters of a symbol on average, where spaces separate symbols and not words."""
+
+
+class SymbolTokenizer(CharacterTokenizer):
+    """A Tokenizer of strings."""
+
+    def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase, separated: bool = False) -> None:
+        """``alphabet`` gives the symbols in the order of their ids; ``separated``: spaces stand between them."""
+        super().__init__(alphabet, lowercase=lowercase)
+        self.separated = separated
+
+    def beside(self, separated: bool) -> Self:
+        """The same vocabulary for strings that are written otherwise."""
+        return type(self)(self._alphabet, lowercase=self.lowercase, separated=separated)
+
+    @classmethod
+    def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
+        """The tokenizer that ``serialise`` wrote; RunError when the bytes are no vocabulary of symbols."""
+        try:
+            table = json.loads(data)
+            symbols, separated = table["symbols"], table["separated"]
+        except (ValueError, KeyError, TypeError):
+            symbols, separated = None, False
+        listed = isinstance(symbols, list) and all(isinstance(symbol, str) and symbol for symbol in symbols)
+        if not listed or len(set(symbols)) != len(symbols) or not isinstance(separated, bool):
+            raise RunError("A vocabulary of symbols should list every symbol once, but the file does not.")
+        return cls(symbols, lowercase=lowercase, separated=separated)
+
+    def serialise(self) -> bytes:
+        """JSON, readable by people: the symbols in the order of their ids, and whether spaces separate them."""
+        table = {"separated": self.separated, "symbols": self._alphabet}
+        return (json.dumps(table, ensure_ascii=False) + "\n").encode()
+
+    @property
+    def context_free(self) -> bool:
+        """Whether spaces are no symbols."""
+        return self.separated
+
+    @property
+    def fingerprint(self) -> str:
+        """A sha256 of the symbols, the case and what separates them."""
+        return hashlib.sha256(f"symbol {case_name(self.lowercase)} ".encode() + self.serialise()).hexdigest()
+
+    def symbols_of(self, text: str) -> list[str]:
+        """The symbols of a string, known or not, a tag with a tab in front."""
+        return [symbol for symbol, _ in self._placed(text)]
+
+    def unknown(self, text: str) -> list[str]:
+        """The symbols of a string that the vocabulary lacks, each once, tags as they are written."""
+        found = dict.fromkeys(symbol for symbol in self.symbols_of(text) if symbol not in self._ids)
+        return [symbol.removeprefix(TAB) for symbol in found]
+
+    def encode(self, text: str) -> list[int]:
+        """One id a symbol, without special tokens at the ends."""
+        return [self._ids.get(symbol, UNK) for symbol in self.symbols_of(text)]
+
+    def by_word(self, text: str) -> list[list[int]]:
+        """The symbols of every word: see ``Tokenizer``."""
+        placed = [(self._ids.get(symbol, UNK), start) for symbol, start in self._placed(text)]
+        return by_word(normalise(text, lowercase=self.lowercase), placed)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The string, its tags left out; ``<unk>`` reads as U+FFFD."""
+        symbols = (UNKNOWN if i == UNK else self._alphabet[i - len(MARKS)] for i in ids if i not in (PAD, BOS, EOS))
+        return one_line((" " if self.separated else "").join(one for one in symbols if not one.startswith(TAB)))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The symbols one by one, a space shown as U+2581."""
+        return [piece.removeprefix(TAB) for piece in super().pieces(ids)]
+
+    def _placed(self, text: str) -> Iterator[tuple[str, int]]:
+        """The symbols and where each begins."""
+        string, tab, tags = text.partition(TAB)
+        string = normalise(string.strip(), lowercase=self.lowercase)
+        place = 0
+        for symbol in string.split() if self.separated else string:
+            place = string.index(symbol, place)
+            yield symbol, place
+            place += len(symbol)
+        place = len(string) + len(tab)
+        for tag in normalise(tags).split(_SEPARATOR):
+            if tag.strip():
+                yield TAB + tag.strip(), place
+            place += len(tag) + 1
+
+
+def are_separated(strings: Iterable[str]) -> bool:
+    """Whether spaces seem to separate symbols: they stand in most strings, and what is between them is short."""
+    rows = [string.partition(TAB)[0].split() for string in islice(strings, _SAMPLE)]
+    several = sum(len(row) > 1 for row in rows)
+    lengths = [len(symbol) for row in rows for symbol in row]
+    return 2 * several > len(rows) and sum(lengths) < _LONGEST * len(lengths)

@@ -1,0 +1,43 @@
+"""Numbers in messages: "1 line", "2,000 lines"."""
+
+import re
+
+_IRREGULAR = {"hypothesis": "hypotheses", "matrix": "matrices"}
+_VERBS = {
+    "are": "is",
+    "were": "was",
+    "have": "has",
+    "do": "does",
+    "begin or end": "begins or ends",
+    "contain": "contains",
+    "differ": "differs",
+    "look": "looks",
+    "name": "names",
+    "occur": "occurs",
+    "repeat": "repeats",
+}
+_PLURAL_VERB = re.compile(rf"\b(?:{'|'.join(_VERBS)})\b")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun, given in the singular: "1 source token", "2,000 source tokens"."""
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun; of several words, the last one's."""
+    *before, last = noun.split(" ")
+    if last in _IRREGULAR:
+        last = _IRREGULAR[last]
+    elif last.endswith(("s", "x", "ch", "sh")):
+        last += "es"
+    elif last.endswith("y") and last[-2:-1] not in "aeiou":
+        last = f"{last[:-1]}ies"
+    else:
+        last += "s"
+    return " ".join([*before, last])
+
+
+def agreeing(count: int, clause: str) -> str:
+    """A clause with its first plural verb in the singular if ``count`` is 1: "are empty" becomes "is empty"."""
+    return _PLURAL_VERB.sub(lambda verb: _VERBS[verb.group()], clause, count=1) if count == 1 else clause

@@ -1,0 +1,55 @@
+"""Hallucinated pairs: stems change alike on both sides, and nothing else does."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.data.corpora import PairCorpus, StringFile
+from anaphora.data.hallucination import hallucinated, stems
+from anaphora.errors import DataError
+from anaphora.formats.strings import read_format
+
+
+def corpus(folder: Path, *rows: str) -> PairCorpus:
+    path = folder / "train"
+    path.write_text("".join(f"{row}\n" for row in rows))
+    return PairCorpus("train", (StringFile(path, format=read_format(path)),), "x", len(rows))
+
+
+def test_stems_change_alike_and_affixes_and_tags_stay(tmp_path: Path) -> None:
+    whole = hallucinated(corpus(tmp_path, "sagen\tgesagt\tV.PTCP;PST", "Haus\tHaus\tN;SG"), 200, 1)
+    pairs = list(whole)
+    assert len(pairs) == whole.count == 202
+    stem = set()
+    for source, target in pairs[2:]:
+        lemma, tags = source.split("\t")
+        if tags == "V.PTCP;PST":
+            assert lemma.endswith("en") and target == f"ge{lemma[:3]}t"
+            stem.add(lemma[:3])
+        else:
+            assert (target, tags) == (lemma, "N;SG") and len(lemma) == 4
+    assert len(stem) > 30
+    assert {letter for source, _ in pairs for letter in source.split("\t")[0]} <= set("sagenHaus")
+
+
+def test_the_same_seed_gives_the_same_pairs(tmp_path: Path) -> None:
+    found = corpus(tmp_path, "sagen\tgesagt\tV.PTCP;PST")
+    assert list(hallucinated(found, 20, 1)) == list(hallucinated(found, 20, 1))
+    assert list(hallucinated(found, 20, 1)) != list(hallucinated(found, 20, 2))
+    assert hallucinated(found, 20, 1).fingerprint != hallucinated(found, 20, 2).fingerprint != found.fingerprint
+
+
+def test_without_a_stem_nothing_can_be_replaced(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no pair of train has 3 characters in common"):
+        hallucinated(corpus(tmp_path, "gut\tbesser\tADJ;CMPR"), 5, 1)
+
+
+@given(st.text("abc", max_size=9), st.text("abc", max_size=9))
+def test_stems_are_the_same_on_both_sides_and_in_order(source: str, target: str) -> None:
+    before = (0, 0)
+    for in_source, in_target, size in stems(source, target):
+        assert size >= 3 and source[in_source : in_source + size] == target[in_target : in_target + size]
+        assert in_source >= before[0] and in_target >= before[1]
+        before = in_source + size, in_target + size

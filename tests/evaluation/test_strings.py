@@ -1,0 +1,28 @@
+"""Scores of strings: the edit distance is a metric, and the nearest of several answers counts."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.evaluation.strings import StringScores, edit_distance
+
+strings = st.text("abc", max_size=6)
+
+
+@given(strings, strings, strings)
+def test_the_edit_distance_is_a_metric(first: str, second: str, third: str) -> None:
+    distance = edit_distance(first, second)
+    assert (distance == 0) == (first == second)
+    assert distance == edit_distance(second, first)
+    assert abs(len(first) - len(second)) <= distance <= max(len(first), len(second))
+    assert edit_distance(first, third) <= distance + edit_distance(second, third)
+
+
+def test_the_edit_distance_counts_symbols() -> None:
+    assert edit_distance("kitten", "sitting") == 3
+    assert edit_distance(["AA1", "K"], ["AA2", "K", "S"]) == 2
+
+
+def test_the_nearest_of_several_answers_counts() -> None:
+    scores = StringScores.of(["ab", "xyz"], [["abc", "ab"], ["xy", "abcdef"]])
+    assert (scores.accuracy, scores.word_error_rate) == (0.5, 0.5)
+    assert (scores.edit_distance, scores.symbol_error_rate) == (0.5, 1 / 4)

@@ -1,0 +1,249 @@
+"""The page computes what the package computes: the same tokens, the same weights, whatever the model's options."""
+
+import json
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from anaphora.batch import Batch, Constraints, pad
+from anaphora.errors import ConfigError
+from anaphora.inspection.microscope import page_of, tensors_of, write_microscope
+from anaphora.inspection.microscope.page import SCRIPTS
+from anaphora.search.beam import beam
+from anaphora.search.without import Without
+from anaphora.tasks.registry import parse, task_of
+from anaphora.tasks.runs import build, load_trained
+from anaphora.tasks.task import Trained
+from anaphora.tasks.translation.predictor import longest
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.subwords import SubwordTokenizer
+
+RUN = Path(__file__).parents[1] / "runs" / "format-2"
+SENTENCES = ["The old man sees a cat.", "Alice is  in the garden!", "a Ünicode çat \u2581 \U0001f600 </script>", "b"]
+
+DRIVER = """
+const contents = JSON.parse(require("fs").readFileSync(process.argv[2], "utf8"));
+decodeTensors(contents.tensors, contents.chunks, () => {}).then(async (tensors) => {
+  const network = new Network(contents, tensors), answers = [];
+  const side = network.isTranslator ? "source" : "text", tokens = new Tokens(contents.tokenizers[side]);
+  const own = new Tokens(contents.tokenizers[network.target]);
+  for (const text of contents.sentences) {
+    const ids = tokens.encode(text), options = {size: contents.size, penalty: contents.penalty};
+    let found;
+    const n = ids.length;
+    if (network.isTranslator) {
+      const read = network.read([...ids, EOS]), maxLength = Math.min(3 * n + 10, 2 * n + 200);
+      found = await beamSearch(network, read.memory, read.state, {...options, maxLength});
+    } else {
+      const more = {forced: ids, maxLength: n + 20, first: EOS};
+      found = await beamSearch(network, {}, network.blank(), {...options, ...more});
+    }
+    const weights = found.path.map((node) => node.parent.weights && [...node.parent.weights]);
+    answers.push({ids, found: found.ids, score: found.score, weights, text: own.decode(found.ids)});
+  }
+  console.log(JSON.stringify(answers));
+});
+"""
+
+node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+
+
+def network_in(page: str) -> Any:
+    return json.loads(page.split('id="network">')[1].split("</script>")[0])
+
+
+def computed(page: str, folder: Path, sentences: list[str], size: int, penalty: float) -> list[dict[str, Any]]:
+    """What the scripts of a page answer, without a browser."""
+    own = files("anaphora.inspection.microscope")
+    (folder / "driver.js").write_text(
+        "\n".join((own / name).read_text(encoding="utf-8") for name in SCRIPTS if name != "page.js") + DRIVER
+    )
+    chunks = [part.split("</script>")[0] for part in page.split('class="weights">')[1:]]
+    asked = {**network_in(page), "chunks": chunks, "sentences": sentences, "size": size, "penalty": penalty}
+    (folder / "asked.json").write_text(json.dumps(asked))
+    command = ["node", str(folder / "driver.js"), str(folder / "asked.json")]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    found: list[dict[str, Any]] = json.loads(answer.stdout)
+    return found
+
+
+def with_weights_of(page: str, trained: Trained) -> Trained:
+    """The model with the weights that the page has."""
+    assert trained.model.load_state_dict(tensors_of(page), strict=False).unexpected_keys == []
+    return trained
+
+
+def untrained(table: dict[str, Any], kind: str = "character") -> Trained:
+    """A model with random weights, large enough that no two words are as good as equal."""
+    tokenizer: Any = (
+        CharacterTokenizer.learn(SENTENCES[:2], lowercase=False, least=1)
+        if kind == "character"
+        else SubwordTokenizer.learn(SENTENCES * 20, size=320, lowercase=True, byte_fallback=True)
+    )
+    sides = ["source", "target"] if table["task"] == "translate" else ["text"]
+    own = {"tokenizer": kind} | ({"lowercase": True} if kind == "bpe" else {})
+    experiment = parse({**table, "text": own}, "test")
+    model = build(experiment, dict.fromkeys(sides, tokenizer), "test")
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(0.7 * torch.randn(weight.shape, generator=generator))
+    return Trained(Path("run"), experiment, model.eval(), dict.fromkeys(sides, tokenizer))
+
+
+SMALL = {"size": 8}
+TRANSLATORS: dict[str, dict[str, Any]] = {
+    "luong": {"encoder": {"cell": "lstm"}, "decoder": {"cell": "lstm", "layers": 2, "residual": True}},
+    "bahdanau": {
+        "encoder": {"cell": {"kind": "gru", "reset": "before", "update": "new"}, "sentence_encoding_from": "backward"},
+        "decoder": {"cell": {"kind": "gru", "reset": "before", "update": "new"}, "readout_layer": "maxout"}
+        | {"input_feeding": False, "readout_word": True, "initial_state_activation": "tanh"},
+        "attention": {"score": {"kind": "concat", "coverage": True}, "query": "previous", "context": "state"},
+    },
+    "conditional": {
+        "encoder": {"cell": {"kind": "gru", "recurrent_bias": True}, "layer_norm": True, "layers": 2, "residual": True}
+        | {"initial_state": "learned"},
+        "decoder": {"cell": "gru", "layer_norm": True, "initial_state": "mean", "input_feeding": False},
+        "attention": {"score": "concat", "query": "current", "context": "state"},
+    },
+    "sutskever": {
+        "encoder": {"cell": "lstm", "bidirectional": False, "reversed": True, "layers": 2},
+        "decoder": {"cell": "lstm", "layers": 2, "initial_state": "copy", "readout_layer": "none"}
+        | {"input_feeding": False},
+        "attention": "none",
+    },
+    "dot": {
+        "encoder": {"cell": "elman", "bidirectional": False},
+        "decoder": {"cell": {"kind": "elman", "activation": "sigmoid"}, "input_feeding_from": "context"},
+        "attention": {"score": {"kind": "dot", "scaled": True}, "normalizer": {"kind": "softmax", "sharpness": 1.5}},
+        "embedding": {"shared": True, "scaled": True},
+        "output": {"tied": True},
+    },
+}
+
+
+def translator(name: str, kind: str) -> Trained:
+    options = TRANSLATORS[name]
+    table = {side: SMALL | options[side] for side in ("encoder", "decoder")}
+    rest = {key: value for key, value in options.items() if key not in table}
+    return untrained({"task": "translate", "embedding": SMALL | rest.pop("embedding", {}), **table, **rest}, kind)
+
+
+@node
+@pytest.mark.parametrize("kind", ["character", "bpe"])
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: str) -> None:
+    trained = translator(name, kind)
+    page = page_of(trained, "A page")
+    model: Any = with_weights_of(page, trained).model
+    predictor = task_of(trained.experiment).predictor(trained)
+    answers = computed(page, tmp_path, SENTENCES, 3, 0.6)
+    expected = predictor.translate(SENTENCES, beam=3, length_penalty=0.6, attention=True)
+    for sentence, answer, translation in zip(SENTENCES, answers, expected, strict=True):
+        assert answer["ids"] == trained.tokenizers["source"].encode(sentence)
+        assert answer["text"] == translation.text
+        assert answer["score"] == pytest.approx(translation.score, abs=1e-3)
+        if translation.weights is not None:
+            np.testing.assert_allclose(answer["weights"], translation.weights, atol=1e-4, rtol=1e-3)
+    assert model.training is False and longest(3) == 19  # the limit that the page states again
+
+
+@node
+@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
+def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path, cell: str) -> None:
+    recurrence = {"cell": cell, "size": 8, "layers": 2, "initial_state": "learned" if cell == "lstm" else "zero"}
+    trained = untrained({"task": "language-model", "embedding": SMALL, "recurrence": recurrence})
+    page = page_of(trained, "A page")
+    model: Any = with_weights_of(page, trained).model
+    stepper = Without.special_tokens(model.stepper(), model.symbols)
+    answers = computed(page, tmp_path, SENTENCES, 2, 0.0)
+    for sentence, answer in zip(SENTENCES, answers, strict=True):
+        ids = trained.tokenizers["text"].encode(sentence)
+        batch = Batch(
+            pad([[0]]), None, torch.tensor([0]), torch.tensor([False]), constraints=Constraints(prefixes=pad([ids]))
+        )
+        [[best, *_]] = beam(stepper, batch, size=2, max_length=len(ids) + 20)
+        assert (answer["found"], answer["score"]) == (list(best.ids), pytest.approx(best.score, abs=1e-3))
+
+
+@node
+def test_the_page_of_a_trained_run_translates_as_the_run_does(tmp_path: Path) -> None:
+    stored = json.loads((RUN / "translations.json").read_text())
+    sentences = [one["source"] for one in stored if one["source"]]
+    answers = computed(page_of(load_trained(RUN), "A page"), tmp_path, sentences, 2, 0.5)
+    assert [answer["text"] for answer in answers] == [one["text"] for one in stored if one["source"]]
+
+
+def test_what_is_written_into_a_page_cannot_end_its_data() -> None:
+    page = page_of(translator("luong", "character"), "A </title><script>", ["</script><b>&"])
+    assert network_in(page)["examples"] == ["</script><b>&"]
+    assert page.count("</title>") == 1
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [
+        ({"decoder": {"cell": "peephole"}}, "peephole"),
+        ({"attention": {"score": "location"}}, "Location"),
+        ({"attention": {"kind": "gaussian-window"}}, "Move"),
+        ({"encoder": {"kind": "convolution"}, "attention": "none"}, "convolution"),
+        ({"attention": {"window": "local-m"}}, "Local"),
+    ],
+)
+def test_a_model_that_the_page_does_not_compute_is_refused_by_name(table: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigError, match=f"microscope shows .* but not .*{named}"):
+        page_of(untrained({"task": "translate", **table}), "A page")
+
+
+def test_a_model_too_large_for_a_page_is_refused_with_its_size() -> None:
+    table = {"task": "translate", "encoder": {"size": 1024}, "decoder": {"size": 1024}}
+    with pytest.raises(ConfigError, match=r"a page of \d+ MB, but a page should have at most 25 MB"):
+        page_of(untrained(table), "A page")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_a_browser_shows_the_page_and_follows_what_a_reader_chooses(tmp_path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    stored = json.loads((RUN / "translations.json").read_text())[:3]
+    write_microscope(RUN, tmp_path / "page.html", [one["source"] for one in stored])
+    messages: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 380, "height": 800})
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: messages.append(request.url))
+        page.goto((tmp_path / "page.html").as_uri())
+        assert page.locator("#output").inner_text() == stored[0]["text"]
+        for heading in ("probabilities", "Attention", "Reading", "Gates", "Search tree"):
+            page.get_by_role("heading", name=heading).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380
+
+        page.select_option("#examples", stored[1]["source"])
+        page.wait_for_function("text => document.querySelector('#output').textContent === text", arg=stored[1]["text"])
+
+        page.locator(".plain button").nth(1).click()  # the second most probable token comes first
+        page.wait_for_function("() => document.querySelector('.tokens button').className === 'chosen'")
+        chosen = page.locator(".tokens button").first.inner_text()
+        assert page.locator(".plain button").nth(1).inner_text() == chosen
+
+        page.locator("td.pick").first.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")  # the first output token attends to the second input token alone
+        page.wait_for_function("() => document.querySelectorAll('td.pick')[1].textContent === '1.000'")
+
+        page.get_by_role("button", name="Undo choices").click()
+        page.wait_for_function("text => document.querySelector('#output').textContent === text", arg=stored[1]["text"])
+        page.fill("#text", "")
+        page.wait_for_function("() => document.querySelector('#answer').childElementCount === 0")
+        browser.close()
+    assert messages == [(tmp_path / "page.html").as_uri()]

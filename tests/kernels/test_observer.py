@@ -1,0 +1,152 @@
+"""An observer sees every signal and gradient of a scan, and changes none of them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
+from anaphora.kernels.observer import Gradients, Trajectory
+from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.program import Program
+from anaphora.kernels.runtime import current, running
+from anaphora.kernels.scan import scan
+from anaphora.kernels.scores import General
+from anaphora.kernels.spans.local import LocalMonotonic, LocalPredictive
+from anaphora.nn.attention import AttentionConfig, SoftAttention
+from anaphora.nn.encoders.encoder import EncoderSpec
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.seen: list[Trajectory] = []
+        self.gradients: list[Gradients] = []
+
+    def forward(self, seen: Trajectory) -> None:
+        self.seen.append(seen)
+
+    def backward(self, seen: Trajectory, gradients: Gradients) -> None:
+        assert seen is self.seen[-1]
+        self.gradients.append(gradients)
+
+
+def observed(run: Callable[[], Any]) -> tuple[Any, Recorder]:
+    recorder = Recorder()
+    with running(replace(current(), observer=recorder)):
+        return run(), recorder
+
+
+def test_an_observed_decoder_has_the_same_bits_and_each_signal_is_what_it_returns(
+    cell: Cell, query: str, feeding: bool, decoder: Callable
+) -> None:
+    network = decoder(cell, General(), query, feeding, 7)
+    alone = network.fast()
+    watched, recorder = observed(network.fast)
+    (seen,) = recorder.seen
+    assert all(torch.equal(alone[name], watched[name]) for name in alone)
+    assert torch.equal(seen.signals["o"], alone["o"]) and torch.equal(seen.signals["weights"], alone["weights"])
+    assert set(seen.signals) >= {name for part in seen.program.parts for name in part.writes}
+    gradients, of_observed = network.gradients(alone), network.gradients(watched)
+    assert all(torch.equal(gradients[name], of_observed[name]) for name in gradients)
+    (back,) = recorder.gradients
+    assert_close(back.signals["x"], gradients["x"], rtol=0, atol=0)
+    assert back.outputs["o"].shape == alone["o"].shape and set(back.last) == set(back.first)
+    for name, dfirst in back.first.items():
+        assert torch.equal(dfirst, gradients[f"first {name}"])
+
+
+def tensors(cell: Cell, hidden: int = 4, steps: int = 5, sentences: int = 3) -> dict[str, Any]:
+    torch.manual_seed(3)
+    unit = Unit("layer0", cell, ("a",))
+    program = Program((Project("input0", "x", "a", False), unit), unit.writes)
+    draw = dict[str, Tensor](
+        {"input0.weight": torch.randn(cell.gates * hidden, hidden)}
+        | {f"layer0.{name}": torch.randn(blocks * hidden, hidden) for name, blocks in cell.matmuls}
+        | {f"layer0.{name}": torch.randn(hidden) for name in cell.vectors}
+    )
+    return {
+        "program": program,
+        "inputs": {"x": torch.randn(steps, sentences, hidden).double().requires_grad_()},
+        "first": {name: torch.randn(sentences, hidden).double() for name in unit.writes},
+        "weights": {name: weight.double() / 2 for name, weight in draw.items()},
+        "memory": {},
+        "lengths_B": torch.tensor([3, 5, 4])[:sentences],
+    }
+
+
+def test_the_gates_of_an_lstm_give_its_state() -> None:
+    given = tensors(Lstm())
+    _, recorder = observed(lambda: scan(**given))
+    (seen,) = recorder.seen
+    i, f, g, o = (seen.inside[f"layer0.{gate}"] for gate in "ifgo")
+    c = seen.signals["layer0.c"]
+    before = torch.cat([given["first"]["layer0.c"].unsqueeze(0), c[:-1]])
+    inside_TB1 = (torch.arange(5).unsqueeze(1) < given["lengths_B"]).unsqueeze(-1)
+    assert_close(c, (f * before + i * g) * inside_TB1)
+    assert_close(seen.signals["layer0.h"], o * torch.tanh(c))
+
+
+@pytest.mark.parametrize("update", ["new", "keep"])
+def test_the_gates_of_a_gru_give_its_state(update: str) -> None:
+    given = tensors(Gru(update=update))
+    _, recorder = observed(lambda: scan(**given))
+    (seen,) = recorder.seen
+    z, g = seen.inside["layer0.z"], seen.inside["layer0.g"]
+    h = seen.signals["layer0.h"]
+    before = torch.cat([given["first"]["layer0.h"].unsqueeze(0), h[:-1]])
+    old, new = (before, g) if update == "new" else (g, before)
+    inside_TB1 = (torch.arange(5).unsqueeze(1) < given["lengths_B"]).unsqueeze(-1)
+    assert_close(h, (z * new + (1 - z) * old) * inside_TB1)
+
+
+def test_the_gradients_seen_are_those_of_each_state_on_its_own() -> None:
+    """The gradient of h_t is that of the rest of the sequence, run from h_t as if it were the first state."""
+    given = tensors(Elman(), sentences=1) | {"lengths_B": torch.tensor([5])}
+    (scanned, recorder) = observed(lambda: scan(**given))
+    scanned.state["layer0.h"].sin().sum().backward()
+    last_BH = recorder.seen[0].signals["layer0.h"][-1]
+    assert_close(recorder.gradients[0].last["layer0.h"], last_BH.cos())
+    assert not recorder.gradients[0].outputs["layer0.h"].any()
+    states_TBH = recorder.seen[0].signals["layer0.h"]
+    for step in range(1, 5):
+        first = {"layer0.h": states_TBH[step - 1].clone().requires_grad_()}
+        rest = {"inputs": {"x": given["inputs"]["x"][step:]}, "first": first, "lengths_B": torch.tensor([5 - step])}
+        scan(**given | rest).state["layer0.h"].sin().sum().backward()
+        assert_close(recorder.gradients[0].signals["layer0.h"][step - 1], first["layer0.h"].grad)
+
+
+@pytest.mark.parametrize("window", [LocalMonotonic(radius=1), LocalPredictive(radius=2)])
+def test_the_centre_of_an_attention_window_is_seen(window: Any) -> None:
+    torch.manual_seed(0)
+    attention = SoftAttention(AttentionConfig(window=window), 4, EncoderSpec(3, 3, 1, ("h",), True))
+    weights = {name: torch.randn(m.rows, m.columns or 1) for name, m in attention.matrices().items()}
+    memory = attention.prepare(torch.randn(2, 5, 3), torch.tensor([5, 4]), weights)
+    program = Program(attention.parts("q"), ("weights",))
+    first = attention.first(torch.randn(2, 5, 3))
+    inputs = {"q": torch.randn(6, 2, 4)}
+    given = (program, inputs, first, weights, memory, torch.tensor([4, 6]))
+    scanned, recorder = observed(lambda: scan(*given))
+    centre_TB = recorder.seen[0].inside["attention.centre"][..., 0]
+    if isinstance(window, LocalMonotonic):
+        assert centre_TB.T.tolist() == [[1, 2, 3, 4, 0, 0], [1, 2, 3, 4, 4, 4]]
+    else:
+        query_TBQ = inputs["q"]
+        u = torch.tanh(query_TBQ @ weights["attention.centre"].T)
+        p_TB = torch.sigmoid(u @ weights["attention.centre_v"].T)[..., 0] * torch.tensor([5, 4])
+        assert_close(centre_TB[:, 1], p_TB[:, 1])
+        assert_close(centre_TB[:4, 0], p_TB[:4, 0])
+    distance_TBS = (torch.arange(1, 6) - centre_TB.unsqueeze(-1)).abs()
+    assert (scanned.outputs["weights"][distance_TBS > window.radius] == 0).all()
+
+
+def test_without_a_gradient_the_forward_pass_alone_is_seen() -> None:
+    given = tensors(Lstm())
+    with torch.no_grad():
+        alone = scan(**given)
+        watched, recorder = observed(lambda: scan(**given))
+    assert torch.equal(alone.outputs["layer0.h"], watched.outputs["layer0.h"])
+    assert len(recorder.seen) == 1 and not recorder.gradients

@@ -1,0 +1,122 @@
+"""Networks of real-valued sequences: they learn, and what they say of a row does not depend on other rows."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from anaphora import recipes
+from anaphora.batch import Batch, Ids, Values
+from anaphora.errors import ShapeError
+from anaphora.experiment.reading import read_experiment
+from anaphora.models.values import PredictionConfig, PredictionNetwork, SynthesisConfig, SynthesisNetwork
+from anaphora.protocols import VocabularyInfo
+
+SYMBOLS = VocabularyInfo(12, 0, 1, 2, 3)
+STROKES = {"kind": "strokes", "size": 2, "mean": (0.0, 0.0), "deviation": (1.0, 1.0)}
+VECTORS = {"kind": "vectors", "size": 3, "mean": (0.0,) * 3, "deviation": (1.0,) * 3}
+OUTPUTS = ({"kind": "mixture", "components": 3}, {"kind": "squared-error"})
+
+
+def prediction(values: dict[str, object], output: dict[str, object]) -> PredictionNetwork:
+    config = PredictionConfig.parse({"values": values, "output": output, "recurrence": {"size": 6}}, "a test")
+    network = PredictionNetwork(config)
+    network.initialise(1)
+    return network.eval()
+
+
+def synthesis(values: dict[str, object], output: dict[str, object]) -> SynthesisNetwork:
+    decoder = {"size": 6, "initial_state": "zero", "input_feeding_from": "context"}
+    tables = {"values": values, "output": output, "decoder": decoder, "encoder": {"size": 4}}
+    network = SynthesisNetwork(SynthesisConfig.parse(tables, "a test"), SYMBOLS)
+    network.initialise(1)
+    return network.eval()
+
+
+def batch(width: int, pen: int, text: bool = False) -> Batch:
+    source = torch.Generator().manual_seed(3)
+    vectors = torch.randn(3, 5, width, generator=source)
+    flags = torch.randint(0, 2, (3, 5, pen + 1), generator=source).float()
+    lengths = torch.tensor([5, 3, 1])
+    targets = Values(torch.cat([vectors, flags], 2), lengths)
+    read = torch.cat([torch.zeros(3, 1, width + pen), targets.values_BTD[:, :-1, : width + pen]], 1)
+    ids = Ids(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0], [4, 5, 3, 0]]), torch.tensor([4, 2, 3]))
+    inputs = ids if text else Values(read, lengths)
+    return Batch(inputs, targets, torch.arange(3), torch.zeros(3, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: output["kind"])
+@pytest.mark.parametrize("values", [STROKES, VECTORS], ids=["strokes", "vectors"])
+@pytest.mark.parametrize("build", [prediction, synthesis])
+def test_a_network_learns_and_expects_what_its_loss_says(
+    build: type, values: dict[str, object], output: dict[str, object]
+) -> None:
+    network, pen = build(values, output), int(values["kind"] == "strokes")
+    given = batch(2 if pen else 3, pen, build is synthesis)
+    loss, carry = network(given)
+    assert carry == {} and loss.count == 9
+    expected = network.expected(given)
+    open_BT = given.targets.mask_BT  # type: ignore[union-attr]
+    if expected.log_probs_BT is None:
+        errors = expected.means_BTD - given.targets.values_BTD[..., : network.output.size]  # type: ignore[union-attr]
+        of_vectors = -0.5 * (errors**2).sum(2)
+    else:
+        of_vectors = expected.log_probs_BT
+    assert_close(-(of_vectors + expected.flag_log_probs_BT)[open_BT].sum().float(), loss.sum, rtol=1e-4, atol=1e-4)
+    optimizer, losses = torch.optim.Adam(network.parameters(), lr=1e-3), []
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss, _ = network(given)
+        loss.sum.backward()
+        optimizer.step()
+        losses.append(loss.sum.item())
+    assert all(after < before for before, after in pairwise(losses))
+
+
+@pytest.mark.parametrize("build", [prediction, synthesis])
+def test_a_step_at_a_time_gives_the_states_of_the_whole_sequence(build: type) -> None:
+    network = build(STROKES, OUTPUTS[0])
+    given = batch(2, 1, build is synthesis)
+    whole = network.expected(given).means_BTD
+    targets_BTX = given.targets.values_BTD[..., :3]  # type: ignore[union-attr]
+    state = network.start(given)
+    x_BX = torch.zeros(3, 3)
+    for step in range(5):
+        states_BH, _, state = network.advance(state, x_BX)
+        with torch.inference_mode():
+            parameters_BP, _ = network.output._outputs(states_BH)
+            means_BD = network.output.means(parameters_BP.double())
+        assert_close(means_BD[0], whole[0, step])
+        x_BX = targets_BTX[:, step]
+
+
+def test_padding_never_changes_the_loss() -> None:
+    for network, text in ((prediction(STROKES, OUTPUTS[0]), False), (synthesis(STROKES, OUTPUTS[0]), True)):
+        given = batch(2, 1, text)
+        before, _ = network(given)
+        for items in (given.inputs, given.targets):
+            if isinstance(items, Values):
+                items.values_BTD[1, 3:] = 7.0
+        after, _ = network(given)
+        assert after.sum == before.sum
+
+
+def test_batches_of_another_kind_are_refused() -> None:
+    with pytest.raises(ShapeError, match="inputs are Values"):
+        prediction(STROKES, OUTPUTS[0])(batch(2, 1, text=True))
+    with pytest.raises(ShapeError, match="Values of 2 numbers and 2 flags"):
+        network = prediction(STROKES, OUTPUTS[0])
+        network.output.loss(torch.zeros(5, 3, 6), batch(4, 1).targets)
+
+
+def test_the_recipe_of_strokes_builds_a_network_that_learns() -> None:
+    experiment = read_experiment(recipes.read("strokes"), "strokes.toml")
+    own = {name: value for name, value in experiment.tables().items() if name in SynthesisConfig.model_fields}
+    network = SynthesisNetwork(SynthesisConfig.parse({**own, "values": STROKES}, "strokes"), SYMBOLS)
+    network.initialise(1)
+    given = batch(2, 1, text=True)
+    loss, _ = network.eval()(given)
+    loss.sum.backward()
+    assert all(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in network.output.parameters())
+    assert {part.kind for part in network.programs()["decoder"]} >= {"GaussianWindow", "Move"}

@@ -1,0 +1,192 @@
+"""A transducer is a translator of symbols: it trains, resumes, evaluates and predicts; an input has several answers."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anaphora
+from anaphora.cli.app import main
+from anaphora.data.finding import Names
+from anaphora.data.sources import string_splits
+from anaphora.models.translator import Translator
+from anaphora.prediction.options import SearchOptions
+from anaphora.tasks.registry import task_named
+from anaphora.tasks.transduce import TransducerPredictor
+
+SMALL = [
+    *("--set", "embedding.size=16", "--set", "encoder.size=16", "--set", "decoder.size=16"),
+    *("--set", "decoder.readout_size=16", "--set", "attention.size=8", "--set", "training.batch_tokens=150"),
+    *("--set", "guided_alignment=none"),
+]
+PHONES = {"a": "AA", "b": "B", "c": "K", "d": "D"}
+
+
+def spoken(count: int, seed: int) -> str:
+    """Words and their phones; an "a" that comes first is spoken in two ways."""
+    draw, lines = random.Random(seed), []
+    for _ in range(count):
+        word = "".join(draw.choices("abcd", k=draw.randint(2, 4)))
+        phones = [PHONES[letter] for letter in word]
+        lines.append(f"{word}\t{' '.join(phones)}\n")
+        if word[0] == "a":
+            lines.append(f"{word}\t{' '.join(['EY', *phones[1:]])}\n")
+    return "".join(lines)
+
+
+@pytest.fixture
+def dictionary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "dictionary"
+    folder.mkdir()
+    for name, count, seed in (("train", 120, 1), ("dev", 25, 2), ("test", 25, 3)):
+        (folder / f"toy.{name}.tsv").write_text(spoken(count, seed))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def trained(data: Path, *given: str, run: str = "run") -> TransducerPredictor:
+    assert main(["train", "--data", str(data), "--task", "transduce", "--run", run, *SMALL, *given]) == 0
+    found = anaphora.load(run)
+    assert isinstance(found, TransducerPredictor)
+    return found
+
+
+@pytest.mark.slow
+def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(
+    dictionary: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    transducer = trained(
+        dictionary, "--set", "training.epochs=25", "--set", "evaluation.without=AEY", "--set", "decoder.dropout=0"
+    )
+    shown = capsys.readouterr().err
+    assert "pairs of strings, a transducer with symbol vectors of 16" in shown and "Next: anaphora predict run" in shown
+    assert "is read as columns: source in column 1, target in column 2" in shown
+    assert "characters in the source and separated by spaces in the target" in shown
+    assert transducer.predict(["dcb"])[0].text == "D K B"
+    [found] = transducer.predict(["ad"], beam=4, alternatives=1)
+    assert {found.text, found.alternatives[0].text} == {"AA D", "EY D"}
+    assert main(["evaluate", "run", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    inputs = {line.split("\t")[0] for line in spoken(25, 3).splitlines()}
+    assert scores["inputs"] == len(inputs) and scores["accuracy"] > 0.7
+    assert scores["word_error_rate"] == pytest.approx(1 - scores["accuracy"])
+    assert scores["symbol_error_rate"] <= scores["word_error_rate"]
+    assert scores["without"]["accuracy"] >= scores["accuracy"] and scores["without"]["characters"] == "AEY"
+    test = str(dictionary / "toy.test.tsv")
+    assert main(["evaluate", "run", "--text", test, "--beam", "2", "--output", "out.jsonl"]) == 0
+    assert "word error rate" in capsys.readouterr().out
+    lines = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert sorted(line["source"] for line in lines) == sorted(inputs)
+    assert all(line["right"] == (line["output"] in line["answers"]) for line in lines)
+    assert main(["info", "run"]) == 0
+
+
+def test_lines_are_predicted_by_the_command_line_and_unknown_symbols_are_named(
+    dictionary: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    transducer = trained(dictionary, "--set", "training.epochs=1")
+    Path("words").write_text("ab\ndax\n\ncy\n")
+    capsys.readouterr()
+    assert main(["predict", "run", "words"]) == 0
+    printed = capsys.readouterr()
+    expected = transducer.predict(["ab", "dax", "", "cy"])
+    assert printed.out.splitlines() == [found.text for found in expected] and expected[2].text == ""
+    assert "Input 2 ('dax') has symbols that training does not have, which are read as unknown: 'x'" in printed.err
+    assert printed.err.count("read as unknown") == 1
+    assert main(["predict", "run", "words", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows == [found.json() for found in expected]
+    with pytest.raises(TypeError, match="Several texts"):
+        transducer.predict("ab")
+
+
+def test_outputs_never_depend_on_the_strings_beside_them(dictionary: Path) -> None:
+    transducer = trained(dictionary, "--set", "training.epochs=1")
+    draw = random.Random(1)
+    strings = ["".join(draw.choices("abcdx", k=draw.randint(1, 24))) for _ in range(12)]
+    together = transducer.predict(strings, beam=2)
+    assert together == [transducer.predict([string], beam=2)[0] for string in strings]
+    assert together == transducer.predict(strings[::-1], beam=2)[::-1]
+    assert together == list(transducer.predict_stream(iter(strings), SearchOptions(beam=2)))
+
+
+@pytest.mark.parametrize("data", ["dictionary", "inflection"])
+def test_resumed_training_takes_the_same_steps(dictionary: Path, data: str) -> None:
+    given = ["--set", "training.schedule=constant"]
+    if data == "inflection":
+        dictionary = dictionary / "inflection"
+        stems = sorted({line.split("\t")[0] for line in spoken(60, 4).splitlines()})
+        rows = (f"{stem}en\tge{stem}t\tV;PST\n{stem}en\t{stem}en\tV;NFIN\n" for stem in stems)
+        dictionary.write_text("".join(rows))
+        given += ["--set", "data.hallucinate=30"]
+    trained(dictionary, *given, "--set", "training.epochs=3", run="whole")
+    trained(dictionary, *given, "--set", "training.epochs=1", run="parts")
+    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=3"]) == 0
+    models = [anaphora.load(name, "latest").translator._stepper()._model.state_dict() for name in ("whole", "parts")]
+    assert all(tensor.equal(models[1][name]) for name, tensor in models[0].items())
+
+
+def test_hallucinated_pairs_are_trained_on_beside_the_others(tmp_path: Path) -> None:
+    (tmp_path / "train").write_text(
+        "".join(f"{stem}en\tge{stem}t\tV;PST\n" for stem in ("sag", "fass", "mach", "klag"))
+    )
+    begin = ["train", "--task", "transduce", "--data", str(tmp_path / "train"), *SMALL, "--set", "training.epochs=1"]
+    tokens = []
+    for count in (0, 40):
+        assert main([*begin, "--run", str(tmp_path / f"{count}"), "--set", f"data.hallucinate={count}"]) == 0
+        log = (tmp_path / f"{count}" / "metrics.jsonl").read_text().splitlines()
+        tokens.append(sum(json.loads(line).get("tokens", 0) for line in log))
+    assert tokens[1] > 8 * tokens[0] > 0
+
+
+def test_a_transducer_is_the_network_of_a_translator() -> None:
+    # whose gradients are compared with the reference in tests/models
+    [kind] = task_named("transduce").kinds.values()
+    assert kind.network.home == Translator.__module__ and kind.network.name == Translator.__name__
+
+
+@settings(max_examples=20)
+@given(rows=st.lists(st.tuples(st.text("abAB", min_size=1, max_size=3), st.text("xy", min_size=1)), min_size=12))
+def test_answers_of_one_input_are_never_in_two_splits(rows: list[tuple[str, str]], tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path_factory.mktemp("data") / "my.tsv"
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in [*rows, ("other", "x"), ("another", "y")]))
+    parts = string_splits([path], Names("train", "val", "test"))
+    train, valid = ({source.casefold() for source in part.sources()} for part in (parts.train, parts.valid))
+    assert train and valid and not train & valid
+    assert parts.train.count + parts.valid.count == len(rows) + 2
+
+
+def test_faults_of_the_data_end_with_one_sentence(dictionary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begin, train = ["train", "--task", "transduce", "--run", "run", *SMALL], dictionary / "toy.train.tsv"
+    whole = train.read_text()
+
+    def refused(text: str, *more: str) -> str:
+        train.write_text(text)
+        assert main([*begin, "--data", str(dictionary), *more]) == 2
+        assert not Path("run").exists()
+        return capsys.readouterr().err.splitlines()[-1]
+
+    assert f"{train}:3 should have 2 columns with tabs between them, but has 3" in refused(
+        "a\tAA\nb\tB\nc\tK\tx\n" + whole
+    )
+    assert f"{train}:1 has an empty target" in refused("a\t\n" + whole)
+    assert f"{train}:1 has an empty source" in refused("\tAA\n" + whole)
+    assert f"{train} is in no format that is known" in refused("abc\nabd\n")
+    assert "data.columns should be two or three" in refused(whole, "--set", "data.columns=[1]")
+    assert "no pair of train has 3 characters in common" in refused(whole, "--set", "data.hallucinate=9")
+    assert "guided_alignment" in refused(whole, "--set", 'guided_alignment={kind="file", file="x"}')
+
+
+def test_the_data_of_transducers_is_checked_with_its_lines(
+    dictionary: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = dictionary / "toy.train.tsv"
+    train.write_text("ab\u0007\tAA B\n" + train.read_text())
+    assert main(["check", "--data", str(dictionary), "--task", "transduce", "--trial", "0.1", "--json", *SMALL]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["trainable"] and found["estimate"]["updates"] > 0
+    [control] = [finding for finding in found["findings"] if finding["kind"] == "control"]
+    assert control["places"][0] == {"file": str(train), "line": 1} | control["places"][0]

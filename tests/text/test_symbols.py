@@ -1,0 +1,72 @@
+"""Strings as symbols: characters or what spaces separate, tags after a tab; what is encoded is decoded again."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import RunError
+from anaphora.text.symbols import SymbolTokenizer, are_separated
+from anaphora.text.tokenization import Symbol, fit, load, save
+from anaphora.text.tokenizer import UNK
+
+ALPHABET = ["a", "V", "\tV", " ", "AA1", "ß"]
+
+
+def tokenizer(separated: bool = False) -> SymbolTokenizer:
+    return SymbolTokenizer(ALPHABET, lowercase=False, separated=separated)
+
+
+@given(st.lists(st.sampled_from(["a", "V", "ß"]), max_size=9))
+def test_a_string_of_characters_comes_back(characters: list[str]) -> None:
+    text = "".join(characters)
+    assert tokenizer().decode(tokenizer().encode(text)) == text
+    assert tokenizer().symbols_of(text) == characters
+
+
+@given(st.lists(st.sampled_from(["a", "AA1", "ß"]), max_size=9))
+def test_symbols_between_spaces_come_back_with_one_space(symbols: list[str]) -> None:
+    both = tokenizer(separated=True)
+    assert both.decode(both.encode("  ".join(symbols))) == " ".join(symbols)
+    assert both.symbols_of(" ".join(symbols)) == symbols
+
+
+def test_a_tag_is_no_character_and_is_not_written() -> None:
+    found = tokenizer()
+    assert found.symbols_of("a V\tV;PST") == ["a", " ", "V", "\tV", "\tPST"]
+    ids = found.encode("aV\tV")
+    assert len(set(ids)) == 3 and found.decode(ids) == "aV" and found.pieces(ids) == ["a", "V", "V"]
+
+
+def test_what_training_does_not_have_is_unknown_and_named_once() -> None:
+    found = tokenizer()
+    assert found.encode("axx\tN") == [4, UNK, UNK, UNK]
+    assert found.unknown("axx\tN;V") == ["x", "N"]
+    assert found.decode([4, UNK]) == "a\N{REPLACEMENT CHARACTER}"
+
+
+def test_every_symbol_belongs_to_one_word() -> None:
+    assert [len(row) for row in tokenizer().by_word("aa a\tV")] == [2, 2, 1, 0]
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_vocabularies_are_kept_with_their_notation(joint: bool, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    sides = {"source": lambda: iter(["haus\tN;SG", "maus\tN;PL"]), "target": lambda: iter(["h aw s", "m ow s"])}
+    learnt = fit(Symbol(joint=joint), sides)
+    assert [side.separated for side in learnt.values()] == [False, True]  # type: ignore[attr-defined]
+    assert (learnt["source"].symbols.size == learnt["target"].symbols.size) is joint
+    save(learnt, tmp_path)
+    loaded = load(Symbol(joint=joint), tmp_path)
+    assert [side.fingerprint for side in loaded.values()] == [side.fingerprint for side in learnt.values()]
+
+
+@pytest.mark.parametrize("data", [b"[]", b"{}", b'{"symbols": ["a", "a"], "separated": true}', b"\xff"])
+def test_a_damaged_vocabulary_is_refused(data: bytes) -> None:
+    with pytest.raises(RunError, match="list every symbol once"):
+        SymbolTokenizer.deserialise(data, lowercase=False)
+
+
+def test_spaces_separate_symbols_where_what_is_between_them_is_short() -> None:
+    assert are_separated(["HH AW1 S", "M AW1 S", "OW1"])
+    assert not are_separated(["quatscht fest", "sagte", "sagt an"])
+    assert not are_separated(["a man walks home", "the other man waits"])
+    assert not are_separated([])
