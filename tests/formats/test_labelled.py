@@ -38,7 +38,7 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.tsv", "label\ttext\ngood\tfine\nbad\n", r"a\.tsv:3 has 1 columns, but line 1 has 2"),
+        ("a.tsv", "label\ttext\ngood\tfine\nbad\n", r"a\.tsv:3 has 1 column, but line 1 has 2"),
         ("a.tsv", "one\ttwo\tthree\n", r"a\.tsv:1 should be a header"),
         ("a.txt", "good fine\nbad\n", r"a\.txt:2 has an empty text"),
         ("a.txt", "__label__a __label__b fine\n", r"a\.txt:1 has several labels"),
@@ -49,7 +49,7 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
         ("a.jsonl", "\n" + '{"label": ' * 5000, r"a\.jsonl:2 should be JSON.*nested"),
         ("a.jsonl", '{"label": "x\\ny", "text": "a"}\n', r"a\.jsonl:1 should have a label of one line"),
         ("a.csv", 'label,text\nx,"two\nlines"\ny,"open\n', r"a\.csv:4 is no CSV that can be read"),
-        ("a.csv", 'label,text\nx,"two\nlines"\n\nx\n', r"a\.csv:5 has 1 columns"),
+        ("a.csv", 'label,text\nx,"two\nlines"\n\nx\n', r"a\.csv:5 has 1 column"),
     ],
 )
 def test_a_faulty_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:

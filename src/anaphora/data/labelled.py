@@ -11,7 +11,7 @@ from pathlib import Path
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, place_in
-from anaphora.data.finding import Names
+from anaphora.data.finding import Names, refuse_packed
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
@@ -66,6 +66,7 @@ def labelled_splits(
             train.append(path)
             continue
         if not found:
+            refuse_packed(path)
             there = ", ".join(sorted(listing)[:8]) or "nothing"
             raise DataError(f"{path} should hold {names.train}.tsv or the like, but it holds {there}: name the files.")
         prefix = stem.removesuffix(names.train)

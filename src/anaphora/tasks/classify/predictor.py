@@ -14,7 +14,7 @@ from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import Classifier
 from anaphora.nn.device import device_of
-from anaphora.prediction.arguments import demand_text, one_text
+from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
@@ -66,8 +66,7 @@ class ClassifierPredictor:
         """The same for texts as they come, in order; raises StoppedError as ``limits`` say."""
 
         def read(text: str, number: int) -> list[int]:
-            demand_text(text, number)
-            return self._tokenizer.encode(text.strip())[: self._longest]
+            return self._tokenizer.encode(given_text(text, number).strip())[: self._longest]
 
         return answers(
             texts,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
 from anaphora.data.labelled import labelled_splits
-from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
+from anaphora.tasks.sizing import TOKENS, figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -29,11 +29,6 @@ TIERS = (
     Tier(1 << 62, embedding=256, size=256, dropout=0.2, epochs=3),
 )
 """From the smallest to the largest."""
-
-
-def tiers() -> list[str]:
-    """What is chosen for how many texts, as lines."""
-    return tier_lines("labelled texts", TIERS)
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:

@@ -62,7 +62,7 @@ class TransductionScores:
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
-    """Accuracy, word and symbol error rate of one run on given pairs or on every test split; kept in the run.
+    """Accuracy, word and symbol error rate of one run on given pairs or on ``splits_to_score``; kept in the run.
 
     Raises ConfigError for what a transducer has no use for, DataError with its line for one that is no pair.
     """
