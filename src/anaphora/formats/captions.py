@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines, unpacked
+from anaphora.wording import counted
 
 LARGEST = 1 << 30
 """Bytes of the largest JSON file that is read."""
@@ -74,8 +75,8 @@ def _table(path: Path) -> Iterator[Caption]:
             continue
         if len(cells) != 2:
             raise DataError(
-                f"{path}:{number} should be the file name of an image, a tab and its caption, but has {len(cells)} "
-                f"columns: correct it."
+                f"{path}:{number} should be the file name of an image, a tab and its caption, but has "
+                f"{counted(len(cells), 'column')}: correct it."
             )
         name, text = cells
         yield Caption(f"{path}:{number}", number, image_key(_NUMBERED.sub("", name.strip())), text, "")
@@ -98,7 +99,7 @@ def _parsed(path: Path) -> Any:
     for piece in unpacked(path):
         size += len(piece)
         if size > LARGEST:
-            raise DataError(f"{path} has more than {LARGEST:,} bytes of JSON: split it into several files.")
+            raise DataError(f"{path} has more than {counted(LARGEST, 'byte')} of JSON: split it into several files.")
         content.append(piece)
     try:
         return json.loads(b"".join(content))

@@ -9,6 +9,7 @@ from anaphora.data.finding import Names
 from anaphora.tasks.sizing import figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
@@ -41,7 +42,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     count, shape = found.train.count, found.features.shape
     tier = next(tier for tier in TIERS if count <= tier.captions)
     grid = f"{shape.rows} x {shape.columns} x {shape.width}" if shape.positions > 1 else f"{shape.width}"
-    return Sized(_describer(tier, shape.positions > 1), f"{count:,} captions (features {grid})")
+    return Sized(_describer(tier, shape.positions > 1), f"{counted(count, 'caption')} (features {grid})")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
