@@ -52,14 +52,13 @@ def run(
         ),
     ] = "",
     pictures: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="For images: draw the attention of every word, as a PNG for each image."),
+        Path | None, typer.Option(metavar="FOLDER", help="For images: draw the attention for each word as PNG.")
     ] = None,
     threads: Threads = 0,
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Print the prediction for each line or image; a tagger prints the file with its tags."""
+    """Print the prediction for each line or image; for a tagger, the tagged file."""
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
     where = known_device(device), known_precision(precision)
@@ -68,24 +67,20 @@ def run(
 
     with listening() as report:
         model = load(run_folder, device=where[0], precision=where[1], report=report)
+        task = task_at(run_folder)
         if not hasattr(model, "predict_stream"):
-            task = task_at(run_folder)
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
         of_lines = hasattr(model, "predict_lines")
         if format_ and not of_lines:
-            raise ConfigError(f"--format is for taggers, but {run_folder} is {task_at(run_folder).noun}: leave it out.")
+            raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
         if pictures and not getattr(model, "attends_to_grid", False):
-            raise ConfigError(
-                f"--pictures is for describers with attention, but {run_folder} is {task_at(run_folder).noun} without: "
-                f"leave it out."
-            )
+            raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
         if hasattr(model, "predict_file"):
             if file == "-":
-                raise ConfigError(f"{run_folder} is {task_at(run_folder).noun}: name a file or folder of its features.")
+                raise ConfigError(f"{run_folder} is {task.noun}: name a file or folder of its features.")
             found = model.predict_file(Path(file), report=report)
         elif of_lines:
-            lines = given_lines(file, exact=True)
-            found = model.predict_lines(lines, named(file), format=format_, report=report)
+            found = model.predict_lines(given_lines(file, exact=True), named(file), format=format_, report=report)
         else:
             found = model.predict_stream(given_texts(file), report=report)
         with (writing_exact if of_lines and not as_json else writing)(output) as write:

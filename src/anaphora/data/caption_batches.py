@@ -15,6 +15,7 @@ from anaphora.errors import DataError
 from anaphora.events import Report, Skipped
 from anaphora.formats.arrays import Floats
 from anaphora.protocols import VocabularyInfo
+from anaphora.wording import counted
 
 
 class CaptionBatches:
@@ -40,10 +41,11 @@ class CaptionBatches:
         ends = np.flatnonzero(self._ids == text.eos)
         self._starts, self._lengths = ends[:-1] + 1, np.diff(ends)
         self._rows = np.flatnonzero(self._lengths <= longest + 1)
+        most = counted(longest, "token")
         if skipped := len(self._lengths) - len(self._rows):
-            report(Skipped(f"captions with more than {longest} tokens were left out of {corpus.name}", skipped))
+            report(Skipped(f"captions with more than {most} were left out of {corpus.name}", skipped))
         if not len(self._rows):
-            raise DataError(f"Every caption of {corpus.name} has more than {longest} tokens: raise data.max_length.")
+            raise DataError(f"Every caption of {corpus.name} has more than {most}: raise data.max_length.")
         self._corpus, self._text, self._budget, self._seed = corpus, text, batch_tokens, seed
 
     def epoch(self, number: int) -> LazyBatches:

@@ -15,6 +15,7 @@ from anaphora.errors import DataError
 from anaphora.formats.json_text import any_json
 from anaphora.formats.lines import read_lines, unpacked
 from anaphora.formats.tagged import is_label
+from anaphora.wording import counted
 
 LARGEST = 1 << 28
 """Bytes of the largest JSON file that is read."""
@@ -75,8 +76,8 @@ def _table(path: Path) -> Iterator[Caption]:
             continue
         if len(cells) != 2:
             raise DataError(
-                f"{path}:{number} should be the file name of an image, a tab and its caption, but has {len(cells)} "
-                f"columns: correct it."
+                f"{path}:{number} should be the file name of an image, a tab and its caption, but has "
+                f"{counted(len(cells), 'column')}: correct it."
             )
         name, text = cells
         yield Caption(f"{path}:{number}", number, image_key(_NUMBERED.sub("", name.strip())), text, "")
@@ -99,7 +100,7 @@ def _parsed(path: Path) -> Any:
     for piece in unpacked(path):
         size += len(piece)
         if size > LARGEST:
-            raise DataError(f"{path} has more than {LARGEST:,} bytes of JSON: split it into several files.")
+            raise DataError(f"{path} has more than {counted(LARGEST, 'byte')} of JSON: split it into several files.")
         content.append(piece)
     try:
         return any_json(b"".join(content).decode("utf-8-sig"), str(path))

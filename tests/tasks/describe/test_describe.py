@@ -157,7 +157,7 @@ def test_faults_end_with_one_sentence(dots: Path, capsys: pytest.CaptureFixture[
     assert 'set encoder.layer = "linear"' in complaint(*changed)
     assert "leave start.run out" in complaint("--set", "start.run=other")
     long = complaint("--set", "data.max_length=1")
-    assert "Every caption of train has more than 1 tokens: raise data.max_length" in long
+    assert "Every caption of train has more than 1 token: raise data.max_length" in long
     broken = features(3)
     broken[1, 0, 2] = np.nan
     np.savez(dots / "extra.npz", x=broken)

@@ -62,7 +62,7 @@ def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(
         dictionary, "--set", "training.epochs=25", "--set", "evaluation.without=AEY", "--set", "decoder.dropout=0"
     )
     shown = capsys.readouterr().err
-    assert "pairs of strings, a transducer with symbol vectors of 16" in shown and "Next: anaphora predict run" in shown
+    assert "pairs of strings, a transducer with symbol vectors of 16" in shown and "| anaphora predict run" in shown
     assert "is read as columns: source in column 1, target in column 2" in shown
     assert "characters in the source and separated by spaces in the target" in shown
     assert transducer.predict(["dcb"])[0].text == "D K B"

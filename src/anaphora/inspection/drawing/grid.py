@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from anaphora.errors import ShapeError
 from anaphora.inspection.drawing import canvas
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,8 +44,8 @@ def draw_grid_attention(
     values = np.asarray(weights, dtype=np.float64)
     if values.ndim != 3 or len(values) != len(words) or values.size == 0:
         raise ShapeError(
-            f"{len(words)} words need weights [{len(words)}, rows, columns], but they are {list(values.shape)}: give "
-            f"one grid for every word."
+            f"{counted(len(words), 'word')} need weights [{len(words)}, rows, columns], but they are "
+            f"{list(values.shape)}: give one grid for every word."
         )
     pixels = None if image is None else np.asarray(image)
     if pixels is not None and (pixels.ndim != 3 or pixels.shape[2] != 3):

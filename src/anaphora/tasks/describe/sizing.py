@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 from anaphora.data.captioned import caption_splits
 from anaphora.data.finding import Names
-from anaphora.tasks.sizing import figure, tier_lines, value_at
+from anaphora.tasks.sizing import figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
+from anaphora.wording import counted
 
 
 class Tier(NamedTuple):
@@ -30,11 +31,6 @@ TIERS = (
 """From the smallest to the largest."""
 
 
-def tiers() -> list[str]:
-    """What is chosen for how many captions, as lines."""
-    return tier_lines("captions", TIERS)
-
-
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
     """Never by itself: array files may be of any task, so ``--task describe`` asks for it."""
     return False
@@ -46,13 +42,13 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     count, shape = found.train.count, found.features.shape
     tier = next(tier for tier in TIERS if count <= tier.captions)
     grid = f"{shape.rows} x {shape.columns} x {shape.width}" if shape.positions > 1 else f"{shape.width}"
-    return Sized(_describer(tier, shape.positions > 1), f"{count:,} captions (features {grid})")
+    return Sized(_describer(tier, shape.positions > 1), f"{counted(count, 'caption')} (features {grid})")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
     """A table in words."""
     attends = value_at(table, "attention") != "none"
-    return f"a describer{figure(table, 'decoder.size', ' of {:,} units')}{' with attention' if attends else ''}"
+    return f"a describer{figure(table, 'decoder.size', ' of {:,} hidden units')}{' with attention' if attends else ''}"
 
 
 def _describer(tier: Tier, is_grid: bool) -> dict[str, Any]:
