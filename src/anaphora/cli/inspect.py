@@ -11,6 +11,7 @@ from anaphora.cli.files import given_texts, named
 from anaphora.cli.options import Json, Threads, use_threads
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, DataError
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.inspection.subject import Subject
@@ -104,7 +105,7 @@ def run(
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
-    """Look inside of runs: attention, gates, gradients, beams and more; or explain how the parts compute."""
+    """Look inside of runs: attention, gates, gradients, beams; or see examples."""
     words = list(arguments or [])
     verbs = _verbs()
     place = next((n for n, word in enumerate(words) if word in (*verbs, *NO_RUN)), len(words))
@@ -150,7 +151,7 @@ def _given(
     else:
         return _Given(rest, (), None, file is not None, beam, fresh, blank, cut_every)
     if targets is not None and len(targets) != len(texts):
-        raise DataError(f"There are {len(texts):,} texts but {len(targets):,} targets: give as many of both.")
+        raise DataError(f"There are {counted(len(texts), 'text')} but {counted(len(targets), 'target')}: give as many.")
     return _Given(rest, texts, targets, source is not None, beam, fresh, blank, cut_every)
 
 
