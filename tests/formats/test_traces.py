@@ -155,7 +155,7 @@ def test_arrays_are_sequences_of_vectors_with_their_texts(tmp_path: Path) -> Non
     assert (first.text, second.text) == ("a", "b") and first.ends_T is None
     assert np.array_equal(np.concatenate([first.values_TD, second.values_TD]), values)
     np.savez(file, values=values, lengths=[2, 3], texts=["a"])
-    with pytest.raises(DataError, match="has 1 texts, but 2 sequences"):
+    with pytest.raises(DataError, match="has 1 text, but 2 sequences"):
         next(read_traces(file))
     values[3, 1] = np.nan
     np.savez(file, values=values, lengths=[2, 3])

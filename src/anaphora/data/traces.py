@@ -21,6 +21,7 @@ from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.lines import write_lines
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.traces import Trace
+from anaphora.wording import counted
 
 
 def read_arrays(path: Path) -> Iterator[Trace]:
@@ -32,7 +33,9 @@ def read_arrays(path: Path) -> Iterator[Trace]:
     sequences = Sequences(file)
     texts = file.strings("texts") if "texts" in file.names else [""] * len(sequences)
     if len(texts) != len(sequences):
-        raise DataError(f"{path} has {len(texts):,} texts, but {len(sequences):,} sequences: give each a text.")
+        raise DataError(
+            f"{path} has {counted(len(texts), 'text')}, but {counted(len(sequences), 'sequence')}: give each a text."
+        )
     for number, text in enumerate(texts):
         yield Trace(f"{path}: sequence {number + 1}", sequences[number].astype(np.float64), None, text)
 

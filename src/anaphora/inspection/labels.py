@@ -15,7 +15,7 @@ _SHOWN = {" ": "\u2423", "\n": "\u23ce", "\t": "\u21e5", "": "\u2205"}
 def labels(pieces: Sequence[str]) -> list[str]:
     """One readable label a piece.
 
-    Where pieces are subwords, a word's first piece stands plain and what goes on with a word begins with a dot:
+    Where pieces are subwords, a word's first piece stands plain and what continues a word begins with a dot:
     "▁chan", "tons" becomes "chan", "·tons". Signs and marks such as "</s>" stay as they are.
     """
     characters = all(len(piece) == 1 or piece in MARKS for piece in pieces)

@@ -87,7 +87,10 @@ def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(
 ) -> None:
     tagger = trained(treebank, *LEARN)
     shown = capsys.readouterr().err
-    assert "60 sentences (column UPOS)" in shown and "Next: anaphora predict run FILE" in shown
+    assert (
+        "60 sentences (column UPOS)" in shown
+        and "Next: echo 'Your text.' | anaphora predict run --format text" in shown
+    )
     assert main(["evaluate", "run", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)["parts"]["test"]
     assert scores["accuracy"] > 0.95 and scores["spans"] == "none" and scores["unknown"] > 0

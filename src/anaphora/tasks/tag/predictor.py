@@ -13,7 +13,7 @@ from anaphora.formats.span_tags import Encoding, Span, spans_of
 from anaphora.formats.tagged import Sentence
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.tagger import Tagger
-from anaphora.prediction.arguments import demand_several, demand_text
+from anaphora.prediction.arguments import demand_several, demand_text, given_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
@@ -162,8 +162,7 @@ class TaggerPredictor:
 def _sentence(given: str | Sequence[str], number: int) -> Sentence:
     """A sentence that a caller gave."""
     if isinstance(given, str):
-        demand_text(given, number)
-        [sentence] = Plain().read([given.replace("\n", " ")], "")
+        [sentence] = Plain().read([given_text(given, number).replace("\n", " ")], "")
         return sentence
     words = tuple(given)
     for word in words:

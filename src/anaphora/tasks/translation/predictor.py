@@ -9,7 +9,7 @@ from anaphora.batch import Constraints
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime
-from anaphora.prediction.arguments import demand_text, demand_texts, sentence_of
+from anaphora.prediction.arguments import demand_texts, given_text, sentence_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.running import ON_CPU
@@ -147,7 +147,7 @@ class TranslationPredictor(InspectedTranslator):
         splitter = self._splitter if split else None
 
         def read(line: str, number: int) -> _Line:
-            demand_text(line, number)
+            line = given_text(line, number)
             passage = splitter.split(line) if splitter else Passage.whole(line)
             return _Line(passage, [Given(one, sentence_of(self._source, one, number)) for one in passage.sentences])
 
@@ -261,7 +261,7 @@ class TranslationPredictor(InspectedTranslator):
             )
             for text, one in by_text.items()
         )
-        return replace(best, alternatives=tuple(others))
+        return replace(best, alternatives=tuple(others)) if others else best
 
 
 def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
