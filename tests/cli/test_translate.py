@@ -85,7 +85,7 @@ def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
     ):
         assert main(command) == 2
         shown = capsys.readouterr()
-        assert shown.out == "" and "this one has no attention" in shown.err and not links.exists()
+        assert shown.out == "" and "this translator has none" in shown.err and not links.exists()
     assert main(["translate", attending, attending, text, "--alignments", str(links)]) == 0
     assert len(links.read_text().splitlines()) == 3
     assert _translator(attending).attends and not _translator(other).attends
@@ -207,7 +207,7 @@ def test_pairs_to_train_on_that_hold_the_unknown_mark_are_counted(
 
     monkeypatch.setattr(anaphora.TranslationPredictor, "stream", marked)
     assert main(["translate", runs[0], str(text), "--pairs", made]) == 0
-    assert "1 of 2 translations have <unk> in them" in " ".join(capsys.readouterr().err.split())
+    assert "1 of 2 translations has <unk> inside" in " ".join(capsys.readouterr().err.split())
     assert main(["translate", runs[0], str(text)]) == 0
     assert "<unk>" not in capsys.readouterr().err
 

@@ -29,6 +29,9 @@ class _Trained:
         sample.write(self.place)
         self._done(sample.training())
         self.names = sorted(contents(self.place / "run"))
+        self.names += sorted(
+            {folder for name in self.names for folder in map(str, Path(name).parents) if folder != "."}
+        )
         best = (self.place / "run" / "best").read_text()
         self.said = {self._done(sample.using()).out}
         for step in (self.place / "run" / "checkpoints").iterdir():
@@ -68,10 +71,11 @@ def trial(random: Random) -> str:
     name = random.choice(whole.names)
     with tempfile.TemporaryDirectory() as folder:
         place = shutil.copytree(whole.place, Path(folder) / "place")
-        what = _change(random, place / "run" / name)
+        change = _change_folder if (place / "run" / name).is_dir() else _change
+        what = change(random, place / "run" / name)
         verb = random.choice(["use", "info", "resume"])
         where = f"{whole.sample.name}: {verb} with {name} {what}"
-        before = contents(place / "run")
+        before, elsewhere = contents(place / "run"), contents(place / "elsewhere")
         try:
             if verb == "resume":
                 _check_resumed(whole, command(whole.sample.resuming(), at=place), place / "run", name)
@@ -81,6 +85,8 @@ def trial(random: Random) -> str:
                     _check_said(whole, ended, name)
                 if contents(place / "run") != before:
                     raise Fault("it changed the run")
+            if contents(place / "elsewhere") != elsewhere:
+                raise Fault("it changed what is elsewhere")
         except Fault as fault:
             raise Fault(f"{where}: {fault}") from None
     return whole.sample.name
@@ -111,6 +117,22 @@ def _change(random: Random, file: Path) -> str:
     damage = drawn(random, random.choice([b"", b"", b"[" * 3000, b"\n", PAYLOAD, b"9" * 5000, b"\\ud800"]))
     file.write_bytes(damage(file.read_bytes()))
     return str(damage)[:120]
+
+
+def _change_folder(random: Random, folder: Path) -> str:
+    """Remove a folder, or put another thing in its place: a link to where it went, say, with a text of a person."""
+    elsewhere = folder.parents[len(folder.parts) - folder.parts.index("run") - 1] / "elsewhere"
+    folder.rename(elsewhere)
+    for precious in (elsewhere, *(entry for entry in elsewhere.iterdir() if entry.is_dir())):
+        (precious / "thesis.txt").write_text("years of work")
+    what = random.choice(["gone", "a link", "a file", "a pipe"])
+    if what == "a link":
+        folder.symlink_to(elsewhere, target_is_directory=True)
+    elif what == "a file":
+        folder.write_text("x")
+    elif what == "a pipe":
+        os.mkfifo(folder)
+    return what
 
 
 _WHOLE: dict[str, Callable[[Path, bytes], object]] = {

@@ -74,14 +74,13 @@ def trial(random: Random) -> str:
         else:
             file.write_bytes(changed(random, content))
         if file.parent == place:
-            _use(whole.place / "run", place, list(sample.using()), is_pipe)
+            _use(place, sample.using(whole.place / "run"), is_pipe)
         else:
             _train(place, sample.training())
     return sample.name
 
 
-def _use(run: Path, place: Path, arguments: list[str | Path], is_pipe: bool) -> None:
-    arguments[1] = run
+def _use(place: Path, arguments: list[str | Path], is_pipe: bool) -> None:
     if is_pipe:  # which may be read once, so it is waited for: nothing is there to write into it
         return
     if command(arguments, at=place).code not in (0, 2):

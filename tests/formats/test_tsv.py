@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import DataError
-from anaphora.formats.tsv import HEADING, Layout, read_pairs, write_pairs
+from anaphora.formats.tsv import HEADING, Layout, read_pairs
 
 
 def test_lines_of_other_than_two_columns_are_rejected_and_told(tmp_path: Path) -> None:
@@ -28,12 +28,6 @@ def test_an_empty_file_has_no_pairs(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.touch()
     assert list(read_pairs(path)) == []
-
-
-def test_what_is_written_is_read_again_and_a_tab_in_a_side_is_a_space(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.tsv.gz"
-    write_pairs(path, [("a", "b"), ("c\td", ""), ("", "é \u2028")])
-    assert [row[1:3] for row in read_pairs(path)] == [("a", "b"), ("c d", ""), ("", "é \u2028")]
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,16 @@ def test_each_part_is_a_box_at_each_step_and_each_carried_signal_an_arrow(name: 
         assert step.svg().count('class="box"') == len(program)
 
 
-def test_a_direction_from_right_to_left_starts_at_the_last_word() -> None:
-    [backward] = [
-        one for one in drawn("bahdanau2015")[0].programs if one.endswith("right to left") and one.startswith("encoder")
-    ]
-    svg = Diagram("one", {backward: drawn("bahdanau2015")[0].programs[backward]}).svg()
+def test_a_direction_from_right_to_left_carries_its_state_from_the_last_word_to_the_first() -> None:
+    whole = drawn("bahdanau2015")[0]
+    [backward] = [one for one in whole.programs if one.startswith("encoder") and one.endswith("right to left")]
+    svg = Diagram("one", {backward: whole.programs[backward]}).svg()
     places = {word: float(x) for x, word in re.findall(r'<text x="(\d+)"[^>]*>(I|am|a|student)</text>', svg)}
-    assert places["student"] < places["I"]  # drawn in the order in which it reads
+    assert places["I"] < places["am"] < places["a"] < places["student"]
+    carried = re.findall(r'class="carried" d="M(\d+) \d+ L(\d+) \d+"', svg)
+    assert carried and all(float(start) > float(end) for start, end in carried)
+    [(start, end)] = re.findall(r'class="first" d="M(\d+) \d+ L(\d+) \d+"', svg)
+    assert float(start) > float(end) > places["student"]
 
 
 def test_weights_are_named_with_their_shapes_and_memory_is_drawn() -> None:

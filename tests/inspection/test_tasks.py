@@ -10,6 +10,7 @@ from anaphora.cli.app import main
 from anaphora.inspection.gates import gates
 from anaphora.inspection.gradients import gradients
 from anaphora.inspection.subject import Subject
+from anaphora.samples import handwriting
 
 RUNS = Path(__file__).resolve().parents[1] / "runs"
 STORED = sorted(path.parent for path in RUNS.glob("kinds-2/*/experiment.toml"))
@@ -65,3 +66,31 @@ def test_a_tagger_shows_its_encoder(tmp_path: Path, capsys: pytest.CaptureFixtur
     found = json.loads(capsys.readouterr().out)["gradients"]
     assert found["reach"][0]["steps"] == ["3", "sees", "Ada"]
     assert all(item["difference"] < 1e-12 for item in found["itemised"])
+
+
+def test_a_transducer_is_looked_into_as_the_translator_that_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for split, words in (("train", "adf aeg bdh beg cdf ceh"), ("valid", "adg beh")):
+        (tmp_path / f"{split}.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words.split()))
+    sizes = [*SMALL, "--set", "decoder.size=4", "--set", "decoder.readout_size=6", "--set", "attention.size=4"]
+    data = ["train", "--data", str(tmp_path), "--task", "transduce", "--run", str(tmp_path / "run"), *sizes]
+    assert main(data) == 0
+    capsys.readouterr()
+    assert main(["inspect", str(tmp_path / "run")]) == 0
+    assert " no: " not in capsys.readouterr().out
+    assert main(["inspect", str(tmp_path / "run"), "attention", "--text", "adf", "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)["attention"]
+    assert found["source_pieces"] == ["a", "d", "f", "</s>"]
+
+
+def test_a_model_of_values_has_curves_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = handwriting.write(tmp_path / "lines", train=8, valid=3, test=1)
+    (tmp_path / "values.toml").write_text('task = "trace"\n[recurrence]\nsize = 4\n[training]\nepochs = 1\n')
+    assert main(["train", "values.toml", "--data", str(data), "--run", "run"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", "run"]) == 0
+    assert [one.split()[0] for one in capsys.readouterr().out.splitlines() if " no: " not in one] == ["curves"]

@@ -1,6 +1,8 @@
 """Networks of real-valued sequences: they learn, and what they say of a row does not depend on other rows."""
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -133,3 +135,20 @@ def test_a_bias_brings_draws_nearer_to_what_is_likeliest() -> None:
     assert tidy[:, :2].var(0).sum() < free[:, :2].var(0).sum()
     rates = free[:, 2:].mean(0)
     assert ((tidy[:, 2:].mean(0) - 0.5).abs() > (rates - 0.5).abs()).all()
+
+
+@pytest.mark.parametrize("build", [prediction, synthesis])
+def test_what_is_expected_of_a_row_has_the_same_bits_alone_and_among_others(build: type) -> None:
+    network, given = build(STROKES, OUTPUTS[0]), batch(2, 1, build is synthesis)
+    together = network.expected(given)
+    for row in range(3):
+        rows = slice(row, row + 1)
+
+        def alone(items: Any, rows: slice = rows) -> Any:
+            return replace(items, **{name: tensor[rows] for name, tensor in vars(items).items()})
+
+        single = Batch(alone(given.inputs), alone(given.targets), given.example_ids_B[rows], given.carry_mask_B[rows])
+        found, length = network.expected(single), int(single.targets.lengths_B[0])  # type: ignore[union-attr]
+        for whole, part in zip(together, found, strict=True):
+            assert whole is not None and part is not None
+            assert torch.equal(whole[row, :length], part[0, :length])

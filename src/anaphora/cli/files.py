@@ -98,7 +98,7 @@ def _is_of_a_run(file: Path) -> bool:
 
 @contextmanager
 def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """What writes a line to a file that is there, whole, when the block ends well; or prints it, without one."""
+    """A function that writes a line to a file, whole once the block ends well, or prints it where there is no file."""
     if path is None:
         yield _print_line
         return
@@ -110,7 +110,7 @@ def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def writing_exact(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """What writes text with the line ends that it has to such a file; or prints it, byte for byte."""
+    """A function that writes text with its own line ends to such a file, or prints it, byte for byte."""
     if path is None:
         yield _print_exact
         return

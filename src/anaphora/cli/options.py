@@ -91,6 +91,10 @@ TaskOption = Annotated[
     str,
     typer.Option("--task", metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]"),
 ]
+ColumnsOption = Annotated[
+    str,
+    typer.Option("--columns", metavar="2,1", help="Source and target columns of a table: numbers from 1, or names."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
 
@@ -194,21 +198,15 @@ def _number(text: str) -> int | float | str:
     return text
 
 
-Columns = Annotated[
-    str,
-    typer.Option(
-        metavar="1,2|NAME,NAME",
-        help="Source and target columns of a .tsv: numbers from 1, or names.",
-    ),
-]
-
-
 def columns_of(named: str) -> list[str]:
-    """The settings of an experiment that ``Columns`` makes; ConfigError for other than two."""
+    """The settings of an experiment that ``ColumnsOption`` makes: two columns, or three with features.
+
+    Raises ConfigError for another number of columns.
+    """
     if not named:
         return []
     columns = [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))]
-    if len(columns) != 2:
+    if len(columns) not in (2, 3):
         raise ConfigError(f"--columns takes two columns, such as 1,2 or English,French, but got '{named}'.")
     return [f"data.columns={json.dumps(columns, ensure_ascii=False)}"]
 
@@ -220,22 +218,24 @@ def threads_of(count: int | None) -> list[str]:
 
 def known_device(name: str) -> "DeviceName":
     """The device of that name; ConfigError for another name."""
-    from anaphora.config import unknown
     from anaphora.kernels.device import Device
 
-    if name not in get_args(Device):
-        raise ConfigError(unknown("--device", name, get_args(Device)))
-    return cast("DeviceName", name)
+    return cast("DeviceName", _known("--device", name, Device))
 
 
 def known_precision(name: str) -> "PrecisionName":
     """The precision of that name; ConfigError for another name."""
-    from anaphora.config import unknown
     from anaphora.kernels.backends import Precision
 
-    if name not in get_args(Precision):
-        raise ConfigError(unknown("--precision", name, get_args(Precision)))
-    return cast("PrecisionName", name)
+    return cast("PrecisionName", _known("--precision", name, Precision))
+
+
+def _known(option: str, name: str, names: object) -> str:
+    from anaphora.config import unknown
+
+    if name not in get_args(names):
+        raise ConfigError(unknown(option, name, get_args(names)))
+    return name
 
 
 _COMPILED_PRODUCTS = "32"

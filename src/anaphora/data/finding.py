@@ -182,7 +182,7 @@ def _demand_named(data: Sequence[Path], names: Names, found: Found[File]) -> Non
 
 
 def _first(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
-    """The validation split of a folder, if it has one; ``report`` is told of those it has besides, whole or not."""
+    """The validation split of a folder, if it has one; ``report`` receives those it has besides, whole or not."""
     chosen, found = "", list[File]()
     for name in names.validation():
         if not found:

@@ -57,6 +57,19 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str,
     return _score("BLEU", hypotheses, references, language, condition)
 
 
+def bleu_of_several(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str) -> Score:
+    """Corpus BLEU of outputs with several references each, at least one and not equally many; raw text.
+
+    The length of the closest reference counts. Errors as for ``bleu``.
+    """
+    most = max(map(len, references), default=0)
+    texts, _ = prepared(hypotheses, [of_one[0] for of_one in references], language, "raw")
+    streams: Any = [[normalise(of_one[n]) if n < len(of_one) else None for of_one in references] for n in range(most)]
+    metric = metric_of("BLEU", language, "raw")
+    result = metric.corpus_score(texts, streams)
+    return Score(result.name, _of_100(result), str(metric.get_signature()), "raw")
+
+
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw") -> Score:
     """Corpus chrF2 (Popovic 2015), which counts characters and needs no tokens; errors as for ``bleu``."""
     return _score("chrF2", hypotheses, references, language, condition)

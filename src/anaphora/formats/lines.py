@@ -130,7 +130,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def writing_lines(path: Path) -> Iterator[Callable[[str], None]]:
-    """What writes the next line of a file that is there, whole, when the block ends well; errors as ``write_lines``."""
+    """A function that writes the next line of a file, whole once the block ends well; errors as ``write_lines``."""
     with replacing(path) as plain, packed_by_name(path, plain) as stream:
         numbers = count(1)
 

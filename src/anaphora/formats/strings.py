@@ -86,9 +86,8 @@ class StringFormat(NamedTuple):
         needed = self.width or max(self.columns)
         if len(cells) < needed or (self.width and len(cells) > needed):
             raise DataError(
-                f"{place} should have {counted(needed, 'column')}{'' if self.width else ' or more'} with tabs "
-                f"between them, but has {len(cells)}: correct the line, remove it, or name "
-                f"the columns, data.columns = [1, 2]."
+                f"{place} should have {counted(needed, 'column')}{'' if self.width else ' or more'} with tabs between "
+                f"them, but has {len(cells)}: correct the line, remove it, or name the columns, data.columns = [1, 2]."
             )
         return [cells[column - 1] for column in self.columns]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import read_lines, write_lines
+from anaphora.formats.lines import read_lines
 
 
 class Row(NamedTuple):
@@ -155,8 +155,3 @@ def split_pairs(lines: Iterable[str], where: str) -> Iterator[tuple[str, str]]:
                 f"{len(columns)}: put both into one file of two columns."
             )
         yield columns[0], columns[1]
-
-
-def write_pairs(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
-    """Write pairs as ``read_pairs`` reads them, a tab inside a side as a space; raises DataError as ``write_lines``."""
-    write_lines(path, ("\t".join(side.replace("\t", " ") for side in pair) for pair in pairs))

@@ -180,7 +180,8 @@ class _Lane:
         if below:
             return f"h of layer {int(below[1]) - 1}"
         words = TARGETS if self._name == "decoder" else WORDS
-        return words[step] if self._steps == len(words) else "x"
+        place = self._steps - 1 - step if self._backwards else step
+        return words[place] if self._steps == len(words) else "x"
 
     def memory_from(self, below: float) -> list[str]:
         """What every step looks at, from the program below."""

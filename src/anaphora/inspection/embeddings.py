@@ -66,7 +66,7 @@ def tables_of(subject: Subject) -> dict[str, Tensor]:
     sides = list(subject.trained.tokenizers)
     found = {}
     for name, module in subject.trained.model.named_modules(remove_duplicate=False):
-        side = name.removesuffix("embedding").rstrip("_") or sides[0]
+        side = name.removesuffix("embedding").rstrip("_") or next(iter(sides), "")
         if isinstance(module, Embedding) and side in sides:
             found[side] = module.weight.detach().double()
     return found

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Layer, Recorder, Subject, demand_page, layers_of
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
 from anaphora.kernels.observer import Gradients
@@ -106,6 +107,8 @@ class GradientFlow:
             rows |= {"|dc_T/dc_T-k|": _shown(one.memory, shown)} if one.memory else {}
             lines += [f"    {name:<24}{''.join(f'{cell:>10}' for cell in cells)}" for name, cells in rows.items()]
         for item in self.itemised:
+            sent = ", ".join(f"{step} {norm:.1e}" for step, norm in zip(labels(item.steps), item.last, strict=True))
+            lines.append(f"  {item.layer}, |dL_T/dx_t|: {sent}")
             lines.append(f"  {item.layer}: items sum to the whole gradient within {item.difference:.1e}")
         return "\n".join(lines)
 
@@ -164,7 +167,10 @@ def replayed(layer: Layer, seeds: Mapping[str, Tensor]) -> Gradients:
     }
     first = {name: repeated(rows[:1]).requires_grad_() for name, rows in seen.first.items()}
     recorder = Recorder()
-    with running(replace(Runtime.inference(), caches_weights=False, observer=recorder)), torch.enable_grad():
+    with (
+        running(replace(Runtime.inference(), caches_weights=False, kernels="python", observer=recorder)),
+        torch.enable_grad(),
+    ):
         scanned = scan(
             replace(seen.program, returns=tuple(seeds)),
             inputs,

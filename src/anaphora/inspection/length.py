@@ -98,7 +98,7 @@ def _of(
     scores = list(predictor.score_lines_of(lines, subject.name, silent))
     groups = []
     for name, numbers in grouped(sources).items():
-        tokens = sum(scores[n].units for n in numbers)
+        tokens = sum(scores[n].tokens for n in numbers)
         score = None
         if targets is not None:
             pairs = [(outputs[n], targets[n]) for n in numbers]

@@ -31,13 +31,18 @@ class Subject:
 
     trained: Trained
     predictor: Any
-    """What a person calls: see ``anaphora.load``."""
+    """What turns a text into numbers: see ``prediction.examples``."""
 
     @classmethod
     def open(cls, run: str | Path, which: Which = "best", report: Report = silent) -> "Subject":
         """The checkpoint of a run folder; RunError where there is none that is whole."""
-        trained = load_trained(Path(run), which, report)
-        return cls(trained, task_of(trained.experiment).predictor(trained))
+        return cls.of(load_trained(Path(run), which, report))
+
+    @classmethod
+    def of(cls, trained: Trained) -> "Subject":
+        """What training left, read already."""
+        task = task_of(trained.experiment)
+        return cls(trained, task.inspected(task.predictor(trained)))
 
     @property
     def name(self) -> str:
@@ -66,8 +71,7 @@ class Subject:
         _, experiment, _, tokenizers, runtime = self.trained
         model: Any = build(experiment, tokenizers, self.name)
         model.initialise(experiment.training.seed)
-        trained = Trained(self.trained.path, experiment, model.eval(), tokenizers, runtime)
-        return Subject(trained, task_of(experiment).predictor(trained))
+        return Subject.of(Trained(self.trained.path, experiment, model.eval(), tokenizers, runtime))
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,10 @@ def layers_of(subject: Subject, example: Example, *, gradients: bool = False) ->
     if gradients:
         model = deepcopy(model).double()
     recorder = Recorder()
-    with running(replace(subject.trained.runtime, observer=recorder)), torch.set_grad_enabled(gradients):
+    with (
+        running(replace(subject.trained.runtime, kernels="python", observer=recorder)),
+        torch.set_grad_enabled(gradients),
+    ):
         loss, _ = model(batch)
         if gradients:
             loss.sum.backward()

@@ -20,6 +20,9 @@ from anaphora.search.beam import beam as beam_search
 LARGEST = 20
 """Beam of a tree that can be drawn."""
 
+_CONTEXT = 8
+"""Tokens that are printed before a node."""
+
 Fate = Literal["kept", "finished", "pruned"]
 
 
@@ -83,8 +86,13 @@ class Tree:
         return "\n".join(lines)
 
     def _path(self, number: int) -> str:
-        node = self.nodes[number]
-        return node.token if node.parent is None else f"{self._path(node.parent)} {node.token}"
+        """The tokens up to a node, the last few of them."""
+        tokens = list[str]()
+        place: int | None = number
+        while place is not None and len(tokens) < _CONTEXT:
+            tokens.append(self.nodes[place].token)
+            place = self.nodes[place].parent
+        return " ".join([*([] if place is None else ["\u2026"]), *reversed(tokens)])
 
 
 @dataclass(frozen=True)
@@ -119,13 +127,14 @@ def lacks_search(subject: Subject) -> str:
     return "" if isinstance(subject.predictor, GivesSearches) else "it writes no text"
 
 
-def tree(subject: Subject, text: str, size: int = 5, shown: int = 2) -> Tree:
+def tree(subject: Subject, text: str, size: int = 5, shown: int = 2, length: int = 60) -> Tree:
     """The search for a translation or a continuation of a text, scores without a length penalty.
 
-    For each kept hypothesis, up to ``shown`` pruned continuations are in the tree. Raises ConfigError for a run without
-    search, and for a beam too wide to be drawn.
+    For each kept hypothesis, up to ``shown`` pruned continuations are in the tree. An output that has no end after
+    ``length`` tokens is cut. Raises ConfigError for a run without search, and for a beam too wide to be drawn.
     """
     search = _search(subject, text, size)
+    search = search._replace(max_length=min(search.max_length, search.prefix + length))
     return tree_of(search, size, subject.trained.runtime, subject.name, text, shown)
 
 

@@ -1,6 +1,6 @@
 """The words that a translation may be written with (Jean et al. 2015, section 3.3): frequent ones, and likely ones.
 
-A sentence's candidates are the K most frequent target words and, of each of its own words, the K' likeliest
+A sentence's candidates are the K most frequent target words and, of each of its own words, the K' most probable
 translations that a dictionary has and the word itself, which names and numbers need. Search then scores some thousand
 words instead of all.
 """

@@ -24,6 +24,7 @@ TASKS = {
     "align": "anaphora.tasks.alignment",
     "classify": "anaphora.tasks.classify",
     "tag": "anaphora.tasks.tag",
+    "describe": "anaphora.tasks.describe",
     "trace": "anaphora.tasks.trace",
     "transduce": "anaphora.tasks.transduce",
 }

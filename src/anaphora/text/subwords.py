@@ -24,7 +24,7 @@ _LONGEST_LINE = 4000
 """Characters; sentencepiece leaves out longer lines without a word, so they are split."""
 
 _COVERAGE = 0.9999
-"""The share of the text's characters that get a token of their own; a large script would otherwise fill the table."""
+"""Fraction of the text's characters that get a token of their own; a large script would otherwise fill the table."""
 
 
 Kind = Literal["bpe", "unigram"]
@@ -34,8 +34,11 @@ Kind = Literal["bpe", "unigram"]
 class SubwordTokenizer:
     """A Tokenizer over a sentencepiece model."""
 
+    context_free = True
+    """A line begins as if a space preceded it."""
+
     def __init__(self, model: bytes, *, lowercase: Lowercase) -> None:
-        """``model`` is what sentencepiece trained; RunError when it cannot be read or numbers the marks otherwise."""
+        """``model`` is what sentencepiece trained; RunError when it cannot be read or has other special tokens."""
         self._model = model
         self.lowercase: Lowercase = lowercase
         try:
@@ -51,7 +54,7 @@ class SubwordTokenizer:
     def learn(
         cls, lines: Iterable[str], *, size: int, lowercase: Lowercase, byte_fallback: bool, kind: Kind = "bpe"
     ) -> Self:
-        """Learn at most ``size`` tokens, marks and bytes included; fewer when the text does not hold that many.
+        """Learn at most ``size`` tokens, special tokens and bytes included; fewer where the text has fewer.
 
         The same lines in the same order give the same bytes. Raises DataError for a text without characters and
         ConfigError when ``size`` is less than marks, bytes and single characters need.
@@ -96,7 +99,7 @@ class SubwordTokenizer:
         )
 
     def _tokens(self) -> dict[str, int]:
-        """The tokens that spell text, marks and bytes left out."""
+        """The tokens that spell text, special tokens and bytes left out."""
         processor = self._processor
         numbers = range(len(MARKS), processor.get_piece_size())
         return {processor.id_to_piece(number): number for number in numbers if not processor.is_byte(number)}
@@ -107,13 +110,8 @@ class SubwordTokenizer:
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its marks."""
+        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(self._processor.get_piece_size())
-
-    @property
-    def context_free(self) -> bool:
-        """It has: a line begins as if a space were in front of it."""
-        return True
 
     @property
     def fingerprint(self) -> str:
@@ -121,7 +119,7 @@ class SubwordTokenizer:
         return hashlib.sha256(f"bpe {case_name(self.lowercase)} ".encode() + self._model).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """The ids of one line, without marks at the ends."""
+        """The ids of one line, without special tokens at the ends."""
         return list(self._processor.encode(normalise(text, lowercase=self.lowercase)))
 
     def by_word(self, text: str) -> list[list[int]]:

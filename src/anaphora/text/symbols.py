@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Self
+from unicodedata import category
 
 from anaphora.errors import RunError
 from anaphora.text.between import by_word
@@ -78,6 +79,23 @@ class SymbolTokenizer(CharacterTokenizer):
         """The symbols of a string that the vocabulary lacks, each once, tags as they are written."""
         found = dict.fromkeys(symbol for symbol in self.symbols_of(text) if symbol not in self._ids)
         return [symbol.removeprefix(TAB) for symbol in found]
+
+    def stand_ins(self, text: str) -> dict[str, str]:
+        """For each unknown character of a string one that is known and not in it, of the same Unicode category.
+
+        It is of middling frequency in training: seen often enough to be copied, and seldom a part of affixes. None
+        where symbols are separated, for tags, and where no character is left.
+        """
+        string = normalise(text.partition(TAB)[0], lowercase=self.lowercase)
+        found: dict[str, str] = {}
+        for unknown in dict.fromkeys("" if self.separated else string):
+            if unknown in self._ids:
+                continue
+            kind, taken = category(unknown), {*string, *found.values()}
+            alike = [one for one in self._alphabet if len(one) == 1 and category(one) == kind and one not in taken]
+            if alike:
+                found[unknown] = alike[len(alike) // 2]
+        return found
 
     def encode(self, text: str) -> list[int]:
         """One id a symbol, without special tokens at the ends."""

@@ -117,7 +117,12 @@ def title(axes: "Axes", text: str, size: float = 10) -> None:
 
 def logarithmic(axes: "Axes") -> None:
     """A logarithmic scale from bottom to top, with plain numbers."""
+    from matplotlib.ticker import LogLocator
+
     axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    if high < 100 * low:  # less than two decades have too few powers of ten
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter("")
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from anaphora.inspection.attribution import TokenAttribution
 from anaphora.inspection.curves import Curves
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK
@@ -67,6 +68,25 @@ def lengths_figure(runs: Sequence[ByLength]) -> "Figure":
     return figure
 
 
+def token_figure(shown: TokenAttribution) -> "Figure":
+    """Integrated gradients of each input as bars, and the deletion curves."""
+    figure, panels = _panels(2, 4.8, max(2.8, 0.28 * len(shown.inputs)))
+    places = range(len(shown.inputs))
+    colours = [COLOURS[0] if value >= 0 else COLOURS[1] for value in shown.values]
+    panels[0].barh(places, shown.values, color=colours)
+    panels[0].set_yticks(places, labels(shown.inputs), parse_math=False)
+    panels[0].invert_yaxis()
+    panels[0].axvline(0, color=INK, linewidth=0.6)
+    against = f", not {shown.instead}" if shown.instead else ""
+    canvas.title(panels[0], f"why {' '.join(labels([shown.output]))}{against}")
+    for number, (name, curve) in enumerate((("most first", shown.most_first), ("least first", shown.least_first))):
+        _line(panels[1], number, range(len(curve)), curve, f"{name} important", marker=_MARKERS[number])
+    panels[1].set_xlabel("inputs deleted")
+    canvas.title(panels[1], "ln p, or its difference")
+    _legend(figure, panels, 2)
+    return figure
+
+
 def reach_figure(units: Sequence[Reach]) -> "Figure":
     """For each unit, how far back the last state depends on earlier ones, on a logarithmic scale."""
     figure, panels = _panels(len(units), 5.0, 3.4)
@@ -93,7 +113,14 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
     for axes, unit in zip(panels, units, strict=True):
         places = range(len(unit.terms))
         for number, name in enumerate(unit.terms[0]):
-            _line(axes, number, places, [term[name] for term in unit.terms], f"through {name}", marker="")
+            _line(
+                axes,
+                number,
+                places,
+                [term[name] for term in unit.terms],
+                name if name == "total" else f"through {name}",
+                marker="",
+            )
         axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
         canvas.title(axes, f"|terms of dh_t / dh_t-1|, {unit.unit}", 9)
         axes.legend(frameon=False, fontsize=7)

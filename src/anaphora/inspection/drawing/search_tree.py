@@ -19,7 +19,7 @@ def tree_figure(shown: Tree) -> "Figure":
     figure = canvas.figure(1.25 * (steps + 1), max(2.0, 0.24 * rows))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
-    axes.set(xlim=(0.2, steps + 1.1), ylim=(rows - 0.3, -1.9))
+    axes.set(xlim=(0.2, steps + 1.1), ylim=(rows + 0.6, -1.9))
     for node in shown.nodes:
         x, y = node.step, places[node.number]
         if node.parent is not None:
@@ -40,7 +40,7 @@ def tree_figure(shown: Tree) -> "Figure":
     axes.text(0.25, -1.5, title, fontsize=9, fontweight="bold", parse_math=False)
     axes.text(
         0.25,
-        rows - 0.5,
+        rows + 0.2,
         "thick: result    dotted: greedy    struck out: pruned    square brackets: finished",
         fontsize=7,
         color=QUIET,

@@ -4,7 +4,7 @@ from anaphora.inspection.explain.bptt import W_HH, W_HY, X, Y, forward, kernel_g
 from anaphora.inspection.explain.lesson import Board, Lesson, n
 
 K = 2
-"""Steps of a chunk, and of the way back of a window."""
+"""Steps of a chunk, and of the backward pass of a window."""
 
 
 def truncation() -> Lesson:

@@ -100,7 +100,7 @@ class ValueOutput(nn.Module, ABC):
         )
 
     def drawn(self, states_NH: Tensor, draws: Draws, bias: float) -> Tensor:
-        """A vector and its flags for each row, N x (D + F); a higher ``bias`` keeps nearer to what is likeliest.
+        """A vector and its flags for each row, N x (D + F); a higher ``bias`` draws nearer to the most probable.
 
         As weights of Gaussians, the probabilities of a flag and of its absence are raised to the power 1 + bias.
         """

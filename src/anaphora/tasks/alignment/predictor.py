@@ -1,4 +1,4 @@
-"""Word links of pairs that are given, by an aligner that was learnt from others, and the dictionary that it has."""
+"""Word alignments of given pairs by a trained aligner, and its dictionary."""
 
 from collections import abc
 from collections.abc import Iterator
@@ -90,7 +90,7 @@ class AlignmentPredictor:
             report(Skipped(f"pairs with more than {LONGEST:,} tokens on a side have no links", longer))
 
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
-        """Every source word with its translations of at least the probability ``least``, the likeliest first.
+        """Every source word with its translations of at least the probability ``least``, the most probable first.
 
         Raises ConfigError where tokens are not words.
         """

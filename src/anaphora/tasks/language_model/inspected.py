@@ -30,7 +30,7 @@ class InspectedLanguageModel(LineScores):
         """A text, of several lines for a model of running text; each token is the target of the one before it."""
         if target is not None:
             raise ConfigError("A language model predicts the text that it reads, but a target was given: leave it out.")
-        ids, stepper = self._ids(text), self._stepper()
+        ids, stepper = self._readable(text), self._stepper()
         batch = Batch(
             inputs=pad([[stepper.bos, *ids]]),
             targets=pad([[*ids, stepper.eos]]),
@@ -42,13 +42,13 @@ class InspectedLanguageModel(LineScores):
 
     def search_for(self, text: str) -> Search:
         """The search for the rest of a line."""
-        ids, model = self._ids(text), self._stepper()
+        ids, model = self._readable(text), self._stepper()
         stepper = Without.special_tokens(model, self._tokenizer.symbols)
         return Search(stepper, prompt_batch(model.bos, [ids], [0]), len(ids), len(ids) + _LINE, self._tokenizer.pieces)
 
     def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
         """The rests of lines by a beam of this size."""
-        rows, model = [self._ids(text) for text in texts], self._stepper()
+        rows, model = [self._readable(text) for text in texts], self._stepper()
         stepper = Without.special_tokens(model, self._tokenizer.symbols)
         for start in range(0, len(rows), _BESIDE):
             own = rows[start : start + _BESIDE]
@@ -58,11 +58,15 @@ class InspectedLanguageModel(LineScores):
             for [best, *_] in found:
                 yield self._tokenizer.decode(best.ids), best.score
 
-    def _ids(self, text: str) -> list[int]:
+    def _encode(self, text: str) -> list[int]:
         """The tokens of a text, its line ends among them."""
-        text, eos = one_text(text), self._tokenizer.symbols.eos
-        if "\n" in text and self._of_sentences:
+        eos = self._tokenizer.symbols.eos
+        return [token for line in text.split("\n") for token in [eos, *self._tokenizer.encode(line)]][1:]
+
+    def _readable(self, text: str) -> list[int]:
+        """The same of a text that can be looked into; DataError for others."""
+        if "\n" in one_text(text) and self._of_sentences:
             raise DataError("A model of sentences reads one line at a time, but the text has several: give one.")
-        ids = [token for line in text.split("\n") for token in [eos, *self._tokenizer.encode(line)]][1:]
+        ids = self._encode(text)
         demand_short(ids, _LONGEST, 1, "give a part of it")
         return ids

@@ -40,7 +40,7 @@ class Reading:
 
 
 def prompt_batch(bos: int, prompts: Sequence[list[int]], example_ids: Sequence[int]) -> Batch:
-    """Lines that a search begins after ``bos``, and that must go on with these prompts, perhaps empty ones."""
+    """Lines that a search begins after ``bos``, and that must continue these prompts, perhaps empty ones."""
     constraints = Constraints(prefixes=pad(prompts) if any(prompts) else None)
     return Batch(
         inputs=pad([[bos]] * len(prompts)),

@@ -61,9 +61,9 @@ class LanguageModelPredictor(InspectedLanguageModel):
 
         Where both are given, whichever is reached first; a line that has no end is cut after 200 tokens. A model of
         sentences begins every further line from nothing. A ``beam`` of 0 draws at the given temperature and seed, from
-        the ``top_k`` likeliest tokens (0: from all) and from the likeliest that make up the probability ``top_p``; 1
-        takes the likeliest token every time, more search for the likeliest line. ``on_text`` is called with each piece
-        of the text as it is written, or once with what a beam found.
+        the ``top_k`` most probable tokens (0: all) and from the most probable ones of total probability ``top_p``; 1
+        takes the most probable token every time, more is the size of a beam search. ``on_text`` is called with each
+        piece of the text as it is written, or once with what a beam found.
 
         Raises ConfigError for a length or lines below 1, prompts of several lines that a model of sentences cannot go
         on from, several lines of a beam, and what ``search.beam`` or ``search.sampling`` refuse; StoppedError as
@@ -160,10 +160,10 @@ class LanguageModelPredictor(InspectedLanguageModel):
             raise ConfigError(
                 "A model of sentences reads each line by itself, but the prompt has several lines: give one."
             )
-        return self._ids(prompt)
+        return self._encode(prompt)
 
     def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
-        """``adaptation`` with the numbers under which ``lines`` are likeliest, where they are not given.
+        """``adaptation`` with the numbers under which ``lines`` are most probable, where they are not given.
 
         ``trained_on`` is the text of the training, which dynamic evaluation by the rule "rms" alone looks at. Raises
         ConfigError for a model that cannot adapt so, DataError for too little text.

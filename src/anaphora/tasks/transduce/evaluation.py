@@ -19,6 +19,7 @@ from anaphora.tasks.scores import Digested, keep_scores
 from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.transduce.data import answers_of, scores_of, splits_of
 from anaphora.tasks.transduce.predictor import TransducerPredictor
+from anaphora.wording import counted
 
 NOUN = "a transducer"
 _PEEK = 1000
@@ -51,7 +52,7 @@ class TransductionScores:
 
     def figures(self) -> tuple[Figure, ...]:
         """What a run folder keeps."""
-        found = _figures(self.scores, f"{self.scores.inputs:,} inputs; {self.how}")
+        found = _figures(self.scores, f"{counted(self.scores.inputs, 'input')}; {self.how}")
         if self.without is None:
             return found
         return (*found, *_figures(self.without, f"without '{self.left_out}'; {self.how}"))

@@ -261,7 +261,7 @@ class TranslationPredictor(InspectedTranslator):
             )
             for text, one in by_text.items()
         )
-        return replace(best, alternatives=tuple(others))
+        return replace(best, alternatives=tuple(others)) if others else best
 
 
 def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
