@@ -16,4 +16,5 @@ def test_metrics_equal_a_case_worked_out_by_hand() -> None:
     assert scores.loss == pytest.approx(-np.log([0.9, 0.4, 0.8, 0.7]).mean())
     # bins of .9, .6, .8 and .7, one text each
     assert scores.calibration_error == pytest.approx((0.1 + 0.6 + 0.2 + 0.3) / 4)
+    assert [one.examples for one in scores.reliability] == [1, 1, 1, 1]
     assert "accuracy 75.00%" in str(scores) and scores.json()["confusion"][1] == [1, 2, 0]

@@ -27,6 +27,8 @@ JUNK = (
     "\u2028".encode(),
     "\u0301".encode() * 500,
     b"[" * 3000,
+    b"\\ud800",
+    b"\\u0000",
     b'{"text": "\\ud800", "label": "\\ud800"}\n',
     b'{"text": "a b", "label": [[0, 1, "\\ud800"]]}\n',
     b'{"text": "a\\nb\\u0000", "label": "a\\nb\\u0000"}\n',
@@ -74,14 +76,13 @@ def trial(random: Random) -> str:
         else:
             file.write_bytes(changed(random, content))
         if file.parent == place:
-            _use(whole.place / "run", place, list(sample.using()), is_pipe)
+            _use(place, sample.using(whole.place / "run"), is_pipe)
         else:
             _train(place, sample.training())
     return sample.name
 
 
-def _use(run: Path, place: Path, arguments: list[str | Path], is_pipe: bool) -> None:
-    arguments[1] = run
+def _use(place: Path, arguments: list[str | Path], is_pipe: bool) -> None:
     if is_pipe:  # which may be read once, so it is waited for: nothing is there to write into it
         return
     if command(arguments, at=place).code not in (0, 2):

@@ -18,16 +18,20 @@ from safetensors.numpy import save
 from anaphora.errors import AnaphoraError
 from anaphora.formats.arpa import read_arpa
 from anaphora.formats.arrays import ArrayFile, Floats, Sequences
+from anaphora.formats.captions import read_captions
 from anaphora.formats.columns import Columns
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.dictionary import read_dictionary
 from anaphora.formats.documents import recognized
+from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.labelled import read_labelled
 from anaphora.formats.lines import read_lines, unpacked
 from anaphora.formats.nbest import FORMATS
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.pharaoh import read_links
 from anaphora.formats.plain import Plain
+from anaphora.formats.strings import read_format
+from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.tagged import TaggedFormat
 from anaphora.formats.tsv import Layout, read_pairs
 from anaphora.formats.vectors import read_vectors
@@ -69,6 +73,10 @@ def _nbest(name: str, path: Path) -> list[object]:
     return [entries, [format_.scored(entry, -1.5, "new") for entry in entries]]
 
 
+def _strings(path: Path) -> list[object]:
+    return list(read_format(path).read(read_lines(path), str(path)))
+
+
 def _arrays(path: Path) -> list[object]:
     """Every array of a file, read as whatever it can be read as."""
     file, found = ArrayFile(path), list[object]()
@@ -108,7 +116,23 @@ _ARPA = (
     "\\2-grams:\n-0.1\t<s> a\n-0.3\ta </s>\n\n\\end\\\n"
 )
 _VALUES = {"values": np.ones((5, 3), np.float32), "lengths": np.array([2, 3]), "names": np.array(["a", "b\u00e9"])}
+_INK = "<WhiteboardCaptureSession><StrokeSet><Stroke>\n<Point x='1' y='2' time='0.1'/><Point x='2' y='3' time='1'/>\n"
+_KARPATHY = '{"images": [{"filename": "a.jpg", "split": "train", "sentences": [{"raw": "a cat"}]}]}'
+_COCO = '{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"image_id": 1, "caption": "a cat"}]}'
 READERS = (
+    Reader("strings.dict", ";;; a\nCAT K AE1 T\nDOG(2)  D AO1 G # b\n", _strings),
+    Reader("strings.tsv", "sagen\tsagst\tV;IND;PST\nlaufen\tlief\tV;PST;3;SG\n", _strings),
+    Reader("karpathy.json", _KARPATHY, lambda path: list(read_captions(path))),
+    Reader("coco.json", _COCO, lambda path: list(read_captions(path))),
+    Reader("flickr.token", "a.jpg#0\ta cat\nb.jpg#1\ta dog\n", lambda path: list(read_captions(path))),
+    Reader("ink.xml", f"{_INK}</Stroke></StrokeSet></WhiteboardCaptureSession>", lambda path: list(read_ink_xml(path))),
+    Reader("ink.inkml", "<ink><trace>1 2, 3 4</trace><trace>5 6</trace></ink>", lambda path: list(read_ink_xml(path))),
+    Reader(
+        "strokes.jsonl",
+        '{"text": "hi", "strokes": [[[1, 2], [3, 4]]]}\n{"word": "c", "drawing": [[[1, 2], [3, 4]]]}\n[[1, 2, 0]]\n',
+        lambda path: list(read_stroke_json(path)),
+    ),
+    Reader("strokes.json", '{"train": [[[1, 2, 0], [0, 1, 1]]], "a": []}', lambda path: list(read_stroke_json(path))),
     Reader("one.npy", _saved(np.save, _VALUES["values"]), _arrays),
     Reader("names.npy", _saved(np.save, _VALUES["names"]), _arrays),
     Reader("some.npz", _saved(np.savez, **_VALUES), _arrays),

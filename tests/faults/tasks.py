@@ -1,9 +1,12 @@
 """A small experiment of every task, with its data and a text to use it on."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
+
+import numpy as np
 
 EMBEDDING = "[embedding]\nsize = 8\n"
 ENCODER = "[encoder]\ncell = 'gru'\nsize = 6\n"
@@ -18,12 +21,12 @@ class Sample:
 
     name: str
     experiment: str
-    train: dict[str, str]
+    train: Mapping[str, str | bytes]
     """Its data by file: of training and of validation."""
-    text: tuple[str, str]
+    text: tuple[str, str | bytes]
     """A file to use it on, and what is in it."""
     use: tuple[str, ...]
-    """The command that does, less its run and its file."""
+    """The command that does; ``RUN`` and ``FILE`` stand for its run and that file."""
     options: tuple[str, ...] = ()
     """What training needs besides its data."""
 
@@ -31,9 +34,8 @@ class Sample:
         """Put the experiment, the data and the text into a folder."""
         (folder / "data").mkdir(parents=True)
         (folder / "experiment.toml").write_text(self.experiment)
-        for name, content in self.train.items():
-            (folder / "data" / name).write_text(content)
-        (folder / self.text[0]).write_text(self.text[1])
+        for name, content in (*((f"data/{name}", content) for name, content in self.train.items()), self.text):
+            (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
     def training(self) -> list[str | Path]:
         """The command that trains it within that folder."""
@@ -44,12 +46,12 @@ class Sample:
         more = ["--set", "training.epochs=4"] if "epochs" in self.experiment else []
         return ["train", "--resume", "--run", "run", *more]
 
-    def using(self) -> list[str | Path]:
+    def using(self, run: str | Path = "run") -> list[str | Path]:
         """The command that uses it there."""
-        return [self.use[0], "run", self.text[0], *self.use[1:]]
+        return [{"RUN": run, "FILE": self.text[0]}.get(part, part) for part in self.use]
 
 
-def _splits(line: Callable[[str], str], *endings: str) -> dict[str, str]:
+def _splits(line: Callable[[str], str], *endings: str) -> dict[str, str | bytes]:
     parts = {"train": NAMES[:12], "val": NAMES[12:15]}
     return {f"{part}{ending}": "".join(map(line, names)) for part, names in parts.items() for ending in endings}
 
@@ -57,6 +59,19 @@ def _splits(line: Callable[[str], str], *endings: str) -> dict[str, str]:
 def _conllu(words: list[str]) -> str:
     rows = [f"{n}\t{w}\t_\t{'NOUN' if 'd' in w else 'VERB'}\t_\t_\t0\troot\t_\t_\n" for n, w in enumerate(words, 1)]
     return "# a sentence\n" + "".join(rows) + "\n"
+
+
+def _strokes(names: list[str]) -> str:
+    """A stroke for each letter of each name, as JSON lines."""
+    drawn = ([[[n, ord(letter) % 7], [n + 1, ord(letter) % 5]] for n, letter in enumerate(name)] for name in names)
+    return "".join(json.dumps({"strokes": strokes}) + "\n" for strokes in drawn)
+
+
+def _features(names: list[str]) -> bytes:
+    """A vector for each image, as an ``.npz`` file."""
+    stream = BytesIO()
+    np.savez(stream, **{name: np.array([ord(letter) % 7 for letter in name], np.float32) for name in names})
+    return stream.getvalue()
 
 
 _PAIRS = _splits("{}\n".format, ".en") | _splits(lambda name: f"{name[::-1]}\n", ".fr")
@@ -71,7 +86,7 @@ SAMPLES = (
         f"{TRAINING}",
         _PAIRS,
         ("new.txt", "adf\nbeg\n"),
-        ("translate", "--beam", "2"),
+        ("translate", "RUN", "FILE", "--beam", "2"),
         _LANGUAGES,
     ),
     Sample(
@@ -79,21 +94,21 @@ SAMPLES = (
         f"task = 'language-model'\n[data]\nsteps = 5\n{WORDS}{EMBEDDING}[recurrence]\nsize = 6\n{TRAINING}",
         _TEXT,
         ("new.txt", "the adf sees\nit\n"),
-        ("score", "--json"),
+        ("score", "RUN", "FILE", "--json"),
     ),
     Sample(
         "ngram",
         f"task = 'language-model'\nmodel = 'ngram'\n{WORDS}[ngram]\norder = 3\n",
         _TEXT,
         ("new.txt", "the adf sees\nit\n"),
-        ("score", "--json"),
+        ("score", "RUN", "FILE", "--json"),
     ),
     Sample(
         "align",
         f"task = 'align'\n{WORDS}",
         _splits("the {} sees\n".format, ".en") | _splits("le {} voit\n".format, ".fr"),
         ("new.tsv", "the adf sees\tle adf voit\n"),
-        ("align",),
+        ("align", "RUN", "FILE"),
         _LANGUAGES,
     ),
     Sample(
@@ -101,7 +116,7 @@ SAMPLES = (
         f"task = 'classify'\n{WORDS}{EMBEDDING}{ENCODER}{TRAINING}",
         _LABELLED,
         ("new.txt", "the adf is a\nbeg\n"),
-        ("predict", "--json"),
+        ("predict", "RUN", "FILE", "--json"),
     ),
     Sample(
         "tag",
@@ -111,7 +126,31 @@ SAMPLES = (
             for part, names in (("train", NAMES[:12]), ("dev", NAMES[12:]))
         },
         ("new.conllu", _conllu(NAMES[3:6])),
-        ("predict",),
+        ("predict", "RUN", "FILE"),
+    ),
+    Sample(
+        "transduce",
+        f"task = 'transduce'\n{EMBEDDING}{ENCODER}[decoder]\ncell = 'gru'\nsize = 6\n{TRAINING}",
+        _splits(lambda name: f"{name}\t{' '.join(name.upper())}\n", ".tsv"),
+        ("new.txt", "adf\nbeg\n"),
+        ("predict", "RUN", "FILE"),
+    ),
+    Sample(
+        "trace",
+        f"task = 'trace'\n[recurrence]\nsize = 6\n[output]\ncomponents = 2\n{TRAINING}",
+        {"train.jsonl": _strokes(NAMES[:12]), "val.jsonl": _strokes(NAMES[12:15])},
+        ("new.jsonl", _strokes(NAMES[15:])),
+        ("draw", "RUN", "--prime", "FILE", "--length", "5", "--json"),
+    ),
+    Sample(
+        "describe",
+        f"task = 'describe'\n{EMBEDDING}[encoder]\nsize = 6\n[decoder]\nsize = 6\n{TRAINING}",
+        {
+            **_splits(lambda name: f"{name}.jpg\ta {name[0]} and a {name[1]}\n", ".tsv"),
+            **{"train.npz": _features(NAMES[:12]), "val.npz": _features(NAMES[12:15])},
+        },
+        ("new.npz", _features(NAMES[15:])),
+        ("predict", "RUN", "FILE"),
     ),
 )
 """One of every task; ``test_faults.py`` checks that."""

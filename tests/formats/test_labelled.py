@@ -21,7 +21,7 @@ FORMATS = {
 def test_every_format_gives_the_same_examples(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_text(FORMATS[name])
-    found = [(example.label, example.text) for example in read_labelled(path)][:2]
+    found = [(example.labels[0], example.text) for example in read_labelled(path)][:2]
     assert found == [("good", "fine film"), ("bad", "awful, dull")]
 
 
@@ -29,7 +29,8 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
     for label, text in (("bad", "awful,\ndull"), ("good", "fine film")):
         (tmp_path / label).mkdir()
         (tmp_path / label / "1.txt").write_text(text)
-    assert [(one.label, one.text) for one in read_labelled(tmp_path)] == [("bad", "awful, dull"), ("good", "fine film")]
+    found = [(one.labels, one.text) for one in read_labelled(tmp_path)]
+    assert found == [(("bad",), "awful, dull"), (("good",), "fine film")]
     (tmp_path / "mixed").mkdir()
     with pytest.raises(DataError, match=r"The class .*mixed is empty"):
         list(read_labelled(tmp_path))
@@ -49,7 +50,7 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
         ("a.jsonl", "\n" + '{"label": ' * 5000, r"a\.jsonl:2 should be JSON.*nested"),
         ("a.jsonl", '{"label": "x\\ny", "text": "a"}\n', r"a\.jsonl:1 should have a label of one line"),
         ("a.csv", 'label,text\nx,"two\nlines"\ny,"open\n', r"a\.csv:4 is no CSV that can be read"),
-        ("a.csv", 'label,text\nx,"two\nlines"\n\nx\n', r"a\.csv:5 has 1 columns"),
+        ("a.csv", 'label,text\nx,"two\nlines"\n\nx\n', r"a\.csv:5 has 1 column,"),
     ],
 )
 def test_a_faulty_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -57,6 +58,28 @@ def test_a_faulty_line_is_named(tmp_path: Path, name: str, text: str, message: s
     path.write_text(text)
     with pytest.raises(DataError, match=message):
         list(read_labelled(path))
+
+
+SEVERAL = {
+    "a.tsv": "labels\ttext\na | b\tfine film\n\tnone\n",
+    "b.txt": "__label__a __label__b fine film\nnone\n",
+    "c.jsonl": '{"labels": ["a", "b"], "text": "fine film"}\n{"label": [], "text": "none"}\n',
+    "d.txt": "a|b fine film\n__label__ none\n",
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_labels_are_read_from_every_format(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(SEVERAL[name])
+    found = [(one.labels, one.text) for one in read_labelled(path, separator="|")]
+    assert found == [(("a", "b"), "fine film"), ((), "none")]
+
+
+def test_an_empty_separator_splits_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a|b fine film\n__label__c __label__d other\n")
+    assert [one.labels for one in read_labelled(path, separator="")] == [("a|b",), ("c", "d")]
 
 
 def test_another_encoding_is_read(tmp_path: Path) -> None:

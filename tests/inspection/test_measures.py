@@ -89,7 +89,7 @@ def test_loss_by_length_is_that_of_the_lines_of_each_group(language_model: Subje
     [found] = by_lengths([language_model], texts)
     assert [group.sentences for group in found.groups] == [1, 1]
     for group, score in zip(found.groups, language_model.predictor.score_lines(texts), strict=True):
-        assert group.loss == pytest.approx(-score.nats / score.units) and group.tokens == score.units
+        assert group.loss == pytest.approx(-score.nats / score.tokens) and group.tokens == score.tokens
         assert group.bleu is None
 
 

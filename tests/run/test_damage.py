@@ -164,6 +164,19 @@ def test_a_folder_of_a_run_that_is_a_link_is_refused_and_what_it_names_is_left_a
     assert (elsewhere / "train" / "thesis.txt").read_text() == "years of work"
 
 
+@pytest.mark.timeout(60)
+def test_a_checkpoint_that_is_a_pipe_is_passed_over_and_pruned(run: Run, save: Callable[[Run, int], Path]) -> None:
+    step = run.path / "checkpoints" / "step-40"
+    step.rename(run.path / "checkpoints" / ".unfinished-40")
+    os.mkfifo(step)
+    events: list[Event] = []
+    assert run.load("latest", events.append).update == 30
+    assert "step-40 is missing" in warnings_of(events)
+    for update in (50, 60):
+        save(run, update)
+    assert run.checkpoints() == [10, 50, 60] and not step.exists()
+
+
 def test_leftovers_that_are_files_or_links_are_removed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (run.path / "checkpoints" / ".unfinished-a").write_bytes(b"half")

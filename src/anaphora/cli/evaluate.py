@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 TextOption = Annotated[
     str, typer.Option("--text", metavar="FILE|-", help="Text for a language model, or - for standard input.")
 ]
+LabelledOption = Annotated[
+    Path | None, typer.Option("--data", metavar="FILE|FOLDER", help="Labelled data to score a classifier on.")
+]
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
     "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
@@ -47,6 +50,7 @@ EXAMPLES = (
     "anaphora evaluate runs/words --candidates en-de.tsv --frequent 2000 --each 10",
     "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
     "anaphora evaluate runs/book --text other.txt",
+    "anaphora evaluate runs/reviews --data new.tsv",
     "zcat other.txt.gz | anaphora evaluate runs/book --text -",
     "anaphora evaluate runs/ptb-lstm --neural-cache 2000",
     "anaphora evaluate runs/ptb-lstm --dynamic 0",
@@ -61,6 +65,7 @@ def run(
     source: Annotated[Path | None, typer.Option(help="Source text, for a translator.")] = None,
     reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     text: TextOption = "",
+    data: LabelledOption = None,
     ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
     mean: Mean = "",
     language_model: LanguageModelRun = None,
@@ -91,7 +96,7 @@ def run(
     pairs = _pairs(source, reference, text)
     fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, bool(text) or bool(neural_cache or dynamic), fusion is not None)
-    check_writable(output, read=[*runs, language_model, source, reference, text or None, dictionary, candidates])
+    check_writable(output, read=[*runs, language_model, source, reference, text or None, data, dictionary, candidates])
     use_threads(threads)
 
     from anaphora.prediction.options import SearchOptions
@@ -102,7 +107,7 @@ def run(
     search = SearchOptions(beam, length_penalty, replace_unknown=words, candidates=chosen, known=known_words)
     how = known_mean(mean, len(runs)) if mean else ""
     lines = Text(Path(named(text)).name, given_texts(text)) if text else None
-    request = Request(pairs, lines, search, adapted, ensemble, how, fusion, details, output is not None, keep)
+    request = Request(pairs, lines, data, search, adapted, ensemble, how, fusion, details, output is not None, keep)
     with listening() as report:
         answer = task_at(runs[0]).evaluate(runs, request, report)
     if output is not None:

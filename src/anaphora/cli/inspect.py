@@ -1,7 +1,7 @@
 """``anaphora inspect``: see inside of runs; numbers as text or JSON, pictures into a folder."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -11,6 +11,7 @@ from anaphora.cli.files import given_texts, named
 from anaphora.cli.options import Json, Threads, use_threads
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, DataError
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.inspection.subject import Subject
@@ -25,6 +26,7 @@ EXAMPLES = (
     'anaphora inspect runs/book gates --text "the man walks" --output pictures',
     "anaphora inspect runs/book gates book.txt",
     'anaphora inspect runs/book gradients --text "the man walks" --output pictures',
+    'anaphora inspect runs/en-de attribute --text "A man is walking." --token 2 --instead Frau',
     'anaphora inspect runs/en-de beam --text "A man is walking." --beam 3',
     "anaphora inspect runs/en-de beam test.en --beam 5 --json",
     "anaphora inspect explain lstm",
@@ -49,6 +51,8 @@ class _Given:
     fresh: bool
     blank: bool
     cut_every: int
+    token: int | None
+    instead: str
 
     def one(self, verb: str) -> tuple[str, str | None]:
         """The one text, and its target; ConfigError where there are none or several."""
@@ -100,6 +104,8 @@ def run(
     cut_every: Annotated[
         int, typer.Option("--cut-every", min=0, help="diagram: show where chunks of so many steps cut the gradient.")
     ] = 0,
+    token: Annotated[int | None, typer.Option(min=1, help="attribute: one output token, by number.")] = None,
+    instead: Annotated[str, typer.Option(metavar="TOKEN", help="attribute: why --token, and not this one?")] = "",
     output: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write pictures and numbers here.")] = None,
     as_json: Json = False,
     threads: Threads = 0,
@@ -113,7 +119,10 @@ def run(
     if not verb:
         _list(runs, verbs)
         return
-    given = _given(rest, text, target_text, source, target, beam, fresh, blank, cut_every)
+    if instead and token is None:
+        raise ConfigError("--instead is compared with a token of the output: add --token with its number.")
+    asked = _Given(rest, (), None, False, beam, fresh, blank, cut_every, token, instead)
+    given = _with_texts(asked, text, target_text, source, target)
     if verb[0] in NO_RUN:
         if runs:
             raise ConfigError(f"inspect {verb[0]} takes no run: leave {runs[0]} out.")
@@ -125,20 +134,12 @@ def run(
         _write(shown, given, output)
 
 
-def _given(
-    rest: Sequence[str],
-    text: list[str] | None,
-    target_text: list[str] | None,
-    source: Path | None,
-    target: Path | None,
-    beam: int | None,
-    fresh: bool,
-    blank: bool,
-    cut_every: int,
+def _with_texts(
+    given: _Given, text: list[str] | None, target_text: list[str] | None, source: Path | None, target: Path | None
 ) -> _Given:
     """The texts of options or files; ConfigError for two kinds at once, DataError for an empty file."""
-    file = rest[0] if rest and text is None and source is None else None
-    if (text is not None) + (source is not None) + (len(rest) > 0) > 1:
+    file = given.words[0] if given.words and text is None and source is None else None
+    if (text is not None) + (source is not None) + (len(given.words) > 0) > 1:
         raise ConfigError("A FILE, --text and --source are three ways to give a text: give one of them.")
     if (target is not None and source is None) or (target_text is not None and text is None):
         raise ConfigError("A target belongs to a source: give --source with --target, or --text with --target-text.")
@@ -148,10 +149,12 @@ def _given(
     elif text is not None:
         texts = list(text)
     else:
-        return _Given(rest, (), None, file is not None, beam, fresh, blank, cut_every)
+        return replace(given, from_file=file is not None)
     if targets is not None and len(targets) != len(texts):
-        raise DataError(f"There are {len(texts):,} texts but {len(targets):,} targets: give as many of both.")
-    return _Given(rest, texts, targets, source is not None, beam, fresh, blank, cut_every)
+        raise DataError(
+            f"There are {counted(len(texts), 'text')} but {counted(len(targets), 'target')}: give as many of both."
+        )
+    return replace(given, texts=texts, targets=targets, from_file=source is not None)
 
 
 def _lines(file: str) -> list[str]:
@@ -170,9 +173,7 @@ def _of_runs(verb: _Verb, name: str, runs: Sequence[str], given: _Given) -> Sequ
     if len(given.words) > 1:
         raise ConfigError(f"inspect {name} takes one file, but {len(given.words)} were given: name one.")
     if given.words and name != "curves":
-        given = _Given(
-            given.words, _lines(given.words[0]), None, True, given.beam, given.fresh, given.blank, given.cut_every
-        )
+        given = replace(given, texts=_lines(given.words[0]), from_file=True)
     return verb.show([_opened(run) for run in runs], given)
 
 
@@ -184,13 +185,14 @@ def _opened(run: str) -> "Subject":
 
 def _verbs() -> dict[str, _Verb]:
     """Everything that is shown of runs."""
-    from anaphora.inspection import attention, embeddings, gates, length, tree
+    from anaphora.inspection import attention, attribution, embeddings, gates, length, tree
     from anaphora.inspection.subject import Subject
 
     return {
         "attention": _Verb("alignment of a translation", _attention, attention.lacks_attention, True),
         "gates": _Verb("gates over a sentence, or over a whole file", _gates, gates.lacks_gates),
         "gradients": _Verb("how far gradients reach back", _gradients, Subject.lacks_layers),
+        "attribute": _Verb("inputs that output tokens depend on", _attribute, attribution.lacks_attribution),
         "beam": _Verb("search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search),
         "length": _Verb("loss and BLEU by length", _length, length.lacks_lengths, True),
         "embeddings": _Verb("neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings),
@@ -241,6 +243,16 @@ def _gradients(subjects: "Sequence[Subject]", given: _Given) -> Sequence[_Shown]
     from anaphora.inspection.gradients import gradients
 
     return [_Shown("gradients", gradients(subjects[0], *given.one("gradients"), fresh=given.fresh))]
+
+
+def _attribute(subjects: "Sequence[Subject]", given: _Given) -> Sequence[_Shown]:
+    from anaphora.inspection.attribution import attribution, token_attribution
+
+    text, target = given.one("attribute")
+    if given.token is None:
+        return [_Shown("attribution", attribution(subjects[0], text, target))]
+    found = token_attribution(subjects[0], text, target, token=given.token, instead=given.instead)
+    return [_Shown(f"token-{given.token}", found)]
 
 
 def _beam(subjects: "Sequence[Subject]", given: _Given) -> Sequence[_Shown]:

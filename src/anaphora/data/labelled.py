@@ -25,9 +25,11 @@ class LabelledCorpus(ExampleCorpus[Example]):
     """Labelled texts from one or more files."""
 
     encoding: str = "utf-8"
+    separator: str | None = None
+    """As for ``formats.labelled.read_labelled``."""
 
     def read(self, path: Path) -> Iterator[Example]:
-        return read_labelled(path, encoding=self.encoding)
+        return read_labelled(path, encoding=self.encoding, separator=self.separator)
 
     def text_of(self, example: Example) -> str:
         return example.text
@@ -37,7 +39,8 @@ class LabelledCorpus(ExampleCorpus[Example]):
 
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
         """A table with a heading."""
-        rows = (f"{one.label}\t{' '.join(one.text.split())}" for one in examples)
+        between = self.separator or ""
+        rows = (f"{between.join(one.labels)}\t{' '.join(one.text.split())}" for one in examples)
         write_lines(folder / f"{name}.tsv", chain(["label\ttext"], rows))
 
 
@@ -46,14 +49,22 @@ class LabelledSplits(Splits[LabelledCorpus]):
     """The splits, and the classes of training and validation in the order of their names."""
 
     labels: tuple[str, ...]
+    several: bool
+    """Whether a training text has several labels, or none."""
 
 
 def labelled_splits(
-    data: Sequence[Path], names: Names, *, encoding: str = "utf-8", report: Report = silent
+    data: Sequence[Path],
+    names: Names,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    report: Report = silent,
 ) -> LabelledSplits:
     """The splits; without a validation split a tenth of the texts is held out by a hash of each, which a Note reports.
 
-    Raises DataError for a missing file, a faulty line, fewer than two classes, and a split with nothing in it.
+    ``separator`` is as for ``formats.labelled.read_labelled``. Raises DataError for a missing file, a faulty line,
+    fewer than two classes (or no label where there may be several), and a split with nothing in it.
     """
     if not data:
         raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
@@ -75,36 +86,51 @@ def labelled_splits(
         for stem, file in sorted(listing.items()):
             if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
-    whole, labels = _read(names.train, train, encoding)
-    if len(labels) < 2:
-        raise DataError(f"{train[0]} has the one class '{labels[0]}': a classifier needs two or more.")
-    of_tests = {name: _read(name, files, encoding, known=labels)[0] for name, files in tests.items()}
+    whole, labels, several = _read(names.train, train, encoding, separator)
+    if len(labels) < (1 if several else 2):
+        what = f"the one class '{labels[0]}'" if labels else "no label at all"
+        raise DataError(f"{train[0]} has {what}: a classifier needs two classes or more.")
+    of_tests = {name: _read(name, files, encoding, separator, labels)[0] for name, files in tests.items()}
     if valid:
-        return LabelledSplits(whole, _read(names.valid, valid, encoding, known=labels)[0], of_tests, labels)
+        held = _read(names.valid, valid, encoding, separator, labels)[0]
+        return LabelledSplits(whole, held, of_tests, labels, several)
     rest, tenth = (fingerprint(_files(train), choice) for choice in ("rest", "held"))
-    return LabelledSplits(*whole.parted(names.valid, rest, tenth, "text", report), of_tests, labels)
+    return LabelledSplits(*whole.parted(names.valid, rest, tenth, "text", report), of_tests, labels, several)
+
+
+def labelled_corpus(
+    path: Path, known: Sequence[str], *, encoding: str = "utf-8", separator: str | None = None
+) -> LabelledCorpus:
+    """One file, or a folder with a folder per class; DataError with its line for a fault or a label not ``known``."""
+    if not path.is_file() and not (path.is_dir() and class_folders(path)):
+        raise DataError(f"{path} should be a file of labelled texts, or a folder with a folder per class: check it.")
+    return _read(path.name, [path], encoding, separator, known)[0]
 
 
 def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[Example]:
     """The same examples; DataError at the first whose label is none of ``known``."""
     classes = frozenset(known)
     for example in examples:
-        if example.label not in classes:
+        unseen = next((label for label in example.labels if label not in classes), None)
+        if unseen is not None:
             shown = ", ".join(sorted(classes)[:8]) + (", ..." if len(classes) > 8 else "")
             raise DataError(
-                f"{example.place} has the label '{example.label}', which training does not have ({shown}): correct it, "
+                f"{example.place} has the label '{unseen}', which training does not have ({shown}): correct it, "
                 f"or remove the line."
             )
         yield example
 
 
 def _read(
-    name: str, files: Sequence[Path], encoding: str, known: Sequence[str] = ()
-) -> tuple[LabelledCorpus, tuple[str, ...]]:
-    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), encoding), encoding=encoding)
-    examples = check_labels(corpus.examples(), known) if known else corpus.examples()
-    labels = tuple(sorted({example.label for example in examples}))
-    return corpus.with_count("labelled text"), labels
+    name: str, files: Sequence[Path], encoding: str, separator: str | None, known: Sequence[str] = ()
+) -> tuple[LabelledCorpus, tuple[str, ...], bool]:
+    digest = fingerprint(_files(files), encoding)
+    corpus = LabelledCorpus(name, tuple(files), digest, encoding=encoding, separator=separator)
+    labels, several = set[str](), False
+    for example in check_labels(corpus.examples(), known) if known else corpus.examples():
+        labels.update(example.labels)
+        several = several or len(example.labels) != 1
+    return corpus.with_count("labelled text"), tuple(sorted(labels)), several
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

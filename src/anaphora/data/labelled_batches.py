@@ -20,23 +20,24 @@ class LabelledBatches:
     def __init__(
         self,
         store: TextStore,
-        classes: Integers,
+        targets: np.ndarray[Any, np.dtype[Any]],
         text: VocabularyInfo,
         *,
         batch_tokens: int,
         seed: int,
         longest: int,
-        class_weights: np.ndarray[Any, np.dtype[np.float64]] | None = None,
+        weights: np.ndarray[Any, np.dtype[np.float64]] | None = None,
     ) -> None:
-        """``classes`` are those of the lines of ``store``; texts are truncated to ``longest`` tokens.
+        """Texts are truncated to ``longest`` tokens.
 
-        With ``class_weights``, each counts the loss of its class so many times.
+        ``targets`` are those of the lines of ``store``: N classes, or N x C booleans for any number of labels.
+        ``weights`` are factors of the loss of each line.
         """
         self._ids = store.ids[:]
         ends = np.flatnonzero(self._ids == text.eos)
         self._starts = ends[:-1] + 1
         self._lengths = np.minimum(np.diff(ends), longest + 1)
-        self._classes, self._weights = classes, class_weights
+        self._targets, self._weights = targets, weights
         self._text, self._budget, self._seed = text, batch_tokens, seed
 
     def epoch(self, number: int) -> LazyBatches:
@@ -48,15 +49,24 @@ class LabelledBatches:
         texts = [
             self._ids[start : start + n - 1] for start, n in zip(self._starts[rows], self._lengths[rows], strict=True)
         ]
-        classes_B = torch.from_numpy(self._classes[rows].astype(np.int64))
-        weights_B = None if self._weights is None else torch.from_numpy(self._weights[self._classes[rows]]).float()
         return Batch(
             inputs=pad(texts, value=self._text.pad, end=self._text.eos),
-            targets=Labels(classes_B),
+            targets=labels_of(self._targets, rows),
             example_ids_B=torch.from_numpy(rows.astype(np.int64)),
             carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-            supervision=Supervision(weights_B),
+            supervision=weights_of(self._weights, rows),
         )
+
+
+def labels_of(targets: np.ndarray[Any, np.dtype[Any]], rows: Integers) -> Labels:
+    """The targets of some rows, as floating point where they are N x C."""
+    chosen = targets[rows]
+    return Labels(torch.from_numpy(chosen.astype(np.float32 if chosen.ndim > 1 else np.int64)))
+
+
+def weights_of(weights: np.ndarray[Any, np.dtype[np.float64]] | None, rows: Integers) -> Supervision:
+    """The factors of the loss of some rows, if there are any."""
+    return Supervision(None if weights is None else torch.from_numpy(weights[rows]).float())
 
 
 def prediction_batches(texts: Sequence[Sequence[int]], text: VocabularyInfo, budget: int) -> list[Batch]:

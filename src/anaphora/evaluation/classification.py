@@ -2,13 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from anaphora.wording import counted
 
 _BINS = 10
+
+
+class Bin(NamedTuple):
+    """Predictions of similar confidence."""
+
+    confidence: float
+    """Mean probability of the predicted class."""
+    accuracy: float
+    """Fraction of right predictions; equal to the confidence where that is calibrated."""
+    examples: int
 
 
 @dataclass(frozen=True)
@@ -22,16 +32,23 @@ class ClassificationScores:
     """Mean negative log-likelihood of the true class in nats."""
     calibration_error: float
     """Expected calibration error over ten bins of confidence (Guo et al. 2017)."""
+    reliability: tuple[Bin, ...]
+    """The bins of confidence that are not empty, from the lowest."""
 
     @property
     def count(self) -> int:
-        """Number of texts."""
+        """Number of examples."""
         return sum(map(sum, self.confusion))
 
     @property
     def accuracy(self) -> float:
-        """Fraction of texts whose most probable class is the true one."""
+        """Fraction of examples whose most probable class is the true one."""
         return sum(self.confusion[c][c] for c in range(len(self.labels))) / self.count
+
+    @property
+    def micro_f1(self) -> float:
+        """F1 of all classes together, which is the accuracy where an example has one class."""
+        return self.accuracy
 
     @property
     def f1(self) -> tuple[float, ...]:
@@ -53,6 +70,7 @@ class ClassificationScores:
             "macro_f1": self.macro_f1,
             "loss": self.loss,
             "calibration_error": self.calibration_error,
+            "reliability": [one._asdict() for one in self.reliability],
             "count": self.count,
             "labels": list(self.labels),
             "f1": dict(zip(self.labels, self.f1, strict=True)),
@@ -63,7 +81,7 @@ class ClassificationScores:
         """For people: the metrics, and the confusion table where it is small."""
         head = (
             f"accuracy {100 * self.accuracy:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, loss {self.loss:.4f}, "
-            f"calibration error {100 * self.calibration_error:.2f}% ({counted(self.count, 'text')})"
+            f"calibration error {100 * self.calibration_error:.2f}% ({counted(self.count, 'example')})"
         )
         if len(self.labels) > 12:
             return head
@@ -85,10 +103,12 @@ def classification_scores(
     np.add.at(confusion, (true_N, predicted_N), 1)
     nats_N = -np.log(np.maximum(probabilities_NC[np.arange(len(true_N)), true_N], 1e-300))
     bin_N = np.minimum((confidence_N * _BINS).astype(int), _BINS - 1)
-    gap = sum(
-        abs((predicted_N == true_N)[bin_N == b].mean() - confidence_N[bin_N == b].mean()) * (bin_N == b).mean()
-        for b in range(_BINS)
-        if (bin_N == b).any()
+    right_N = predicted_N == true_N
+    bins = tuple(
+        Bin(float(confidence_N[inside_N].mean()), float(right_N[inside_N].mean()), int(inside_N.sum()))
+        for inside_N in (bin_N == number for number in range(_BINS))
+        if inside_N.any()
     )
+    gap = sum(abs(one.accuracy - one.confidence) * one.examples for one in bins) / len(true_N)
     table = tuple(tuple(int(cell) for cell in row) for row in confusion)
-    return ClassificationScores(tuple(labels), table, float(nats_N.mean()), float(gap))
+    return ClassificationScores(tuple(labels), table, float(nats_N.mean()), gap, bins)

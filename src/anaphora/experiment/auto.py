@@ -12,7 +12,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.experiment.overrides import override
 from anaphora.formats.tsv import Layout
 from anaphora.tasks.registry import every_task
-from anaphora.tasks.sizing import value_at, word_at
+from anaphora.tasks.sizing import tier_lines, value_at, word_at
 from anaphora.text.tokenization import AnyTokenizer
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
@@ -30,7 +30,7 @@ def description() -> str:
     ]
     for task in every_task():
         if task.sizing:
-            lines += ["", *task.sizing.tiers()]
+            lines += ["", *tier_lines(task.sizing.counted, task.sizing.tiers)]
     return "".join(f"# {line}".rstrip() + "\n" for line in lines)
 
 

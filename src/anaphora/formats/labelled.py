@@ -1,11 +1,13 @@
 """Labelled texts: tables with a header, ``label text`` lines, fastText's ``__label__``, JSON lines, a folder per class.
 
 The format is known by the ending of the name (``.tsv``, ``.csv``, ``.jsonl``; ``.gz`` aside) and by the first line.
+Where a text may have several labels, they are several ``__label__`` in front of it, a list of JSON, or one cell or word
+with a separator between them; it may also have none.
 """
 
 import csv
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,11 +17,15 @@ from anaphora.formats.lines import LONGEST, bounded, read_lines
 from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
-LABEL_COLUMNS = ("label", "class", "category", "intent", "sentiment", "y")
+LABEL_COLUMNS = ("label", "labels", "class", "category", "intent", "sentiment", "y")
 TEXT_COLUMNS = ("text", "sentence", "question", "input", "x")
 _MARK = "__label__"
 _PEEK = 1000
 """Rows that are compared to tell the label of a table without a header: it has fewer distinct values."""
+
+
+Row = tuple[int, list[str], str]
+"""The number of a line, its labels and its text, as they stand there."""
 
 
 class Example(NamedTuple):
@@ -27,12 +33,16 @@ class Example(NamedTuple):
 
     place: str
     """The file and its line, from 1."""
-    label: str
+    labels: tuple[str, ...]
+    """One, unless a text may have several, or none."""
     text: str
 
 
-def read_labelled(path: Path, *, encoding: str = "utf-8") -> Iterator[Example]:
+def read_labelled(path: Path, *, encoding: str = "utf-8", separator: str | None = None) -> Iterator[Example]:
     """The examples of a file, or of a folder with one folder of ``.txt`` files for each class.
+
+    Without a ``separator`` every text has one label. With one it may have several, which the separator stands between
+    where they share a cell or a word; an empty one splits nothing.
 
     Raises DataError, with the line, for a row that is not in the format of the others, or has no label or no text; and
     as ``read_lines`` does.
@@ -50,8 +60,8 @@ def read_labelled(path: Path, *, encoding: str = "utf-8") -> Iterator[Example]:
         rows = _table(path, ((number, line.split("\t")) for number, line in enumerate(lines, 1)))
     else:
         rows = _plain(lines, path)
-    for number, label, text in rows:
-        yield _checked(f"{path}:{number}", label, text)
+    for number, labels, text in rows:
+        yield _checked(f"{path}:{number}", labels, text, separator)
 
 
 def class_folders(path: Path) -> list[Path]:
@@ -69,38 +79,54 @@ def _class_folders(path: Path, encoding: str) -> Iterator[Example]:
             raise DataError(f"The class {folder} is empty: put .txt files into it, or remove the folder.")
         for file in files:
             text = " ".join(line.strip() for line in bounded(read_lines(file, encoding=encoding), str(file), LONGEST))
-            yield _checked(str(file), folder.name, text)
+            yield _checked(str(file), [folder.name], text, "")
 
 
-def _checked(place: str, label: str, text: str) -> Example:
-    label = label.strip()
-    if not label or not text.strip():
-        what = "label" if not label else "text"
+def _checked(place: str, labels: Sequence[str], text: str, separator: str | None) -> Example:
+    if separator:
+        labels = [part for label in labels for part in label.split(separator)]
+    labels = list(dict.fromkeys(filter(None, (label.strip() for label in labels))))
+    if separator is None and len(labels) > 1:
+        raise DataError(
+            f"{place} has several labels, but a text has one class: keep one of them, or set "
+            f'classes.output = "sigmoid".'
+        )
+    if not text.strip() or (separator is None and not labels):
+        what = "label" if text.strip() else "text"
         raise DataError(f"{place} has an empty {what}: fill it in, or remove the line.")
-    if not is_label(label):
-        raise DataError(f"{place} should have a label of one line without tabs, but has {label!r:.40}: correct it.")
-    return Example(place, label, text.strip())
+    for label in labels:
+        if not is_label(label):
+            raise DataError(f"{place} should have a label of one line without tabs, but has {label!r:.40}: correct it.")
+    return Example(place, tuple(labels), text.strip())
 
 
-def _plain(lines: Iterator[str], path: Path) -> Iterator[tuple[int, str, str]]:
+def _plain(lines: Iterator[str], path: Path) -> Iterator[Row]:
+    marked = False
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        words = line.split()
+        if not words:
             continue
-        label, _, text = line.strip().partition(" ")
-        if text.lstrip().startswith(_MARK):
-            raise DataError(f"{path}:{number} has several labels, but a text has one class: keep one of them.")
-        yield number, label.removeprefix(_MARK), text
+        labels = list(takewhile(lambda word: word.startswith(_MARK), words))
+        marked = marked or bool(labels)
+        text = line.strip()
+        for label in labels or ([] if marked else words[:1]):
+            text = text.removeprefix(label).lstrip()
+        yield number, [label.removeprefix(_MARK) for label in labels] if marked else words[:1], text
 
 
-def _json_lines(lines: Iterator[str], path: Path) -> Iterator[tuple[int, str, str]]:
+def _json_lines(lines: Iterator[str], path: Path) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         row = parsed_json(line, f"{path}:{number}", dict)
-        label, text = row.get("label"), row.get("text")
-        if not isinstance(text, str) or isinstance(label, bool) or not isinstance(label, str | int):
-            raise DataError(f'{path}:{number} should be a JSON object like {{"label": "x", "text": "..."}}.')
-        yield number, str(label), text
+        found, text = row.get("labels", row.get("label")), row.get("text")
+        labels = found if isinstance(found, list) else [found]
+        if not isinstance(text, str) or any(isinstance(one, bool) or not isinstance(one, str | int) for one in labels):
+            raise DataError(
+                f'{path}:{number} should be a JSON object like {{"label": "x", "text": "..."}}, or with a list of '
+                f"labels."
+            )
+        yield number, list(map(str, labels)), text
 
 
 def _cells(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -137,7 +163,7 @@ def _first(rows: Iterator[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]
     return first
 
 
-def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, str, str]]:
+def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
     first = _first(rows)
     if not first:
         return
@@ -161,7 +187,7 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[
                 f"{path}:{number} has {counted(len(row), 'column')}, but line 1 has {len(heads)}: give every row the "
                 f"same columns."
             )
-        yield number, row[label], row[text]
+        yield number, [row[label]], row[text]
 
 
 def _named(heads: Sequence[str], names: Sequence[str]) -> int | None:

@@ -1,20 +1,24 @@
-"""Classifiers of sequences: an encoder, its annotations pooled, and a softmax over classes."""
+"""Classifiers of sequences: an encoder, its annotations pooled, and a softmax over classes or sigmoids of labels."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from anaphora.batch import Batch, Labels
-from anaphora.config import Config
+from anaphora.batch import Batch, Ids, Labels, Values
+from anaphora.config import MAX_UNITS, Config, Conflict, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.classes import class_loss
 from anaphora.kernels.description import PartDescription
+from anaphora.kernels.labels import label_loss
 from anaphora.kernels.linear import linear
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
 from anaphora.nn.embedding import EmbeddingConfig
+from anaphora.nn.encoders.none import NoEncoderConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.randomness import dropped, generator
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
@@ -27,6 +31,8 @@ class ClassesConfig(Config):
 
     names: tuple[str, ...] = ()
     """Class names in the order of their ids; without any, those of the training split, sorted."""
+    output: Literal["softmax", "sigmoid"] = "softmax"
+    """Output layer: "softmax" for one class, "sigmoid" for any number of labels, each by itself."""
     pooling: Literal["max", "mean", "attention", "last"] = "max"
     """Pooling of annotations: maximum, mean, attention, or the last state of each direction."""
     dropout: float = Field(0.5, ge=0, lt=1)
@@ -34,56 +40,105 @@ class ClassesConfig(Config):
     balanced: bool = False
     """Weight each class by the inverse of its frequency in training."""
 
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"balanced": True, "output": "sigmoid"}, "every label has a threshold; leave {at}balanced out"),
+    )
 
-class ClassifierConfig(Config):
-    """The tables of a classifier."""
+    @property
+    def several(self) -> bool:
+        """Whether an example may have several labels."""
+        return self.output == "sigmoid"
 
-    embedding: AnyEmbedding = EmbeddingConfig()
-    """Word vectors: a table, or words composed from their characters."""
-    encoder: EncoderConfig = EncoderConfig()
-    """Recurrent encoder."""
+
+class PooledConfig(Config):
+    """The tables of every classifier."""
+
+    encoder: Annotated[EncoderConfig | NoEncoderConfig, Field(discriminator="kind"), by_kind_or("recurrent")] = (
+        EncoderConfig()
+    )
+    """Recurrent encoder, or "none" to pool the vectors themselves."""
     classes: ClassesConfig = ClassesConfig()
     """Classes and the output layer."""
     initializer: AnyStart = Orthogonal()
     """Initial weights."""
 
 
-class Classifier(nn.Module):
-    """An embedding, an encoder, pooling, and one linear layer."""
+class ClassifierConfig(PooledConfig):
+    """The tables of a classifier of texts."""
 
-    def __init__(self, config: ClassifierConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
-        """The network with all weights 0; ``words`` are those of the vocabulary where tokens are words."""
+    embedding: AnyEmbedding = EmbeddingConfig()
+    """Word vectors: a table, or words composed from their characters."""
+
+
+class VectorsConfig(Config):
+    """The vectors of a sequence, as the training split has them; kept in the run."""
+
+    size: int = Field(0, ge=0, le=MAX_UNITS)
+    """Numbers of a vector; 0: by the data."""
+    mean: tuple[float, ...] = ()
+    """Means, which are subtracted; empty: by the training split."""
+    deviation: tuple[float, ...] = ()
+    """Standard deviations, by which numbers are divided; empty: by the training split."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to the data."""
+        return len(self.mean) == len(self.deviation) == self.size > 0
+
+
+class VectorClassifierConfig(PooledConfig):
+    """The tables of a classifier of sequences of vectors."""
+
+    vectors: VectorsConfig = VectorsConfig()
+    """Vectors that are read."""
+
+
+class PooledClassifier(nn.Module, ABC):
+    """An encoder, pooling, and one linear layer."""
+
+    thresholds_C: Tensor
+
+    def __init__(self, config: PooledConfig, width: int) -> None:
+        """The network over vectors of ``width``, with all weights 0."""
         super().__init__()
-        self.config, self.symbols = config, text
-        self.embedding = embedding_of(config.embedding, text, words, "text")
-        self.encoder = config.encoder.build(config.embedding.size)
+        self.config = config
+        self.encoder = config.encoder.build(width)
+        if config.classes.several:
+            self.register_buffer("thresholds_C", torch.full((len(config.classes.names),), 0.5))
         pooling, spec = config.classes.pooling, self.encoder.spec
-        width = spec.summary if pooling == "last" else spec.width
+        pooled = spec.summary if pooling == "last" else spec.width
         matrices = {
-            "output.weight": Matrix(len(config.classes.names), width),
+            "output.weight": Matrix(len(config.classes.names), pooled),
             "output.bias": Matrix(len(config.classes.names)),
         }
         if pooling == "attention":
             matrices |= {
-                "pool.weight": Matrix(width, width),
-                "pool.bias": Matrix(width),
-                "pool.query": Matrix(1, width),
+                "pool.weight": Matrix(pooled, pooled),
+                "pool.bias": Matrix(pooled),
+                "pool.query": Matrix(1, pooled),
             }
         self.weights = Weights(matrices)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with its initial value under this seed."""
         source = generator(seed, "initialise")
-        for layer in self.embedding, self.encoder, self.weights:
+        self._initialise(source)
+
+    def _initialise(self, source: torch.Generator) -> None:
+        """The weights one after another, from one source of draws."""
+        for layer in self.encoder, self.weights:
             layer.initialise(self.config.initializer, source)
+
+    @abstractmethod
+    def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
+        """What the encoder reads, B x S x D, and the rows that it is made of."""
 
     def scores_BC(self, batch: Batch, carry: Carry | None = None) -> Tensor:
         """The unnormalised log-probability of each class."""
-        ids = batch.input_ids
-        x_BSD = self.embedding.vectors(ids.ids_BT.transpose(0, 1)).transpose(0, 1)
-        encoded = self.encoder(x_BSD, ids.lengths_B, None, carry, batch.carry_mask_B)
+        x_BSD, rows = self.vectors(batch)
+        encoded = self.encoder(x_BSD, rows.lengths_B, None, carry, batch.carry_mask_B)
         weights = self.weights.tensors()
-        h_BSM, mask_BS = encoded.annotations_BSM, ids.mask_BT
+        h_BSM, mask_BS = encoded.annotations_BSM, rows.mask_BT
         match self.config.classes.pooling:
             case "last":
                 pooled_BM = encoded.summaries[-1]["h"]
@@ -104,16 +159,68 @@ class Classifier(nn.Module):
         """
         if not isinstance(batch.targets, Labels):
             raise ShapeError("A classifier needs a batch whose targets are Labels.")
-        loss = class_loss(self.scores_BC(batch, carry), batch.targets.classes, batch.supervision.weights_B)
-        return Loss(loss, batch.size), {}
+        loss = label_loss if self.config.classes.several else class_loss
+        nats = loss(self.scores_BC(batch, carry), batch.targets.classes, batch.supervision.weights_B)
+        return Loss(nats, batch.size), {}
 
     def predict(self, batch: Batch) -> Labels:
         """The probability of each class, B x C; puts the model into evaluation mode."""
         self.eval()
         with torch.no_grad():
-            return Labels(torch.softmax(self.scores_BC(batch).double(), 1))
+            scores_BC = self.scores_BC(batch).double()
+            return Labels(torch.sigmoid(scores_BC) if self.config.classes.several else torch.softmax(scores_BC, 1))
+
+    @property
+    def thresholds(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The least probability at which each label is predicted, where there may be several."""
+        return self.thresholds_C.double().cpu().numpy()
+
+    def set_thresholds(self, thresholds_C: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+        """Take thresholds, which are saved with the weights."""
+        self.thresholds_C.copy_(torch.from_numpy(thresholds_C))
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """The parts of each step of the encoder; puts the model into evaluation mode."""
         self.eval()
         return self.encoder.programs()
+
+
+class Classifier(PooledClassifier):
+    """Of texts: an embedding before the encoder."""
+
+    def __init__(self, config: ClassifierConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
+        """The network with all weights 0; ``words`` are those of the vocabulary where tokens are words."""
+        super().__init__(config, config.embedding.size)
+        self.symbols = text
+        self.embedding = embedding_of(config.embedding, text, words, "text")
+
+    def _initialise(self, source: torch.Generator) -> None:
+        self.embedding.initialise(self.config.initializer, source)
+        super()._initialise(source)
+
+    def vectors(self, batch: Batch) -> tuple[Tensor, Ids]:
+        """The vectors of the tokens."""
+        ids = batch.input_ids
+        return self.embedding.vectors(ids.ids_BT.transpose(0, 1)).transpose(0, 1), ids
+
+
+class VectorClassifier(PooledClassifier):
+    """Of sequences of real-valued vectors, each number scaled by its mean and deviation in training."""
+
+    mean_D: Tensor
+    deviation_D: Tensor
+
+    def __init__(self, config: VectorClassifierConfig) -> None:
+        """The network with all weights 0."""
+        vectors = config.vectors
+        super().__init__(config, vectors.size)
+        # made of the experiment, so no checkpoint needs them
+        self.register_buffer("mean_D", torch.tensor(vectors.mean), persistent=False)
+        self.register_buffer("deviation_D", torch.tensor(vectors.deviation), persistent=False)
+
+    def vectors(self, batch: Batch) -> tuple[Tensor, Values]:
+        """The vectors, scaled; ShapeError for a batch of anything else."""
+        rows = batch.inputs
+        if not isinstance(rows, Values):
+            raise ShapeError(f"A classifier of vectors reads Values, but the batch has {type(rows).__name__}.")
+        return (rows.values_BTD - self.mean_D) / self.deviation_D, rows

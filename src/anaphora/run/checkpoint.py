@@ -6,10 +6,9 @@ rename. Reading: the manifest first, then every file against its size and SHA-25
 
 import os
 import re
-import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -177,4 +176,5 @@ def _aside(path: Path) -> Iterator[None]:
         if aside.exists() and not path.exists():
             os.rename(aside, path)
         raise
-    shutil.rmtree(aside, ignore_errors=True)  # what stays is a leftover, which ``clean`` removes
+    with suppress(OSError):  # what stays is a leftover, which ``clean`` removes
+        files.remove(aside)

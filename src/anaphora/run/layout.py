@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from anaphora import files
@@ -123,6 +124,7 @@ def discard(path: Path, *, folder_too: bool) -> None:
     for name in FILES:
         (path / name).unlink(missing_ok=True)
     for name in FOLDERS:
-        shutil.rmtree(path / name, ignore_errors=True)
+        with suppress(OSError):
+            files.remove(path / name)
     if folder_too and not any(path.iterdir()):
         path.rmdir()

@@ -30,6 +30,8 @@ class Request:
     """A text to translate and its reference."""
     text: Text | None = None
     """A text to predict."""
+    data: Path | None = None
+    """Labelled data, in a format that the task trains on."""
     search: SearchOptions = field(default_factory=SearchOptions)
     adaptation: Adaptation = field(default_factory=Static)
     """What a language model is to do with the text that it has read."""
@@ -58,6 +60,7 @@ _NOTHING = Request()
 _WORDS = {
     "pairs": "--source and --reference",
     "text": "--text",
+    "data": "--data",
     "search": "a beam, a length penalty, candidates, known words or replaced unknown words",
     "adaptation": "a neural cache or dynamic evaluation",
     "ensemble": "--ensemble",

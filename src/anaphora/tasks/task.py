@@ -99,8 +99,10 @@ class Sizing(NamedTuple):
     """From the same, the languages, and the [text] table that is taken over, if any."""
     describe: Callable[[Table, AnyTokenizer | None], str]
     """What a table makes, in words."""
-    tiers: Callable[[], list[str]]
-    """What is chosen for which data, as lines."""
+    counted: str
+    """What decides the size, in the plural: "pairs"."""
+    tiers: Sequence[tuple[Any, ...]]
+    """Sizes for at most so many of these, the first field of each, from the smallest on; NamedTuples of one class."""
 
 
 def no_own_text(table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:

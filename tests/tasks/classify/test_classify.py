@@ -100,3 +100,51 @@ def test_the_data_of_classifiers_is_checked(films: Path, capsys: pytest.CaptureF
     assert main([*begin, "--trial", "0.1"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["trainable"] and found["estimate"]["updates"] > 0
+
+
+TOPICS = ("film", "music", "sport")
+
+
+def _topics(path: Path, count: int, start: int = 0) -> None:
+    rows = [
+        {"labels": labels, "text": f"about {' and '.join(labels) or 'nothing'} {n}"}
+        for n in range(start, start + count)
+        for labels in [[topic for place, topic in enumerate(TOPICS) if n >> place & 1]]
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_texts_with_several_labels_are_recognized_learnt_and_scored_on_other_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _topics(tmp_path / "topics.jsonl", 120)
+    _topics(tmp_path / "other.jsonl", 16, 500)
+    settings = [*SMALL, "--set", "training.epochs=8", "--set", "training.optimizer.learning_rate=0.05"]
+    settings += ["--set", "classes.dropout=0", "--set", "embedding.dropout=0", "--set", "classes.pooling=max"]
+    assert main(["train", "--data", "topics.jsonl", "--task", "classify", "--run", "run", *settings]) == 0
+    assert "texts of 3 labels, several a text" in capsys.readouterr().err
+    assert main(["evaluate", "run", "--data", "other.jsonl", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["parts"]["other.jsonl"]
+    assert scores["micro_f1"] > 0.9 and scores["macro_f1"] > 0.9 and scores["accuracy"] > 0.6
+    model = anaphora.load("run")
+    assert model.model.thresholds.tolist() != [0.5] * 3
+    found = model.predict(["about film and sport", "about music"])
+    for one in found:
+        reached = zip(model.labels, one.probabilities.values(), model.model.thresholds, strict=True)
+        assert one.labels == tuple(name for name, probability, least in reached if probability >= least)
+        assert str(one) == "|".join(one.labels)
+    (tmp_path / "other.jsonl").write_text('{"labels": ["film", "food"], "text": "a"}\n')
+    assert main(["evaluate", "run", "--data", "other.jsonl"]) == 2
+    assert "other.jsonl:1 has the label 'food', which training does not have" in capsys.readouterr().err
+
+
+def test_without_an_encoder_the_words_themselves_are_pooled(films: Path) -> None:
+    settings = ["--set", "training.epochs=1", "--set", 'encoder="none"', "--set", "classes.pooling=mean"]
+    small = [*SMALL[:2], *SMALL[4:]]
+    assert main(["train", "--data", str(films), "--task", "classify", "--run", "run", *small, *settings]) == 0
+    model = anaphora.load("run")
+    assert not list(model.model.encoder.parameters())
+    one, other, third = model.predict(["the film was dull", "dull was film the", "fine"])
+    assert one.probabilities == pytest.approx(other.probabilities)
+    assert one.probabilities != pytest.approx(third.probabilities)

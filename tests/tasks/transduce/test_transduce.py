@@ -62,7 +62,7 @@ def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(
         dictionary, "--set", "training.epochs=25", "--set", "evaluation.without=AEY", "--set", "decoder.dropout=0"
     )
     shown = capsys.readouterr().err
-    assert "pairs of strings, a transducer with symbol vectors of 16" in shown and "Next: anaphora predict run" in shown
+    assert "pairs of strings, a transducer with symbol vectors of 16" in shown and "| anaphora predict run" in shown
     assert "is read as columns: source in column 1, target in column 2" in shown
     assert "characters in the source and separated by spaces in the target" in shown
     assert transducer.predict(["dcb"])[0].text == "D K B"
@@ -200,7 +200,9 @@ def test_columns_are_named_where_their_order_differs(tmp_path: Path, capsys: pyt
     assert main([*begin, *SMALL, "--set", "training.epochs=1", "--columns", "4,2,3"]) == 0
     assert "source in column 4, target in column 2, features in column 3" in capsys.readouterr().err
     assert main([*begin, "--columns", "first"]) == 2
-    assert "--columns should be numbers with commas between them" in capsys.readouterr().err
+    assert "--columns takes two columns" in capsys.readouterr().err
+    assert main([*begin, "--columns", "lemma,form"]) == 2
+    assert "data.columns[0] should be a whole number" in capsys.readouterr().err
 
 
 def test_the_data_of_transducers_is_checked_with_its_lines(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anaphora.inspection.attention import Alignment
+from anaphora.inspection.attribution import Attribution, TokenAttribution
 from anaphora.inspection.curves import Curves
 from anaphora.inspection.drawing import canvas, charts, heat, search_tree
 from anaphora.inspection.embeddings import Embeddings
@@ -39,6 +40,10 @@ def _figures(result: Any) -> Figures:
     match several[0]:
         case Alignment():
             return {"": lambda: heat.alignment_figure(several)}
+        case Attribution():
+            return {"": lambda: heat.attribution_figure(several[0])}
+        case TokenAttribution():
+            return {"": lambda: charts.token_figure(several[0])}
         case Curves():
             return {"": lambda: charts.curves_figure(several)}
         case ByLength():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from anaphora.inspection.attribution import TokenAttribution
 from anaphora.inspection.curves import Curves
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK
@@ -64,6 +65,25 @@ def lengths_figure(runs: Sequence[ByLength]) -> "Figure":
         axes.set_xlabel("words of the source")
         canvas.title(axes, "BLEU" if quantity == "bleu" else "loss (nats a token)")
     _legend(figure, panels, len(runs))
+    return figure
+
+
+def token_figure(shown: TokenAttribution) -> "Figure":
+    """Integrated gradients of each input as bars, and the deletion curves."""
+    figure, panels = _panels(2, 4.8, max(2.8, 0.28 * len(shown.inputs)))
+    places = range(len(shown.inputs))
+    colours = [COLOURS[0] if value >= 0 else COLOURS[1] for value in shown.values]
+    panels[0].barh(places, shown.values, color=colours)
+    panels[0].set_yticks(places, labels(shown.inputs), parse_math=False)
+    panels[0].invert_yaxis()
+    panels[0].axvline(0, color=INK, linewidth=0.6)
+    against = f", not {shown.instead}" if shown.instead else ""
+    canvas.title(panels[0], f"why {' '.join(labels([shown.output]))}{against}")
+    for number, (name, curve) in enumerate((("most first", shown.most_first), ("least first", shown.least_first))):
+        _line(panels[1], number, range(len(curve)), curve, f"{name} important", marker=_MARKERS[number])
+    panels[1].set_xlabel("inputs deleted")
+    canvas.title(panels[1], "ln p, or its difference")
+    _legend(figure, panels, 2)
     return figure
 
 

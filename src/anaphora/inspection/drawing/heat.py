@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from anaphora.errors import ShapeError
 from anaphora.inspection.attention import Alignment
+from anaphora.inspection.attribution import Attribution
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import FRAME, INK, LINE, QUIET
 from anaphora.inspection.gates import Gates, UnitGates
@@ -68,6 +69,18 @@ def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
             ends = max(low, -0.5), min(high, len(one.source_pieces) - 0.5)
             axes.plot(ends, [step + 0.42] * 2, color=canvas.COLOURS[1], linewidth=1.2)
             axes.plot([centre - 1], [step], marker="D", markersize=4, color=canvas.COLOURS[1], markeredgecolor="white")
+    return figure
+
+
+def attribution_figure(shown: Attribution) -> "Figure":
+    """What each output token (down) owes to each input (across), on a scale with two sides."""
+    values = np.array(shown.values)
+    figure = _figure([(labels(shown.inputs), labels(shown.outputs), values, shown.text)], "gradient x input")
+    limit = float(np.abs(values).max()) or 1.0
+    for image in figure.axes[0].images:
+        image.set(cmap=canvas.shades(two_sided=True), clim=(-limit, limit))
+    bar = figure.axes[-1]
+    bar.set_yticks([-limit, 0, limit])
     return figure
 
 

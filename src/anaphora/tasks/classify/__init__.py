@@ -17,7 +17,7 @@ __all__ = ["TASK", "Classification", "ClassifierExperiment", "ClassifierPredicto
 def _predictor(trained: Trained) -> ClassifierPredictor:
     experiment = cast(ClassifierExperiment, trained.experiment)
     model = cast(Classifier, trained.model)
-    return ClassifierPredictor(model, trained.tokenizers["text"], experiment.data.max_length, trained.runtime)
+    return ClassifierPredictor(model, trained.tokenizers["text"], experiment, trained.runtime)
 
 
 TASK = Task(
@@ -34,6 +34,6 @@ TASK = Task(
         "text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]
     },
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "labelled texts", sizing.TIERS),
 )
 """Classification."""

@@ -14,25 +14,31 @@ from anaphora.data.labelled_batches import LabelledBatches
 from anaphora.data.ragged import token_counts
 from anaphora.data.store import TextStore, text_store
 from anaphora.errors import DataError
-from anaphora.evaluation.classification import classification_scores
 from anaphora.events import Report, silent
-from anaphora.models.classifier import Classifier
+from anaphora.models.classifier import PooledClassifier
+from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.classify.config import ClassifierExperiment
+from anaphora.tasks.classify.targets import Targets, balanced_weights, scores_of, targets_of
 from anaphora.tasks.work import UpdatingWork
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-
 
 def splits_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledSplits:
     """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
     data = experiment.data
     names = Names(data.train, data.valid, data.test)
-    return labelled_splits(data.paths(), names, encoding=data.encoding, report=report)
+    return labelled_splits(
+        data.paths(), names, encoding=data.encoding, separator=separator_of(experiment), report=report
+    )
+
+
+def separator_of(experiment: ClassifierExperiment) -> str | None:
+    """What stands between several labels; None where a text has one."""
+    return experiment.data.label_separator if experiment.classes.several else None
 
 
 def with_classes(experiment: ClassifierExperiment, parent: Any) -> ClassifierExperiment:
@@ -74,47 +80,51 @@ class ClassifierWork(UpdatingWork):
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> LabelledBatches:
-        weights = None
-        classes = self._classes(self.labelled.train)
-        if self._experiment.classes.balanced:
-            counts = np.bincount(classes, minlength=len(self._experiment.classes.names))
-            weights = len(classes) / (len(counts) * np.maximum(counts, 1))
-        store = text_store(self.labelled.train, tokenizers["text"], folder, report=report)
-        return self._batches(store, classes, tokenizers, batch_tokens, self._experiment.training.seed, weights)
+        train, seed = self.labelled.train, self._experiment.training.seed
+        store = text_store(train, tokenizers["text"], folder, report=report)
+        return self._batches(store, self._targets(train), tokenizers, batch_tokens, seed)
 
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
     ) -> Validate:
         """Loss, accuracy and macro-F1 of the validation split."""
-        valid, names = self.labelled.valid, self._experiment.classes.names
-        classes = self._classes(valid)
-        store = text_store(valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
-        batches = self._batches(store, classes, tokenizers, training.batch_tokens)
-
-        def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            found = np.zeros((len(classes), len(names)))
-            for batch in batches.epoch(1):
-                found[batch.example_ids_B.numpy()] = cast(Classifier, model).predict(batch).classes.cpu().numpy()
-            scores = classification_scores(names, classes, found)
-            return {"loss": scores.loss, "accuracy": scores.accuracy, "macro_f1": scores.macro_f1}
-
-        return validate
+        valid = self.labelled.valid
+        targets, folder = self._targets(valid), run.path / "encoded" / "valid"
+        store = text_store(valid, tokenizers["text"], folder, report=report)
+        return validation_of(self._batches(store, targets, tokenizers, training.batch_tokens), targets)
 
     def _batches(
         self,
         store: TextStore,
-        classes: Integers,
+        targets: Targets,
         tokenizers: Mapping[str, Tokenizer],
         batch_tokens: int,
         seed: int = 0,
-        weights: Floats | None = None,
     ) -> LabelledBatches:
-        symbols, longest = tokenizers["text"].symbols, self.longest
         return LabelledBatches(
-            store, classes, symbols, batch_tokens=batch_tokens, seed=seed, longest=longest, class_weights=weights
+            store,
+            targets,
+            tokenizers["text"].symbols,
+            batch_tokens=batch_tokens,
+            seed=seed,
+            longest=self.longest,
+            weights=balanced_weights(self._experiment.classes, targets),
         )
 
-    def _classes(self, corpus: LabelledCorpus) -> Integers:
-        numbers = {name: number for number, name in enumerate(self._experiment.classes.names)}
-        examples = check_labels(corpus.examples(), list(numbers))
-        return np.fromiter((numbers[example.label] for example in examples), np.int64)
+    def _targets(self, corpus: LabelledCorpus) -> Targets:
+        classes = self._experiment.classes
+        return targets_of(classes, (one.labels for one in check_labels(corpus.examples(), classes.names)))
+
+
+def validation_of(batches: Batches, targets: Targets) -> Validate:
+    """What measures a classifier on the one epoch of ``batches``, and tunes its thresholds to it where it has any."""
+
+    def validate(model: torch.nn.Module) -> Mapping[str, float]:
+        classifier = cast(PooledClassifier, model)
+        found_NC = np.zeros((len(targets), len(classifier.config.classes.names)))
+        for batch in batches.epoch(1):
+            found_NC[batch.example_ids_B.numpy()] = classifier.predict(batch).classes.cpu().numpy()
+        scores = scores_of(classifier, targets, found_NC, tune=True)
+        return {name: getattr(scores, name) for name in ("loss", "accuracy", "macro_f1", "micro_f1")}
+
+    return validate

@@ -1,17 +1,19 @@
-"""A classifier measured on its own test splits, or on its validation split if there are none."""
+"""A classifier measured on given data, or on its own test or validation split."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from anaphora.evaluation.classification import ClassificationScores, classification_scores
+from anaphora.data.labelled import LabelledCorpus, labelled_corpus
+from anaphora.evaluation.several_labels import SeveralLabelScores
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.classify.config import ClassifierExperiment
-from anaphora.tasks.classify.data import splits_of
+from anaphora.tasks.classify.data import separator_of, splits_of
 from anaphora.tasks.classify.predictor import ClassifierPredictor
+from anaphora.tasks.classify.targets import Scores, scores_of, targets_of
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import keep_scores
@@ -21,36 +23,54 @@ NOUN = "a classifier"
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    """Accuracy, macro-F1, loss, calibration and confusion of one run on ``splits_to_score``; kept in the run.
+    """The metrics of one run on given data or on ``splits_to_score``; kept in the run.
 
-    Raises ConfigError for what a classifier has no use for.
+    Raises ConfigError for what a classifier has no use for, DataError with its line for a label that training does not
+    have.
     """
     path = one_run(paths, NOUN)
-    request.refuse(path, NOUN, ())
+    request.refuse(path, NOUN, ("data",))
     experiment = cast(ClassifierExperiment, experiment_of(path))
-    check_found(path, experiment, "data.files")
-    splits = splits_to_score(splits_of(experiment), "a file whose name begins with test", report)
+    corpora = _corpora(path, experiment, request, report)
     run = open_run(path, experiment)
     which = run.load("best", report).which
     model: ClassifierPredictor = load(path, which)
-    results: dict[str, ClassificationScores] = {}
-    for name, corpus in splits.items():
-        examples = list(corpus.examples())
-        found = model.predict_stream([example.text for example in examples], report=report)
-        probabilities = np.array([[one.probabilities[label] for label in model.labels] for one in found])
-        classes = [model.labels.index(example.label) for example in examples]
-        results[name] = classification_scores(model.labels, classes, probabilities)
+    results = {name: _scores(model, corpus, report) for name, corpus in corpora.items()}
     if request.keep:
-        digests = {name: splits[name].fingerprint for name in results}
+        digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
         keep_scores(run, which, {name: _figures(scores) for name, scores in results.items()}, digests, report)
     return Answer([Scored(str(path), results)])
 
 
-def _figures(scores: ClassificationScores) -> tuple[Figure, ...]:
-    how = f"{counted(scores.count, 'text')}, {counted(len(scores.labels), 'class')}"
-    return (
-        Figure("accuracy", scores.accuracy, how),
-        Figure("macro-F1", scores.macro_f1, how),
-        Figure("loss", scores.loss, how),
-        Figure("calibration error", scores.calibration_error, f"{how}, 10 bins"),
-    )
+def _corpora(
+    path: Path, experiment: ClassifierExperiment, request: Request, report: Report
+) -> Mapping[str, LabelledCorpus]:
+    """The labelled texts that are asked for, by name."""
+    if request.data is not None:
+        names, data = experiment.classes.names, experiment.data
+        separator = separator_of(experiment)
+        return {request.data.name: labelled_corpus(request.data, names, encoding=data.encoding, separator=separator)}
+    check_found(path, experiment, "--data")
+    return splits_to_score(splits_of(experiment), "--data", report)
+
+
+def _scores(model: ClassifierPredictor, corpus: LabelledCorpus, report: Report) -> Scores:
+    examples = list(corpus.examples())
+    found = model.predict_stream([example.text for example in examples], report=report)
+    probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
+    targets = targets_of(model.model.config.classes, [example.labels for example in examples])
+    return scores_of(model.model, targets, probabilities_NC)
+
+
+def _figures(scores: Scores) -> tuple[Figure, ...]:
+    """What a run folder keeps."""
+    if isinstance(scores, SeveralLabelScores):
+        how = f"{counted(scores.count, 'example')}, {counted(len(scores.by_label), 'label')}"
+        first = [Figure("micro-F1", scores.micro_f1, how), Figure("exact matches", scores.accuracy, how)]
+    else:
+        how = f"{counted(scores.count, 'example')}, {counted(len(scores.labels), 'class')}"
+        first = [
+            Figure("accuracy", scores.accuracy, how),
+            Figure("calibration error", scores.calibration_error, f"{how}, {len(scores.reliability)} bins"),
+        ]
+    return (*first, Figure("macro-F1", scores.macro_f1, how), Figure("loss", scores.loss, how))

@@ -12,13 +12,15 @@ from anaphora.data.labelled_batches import prediction_batches
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime
-from anaphora.models.classifier import Classifier
+from anaphora.models.classifier import Classifier, PooledClassifier
 from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
+from anaphora.tasks.classify.config import ClassifierExperiment
+from anaphora.tasks.classify.targets import targets_of
 from anaphora.text.tokenizer import Tokenizer
 
 _BUDGET = 8000
@@ -47,26 +49,50 @@ class Classification:
         return self.label
 
 
+@dataclass(frozen=True)
+class Labelling:
+    """The labels of a text, of which there may be several or none."""
+
+    labels: tuple[str, ...]
+    """Those whose probability reaches their threshold, in the order of the classes."""
+    probabilities: dict[str, float]
+    """Of every label, each by itself."""
+    separator: str
+    """What stands between the labels in ``str``."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return {"labels": list(self.labels), "probabilities": self.probabilities}
+
+    def __str__(self) -> str:
+        return self.separator.join(self.labels)
+
+
+Found = Classification | Labelling
+
+
 class ClassifierPredictor:
     """A trained classifier."""
 
-    def __init__(self, model: Classifier, tokenizer: Tokenizer, longest: int, runtime: Runtime = ON_CPU) -> None:
-        """Texts are truncated to ``longest`` tokens."""
-        self.model, self._tokenizer, self._longest, self._runtime = model, tokenizer, longest, runtime
+    def __init__(
+        self, model: Classifier, tokenizer: Tokenizer, experiment: ClassifierExperiment, runtime: Runtime = ON_CPU
+    ) -> None:
+        """``experiment`` is the one that the model was trained by."""
+        self.model, self._tokenizer, self._data, self._runtime = model, tokenizer, experiment.data, runtime
         self.labels = model.config.classes.names
         """The classes, in the order of the network's output."""
 
-    def predict(self, texts: Sequence[str]) -> list[Classification]:
-        """The class of each text. Raises TypeError for one text in place of several."""
+    def predict(self, texts: Sequence[str]) -> list[Found]:
+        """The class of each text, or its labels. Raises TypeError for one text in place of several."""
         return list(self.predict_stream(texts))
 
     def predict_stream(
         self, texts: Iterable[str], *, limits: Limits = UNLIMITED, report: Report = silent
-    ) -> Iterator[Classification]:
+    ) -> Iterator[Found]:
         """The same for texts as they come, in order; raises StoppedError as ``limits`` say."""
 
         def read(text: str, number: int) -> list[int]:
-            return self._tokenizer.encode(given_text(text, number).strip())[: self._longest]
+            return self._tokenizer.encode(given_text(text, number).strip())[: self._data.max_length]
 
         return answers(
             texts,
@@ -80,25 +106,36 @@ class ClassifierPredictor:
         )
 
     def example(self, text: str, target: str | None = None) -> Example:
-        """A text with its class, or the most probable one: see ``prediction.examples``."""
-        ids = self._tokenizer.encode(one_text(text).strip())[: self._longest]
-        label = self.predict([text])[0].label if target is None else target
-        if label not in self.labels:
-            raise ConfigError(unknown("class", label, self.labels))
+        """A text with its class, or with the labels found: see ``prediction.examples``."""
+        ids = self._tokenizer.encode(one_text(text).strip())[: self._data.max_length]
+        [found] = self.predict([text])
+        labels = found.labels if isinstance(found, Labelling) else (found.label,)
+        if target is not None:
+            labels = (target,)
+            if target not in self.labels:
+                raise ConfigError(unknown("class", target, self.labels))
+        classes = torch.from_numpy(targets_of(self.model.config.classes, [labels]))
         [batch] = prediction_batches([ids], self._tokenizer.symbols, _BUDGET)
-        batch = replace(batch, targets=Labels(torch.tensor([self.labels.index(label)])))
+        batch = replace(batch, targets=Labels(classes if classes.dim() == 1 else classes.float()))
         return Example(batch, {"encoder": tuple(self._tokenizer.pieces([*ids, self._tokenizer.symbols.eos]))}, ())
 
-    def _answer(
-        self, rows: Sequence[list[int]], watch: Watch, answered: Callable[[int], None]
-    ) -> Iterable[Classification]:
-        found: dict[int, Classification] = {}
+    def _answer(self, rows: Sequence[list[int]], watch: Watch, answered: Callable[[int], None]) -> Iterable[Found]:
+        found: dict[int, Found] = {}
         device = device_of(self.model)
         for batch in prediction_batches(rows, self._tokenizer.symbols, _BUDGET):
             watch.check()
             probabilities_BC = self.model.predict(batch.to(device)).classes.tolist()
             for row, probabilities in zip(batch.example_ids_B.tolist(), probabilities_BC, strict=True):
-                by_label = dict(zip(self.labels, probabilities, strict=True))
-                found[row] = Classification(max(self.labels, key=by_label.__getitem__), by_label)
+                found[row] = found_in(self.model, probabilities, self._data.label_separator)
             answered(len(found))
         return (found[row] for row in range(len(rows)))
+
+
+def found_in(model: PooledClassifier, probabilities: Sequence[float], separator: str) -> Found:
+    """What the probabilities of every class say; ``separator`` stands between several labels."""
+    names = model.config.classes.names
+    by_label = dict(zip(names, probabilities, strict=True))
+    if not model.config.classes.several:
+        return Classification(max(names, key=by_label.__getitem__), by_label)
+    reached = zip(names, probabilities, model.thresholds.tolist(), strict=True)
+    return Labelling(tuple(name for name, one, least in reached if one >= least), by_label, separator)

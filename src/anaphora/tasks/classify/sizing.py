@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
 from anaphora.data.labelled import labelled_splits
-from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
+from anaphora.tasks.sizing import TOKENS, figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -31,11 +31,6 @@ TIERS = (
 """From the smallest to the largest."""
 
 
-def tiers() -> list[str]:
-    """What is chosen for how many texts, as lines."""
-    return tier_lines("labelled texts", TIERS)
-
-
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
     """Never by itself: a table of labels looks like pairs or running text, so ``--task classify`` asks for it."""
     return False
@@ -43,10 +38,12 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The classifier for as many texts; DataError for data that cannot be read."""
-    found = labelled_splits(data, names)
+    found = labelled_splits(data, names, separator="")  # splits nothing: only lists and marks are several labels
     count = found.train.count
     tier = next(tier for tier in TIERS if count <= tier.texts)
-    return Sized(_classifier(tier), f"{counted(count, 'text')} of {counted(len(found.labels), 'class')}")
+    what = counted(len(found.labels), "label" if found.several else "class")
+    what += ", several a text" if found.several else ""
+    return Sized(_classifier(tier, found.several), f"{counted(count, 'text')} of {what}")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
@@ -54,20 +51,20 @@ def describe(table: Table, given: AnyTokenizer | None) -> str:
     return f"a {token} classifier{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')}"
 
 
-def _classifier(tier: Tier) -> dict[str, Any]:
+def _classifier(tier: Tier, several: bool) -> dict[str, Any]:
     return {
         "task": "classify",
         "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier is TIERS[0] else 2},
         "embedding": {"size": tier.embedding, "dropout": tier.dropout},
         "encoder": {"cell": "lstm", "size": tier.size},
-        "classes": {"pooling": "max", "dropout": tier.dropout},
+        "classes": {"pooling": "mean", "dropout": tier.dropout} | ({"output": "sigmoid"} if several else {}),
         "initializer": {"kind": "uniform", "range": 0.1},
         "training": {
             "optimizer": {"kind": "adam", "learning_rate": 0.002},
             "batch_tokens": 1000 if tier in TIERS[:2] else 4000,
             "epochs": tier.epochs,
             "patience": 5,
-            "metric": "accuracy",
+            "metric": "micro_f1" if several else "accuracy",
             "precision": "fp32",
         },
     }

@@ -36,6 +36,6 @@ TASK = Task(
     example='describer = anaphora.load("{path}")\nprint(describer.predict_file("features.npz")[0].text)',
     tokenizers_of=_tokenizers,
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "captions", sizing.TIERS),
 )
 """Description."""

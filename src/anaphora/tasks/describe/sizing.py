@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from anaphora.data.captioned import caption_splits
 from anaphora.data.finding import Names
-from anaphora.tasks.sizing import figure, tier_lines, value_at
+from anaphora.tasks.sizing import figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -29,11 +29,6 @@ TIERS = (
     Tier(1 << 62, embedding=512, size=512, dropout=0.3, epochs=8),
 )
 """From the smallest to the largest."""
-
-
-def tiers() -> list[str]:
-    """What is chosen for how many captions, as lines."""
-    return tier_lines("captions", TIERS)
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:

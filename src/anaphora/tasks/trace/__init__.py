@@ -45,6 +45,6 @@ TASK = Task(
     example='model = anaphora.load("{path}")\nprint(model.generate("...").svg())',
     tokenizers_of=_tokenizers,
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "vectors (--task trace)", sizing.TIERS),
 )
 """Real-valued sequences."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from anaphora.data.finding import Names
 from anaphora.data.traces import trace_splits
-from anaphora.tasks.sizing import figure, tier_lines, value_at
+from anaphora.tasks.sizing import figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 
@@ -25,11 +25,6 @@ TIERS = (
     Tier(1 << 62, size=400, epochs=10),
 )
 """From the smallest to the largest."""
-
-
-def tiers() -> list[str]:
-    """What is chosen for how many vectors, as lines."""
-    return tier_lines("vectors (--task trace)", TIERS)
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:

@@ -44,6 +44,6 @@ TASK = Task(
     tokenizers_of=both_sides,
     evaluate=evaluate,
     inspected=lambda predictor: predictor.translator,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "pairs of strings", sizing.TIERS),
 )
 """Transduction."""

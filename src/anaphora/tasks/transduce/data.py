@@ -53,7 +53,7 @@ class TransducerWork(TranslatorWork):
 
     @staticmethod
     def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
-        """The parts of its data; errors as for ``splits_of``."""
+        """The splits of its data; errors as for ``splits_of``."""
         return splits_of(cast(TransductionExperiment, experiment), report)
 
     def scores(

@@ -109,4 +109,4 @@ class TransducerPredictor:
 
 def _replaced(text: str, stand_ins: Mapping[str, str]) -> str:
     string, tab, tags = text.partition(TAB)
-    return normalise(string).translate(str.maketrans(dict[str | int, str | int | None](stand_ins))) + tab + tags
+    return normalise(string).translate({ord(one): known for one, known in stand_ins.items()}) + tab + tags

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.tasks.sizing import figure, tier_lines
+from anaphora.tasks.sizing import figure
 from anaphora.tasks.task import Sized, Table
 from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.transduce.data import splits_of
@@ -35,11 +35,6 @@ TIERS = (
     Tier(1 << 62, embedding=128, size=256, dropout=0.2, epochs=12, rate=0.003, batch=2_000),
 )
 """From the smallest to the largest."""
-
-
-def tiers() -> list[str]:
-    """What is chosen for how many pairs, as lines."""
-    return tier_lines("pairs of strings", TIERS)
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:

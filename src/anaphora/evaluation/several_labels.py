@@ -1,0 +1,96 @@
+"""Precision, recall and F1 of examples with any number of labels, and the thresholds that make F1 largest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anaphora.evaluation.tags import Matches
+from anaphora.wording import counted
+
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+_SHOWN = 20
+"""Labels in the table for people."""
+
+
+@dataclass(frozen=True)
+class SeveralLabelScores:
+    """The metrics of one collection."""
+
+    by_label: dict[str, Matches]
+    loss: float
+    """Mean negative log-likelihood of all labels of an example in nats."""
+    accuracy: float
+    """Fraction of examples whose labels are all right and complete."""
+    count: int
+    """Number of examples."""
+
+    @property
+    def micro_f1(self) -> float:
+        """F1 of all labels of all examples together."""
+        every = self.by_label.values()
+        return Matches(*(sum(getattr(one, name) for one in every) for name in ("predicted", "expected", "right"))).f1
+
+    @property
+    def macro_f1(self) -> float:
+        """Mean F1 of the labels that are expected or predicted somewhere."""
+        seen = [one.f1 for one in self.by_label.values() if one.expected or one.predicted]
+        return sum(seen) / len(seen) if seen else 0.0
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return {
+            "micro_f1": self.micro_f1,
+            "macro_f1": self.macro_f1,
+            "accuracy": self.accuracy,
+            "loss": self.loss,
+            "count": self.count,
+            "by_label": {label: one.json() for label, one in self.by_label.items()},
+        }
+
+    def __str__(self) -> str:
+        """For people: the metrics, and those of the most frequent labels."""
+        rows = sorted(self.by_label.items(), key=lambda item: (-item[1].expected, item[0]))[:_SHOWN]
+        return "\n".join(
+            [
+                f"micro-F1 {100 * self.micro_f1:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, exact matches "
+                f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({counted(self.count, 'example')})",
+                *(
+                    f"  {name}: precision {one.precision:.4f}, recall {one.recall:.4f}, F1 {one.f1:.4f}, "
+                    f"{one.expected:,}"
+                    for name, one in rows
+                ),
+            ]
+        )
+
+
+def several_label_scores(
+    labels: Sequence[str], true_NC: Bools, probabilities_NC: Floats, thresholds_C: Floats
+) -> SeveralLabelScores:
+    """The metrics of N >= 1 predictions: a label is predicted where its probability reaches its threshold."""
+    predicted_NC = probabilities_NC >= thresholds_C
+    right_C = (true_NC & predicted_NC).sum(0)
+    matches = {
+        label: Matches(int(predicted), int(expected), int(right))
+        for label, predicted, expected, right in zip(labels, predicted_NC.sum(0), true_NC.sum(0), right_C, strict=True)
+    }
+    nats_NC = -np.log(np.maximum(np.where(true_NC, probabilities_NC, 1 - probabilities_NC), 1e-300))
+    exact = (true_NC == predicted_NC).all(1).mean()
+    return SeveralLabelScores(matches, float(nats_NC.sum(1).mean()), float(exact), len(true_NC))
+
+
+def best_thresholds(true_NC: Bools, probabilities_NC: Floats) -> Floats:
+    """For each label the threshold with the largest F1, between two probabilities; 0.5 for one that no example has."""
+    return np.array([_best(true_N, found_N) for true_N, found_N in zip(true_NC.T, probabilities_NC.T, strict=True)])
+
+
+def _best(true_N: Bools, probabilities_N: Floats) -> float:
+    if not true_N.any():
+        return 0.5
+    order = np.argsort(-probabilities_N, kind="stable")
+    sorted_N, next_N = probabilities_N[order], np.append(probabilities_N[order][1:], 0.0)
+    f1_N = 2 * np.cumsum(true_N[order]) / (np.arange(1, len(order) + 1) + true_N.sum())
+    last = int(np.where(sorted_N > next_N, f1_N, -1.0).argmax())  # equal probabilities are on the same side
+    return float(sorted_N[last] + next_N[last]) / 2

@@ -1,0 +1,45 @@
+"""No encoder: the vectors of a sequence are its annotations, as in bags of words (Joulin et al. 2017)."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from anaphora.config import Config
+from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
+from anaphora.nn.weights import Weights
+
+
+class NoEncoderConfig(Config):
+    """The vectors as they are, for pooling alone; with one vector in a sequence, a linear model of it."""
+
+    kind: Literal["none"] = "none"
+
+    def build(self, width: int) -> Encoder:
+        """The identity on vectors of ``width``."""
+        return NoEncoder(width)
+
+
+class NoEncoder(Encoder):
+    """Passes vectors on; the sentence encoding is the last one."""
+
+    def __init__(self, width: int) -> None:
+        """``width`` of the vectors."""
+        super().__init__()
+        self.spec = EncoderSpec(width, width, 1, ("h",), True)
+        self.weights = Weights({})
+
+    def forward(
+        self,
+        x_BSD: Tensor,
+        lengths_B: Tensor,
+        targets_B: Tensor | None = None,
+        carry: Mapping[str, Tensor] | None = None,
+        carry_mask_B: Tensor | None = None,
+    ) -> Encoded:
+        """The vectors, zero past the end of a row; nothing starts from a carried state."""
+        last_B = lengths_B.to(x_BSD.device) - 1
+        open_BS = torch.arange(x_BSD.shape[1], device=x_BSD.device) <= last_B.unsqueeze(1)
+        rows_B = torch.arange(len(x_BSD), device=x_BSD.device)
+        return Encoded(x_BSD.masked_fill(~open_BS.unsqueeze(-1), 0), [{"h": x_BSD[rows_B, last_B]}])
