@@ -11,6 +11,7 @@ from anaphora.cli.files import given_texts, named
 from anaphora.cli.options import Json, Threads, use_threads
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, DataError
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.inspection.subject import Subject
@@ -150,7 +151,9 @@ def _with_texts(
     else:
         return replace(given, from_file=file is not None)
     if targets is not None and len(targets) != len(texts):
-        raise DataError(f"There are {len(texts):,} texts but {len(targets):,} targets: give as many of both.")
+        raise DataError(
+            f"There are {counted(len(texts), 'text')} but {counted(len(targets), 'target')}: give as many of both."
+        )
     return replace(given, texts=texts, targets=targets, from_file=source is not None)
 
 

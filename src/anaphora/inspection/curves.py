@@ -8,6 +8,7 @@ from typing import Any
 from anaphora.errors import RunError
 from anaphora.run import Run
 from anaphora.run.metrics import numbers_in
+from anaphora.wording import counted
 
 Points = tuple[tuple[int, float], ...]
 """Update and value."""
@@ -33,7 +34,7 @@ class Curves:
         best = "" if self.best is None else f", best at update {self.best:,}"
         updates = max((update for update, _ in last.values()), default=0)
         validation = ", ".join(f"{name} {self._at_best(points):.4g}" for name, points in self.validation.items())
-        return f"{self.run}: {updates:,} updates{best}; {validation or 'no validation yet'}"
+        return f"{self.run}: {counted(updates, 'update')}{best}; {validation or 'no validation yet'}"
 
     def _at_best(self, points: Points) -> float:
         by_update = dict(points)

@@ -10,6 +10,7 @@ from anaphora.evaluation.breakdown import by_length
 from anaphora.events import Report, silent
 from anaphora.inspection.subject import Subject
 from anaphora.prediction.scores import LineScore
+from anaphora.wording import counted
 
 
 @runtime_checkable
@@ -47,7 +48,7 @@ class ByLength:
 
     def __str__(self) -> str:
         lines = [
-            f"  {group.name:<24} {group.sentences:>7,} sentences  loss {group.loss:.4f}"
+            f"  {group.name:<24} {counted(group.sentences, 'sentence'):>17}  loss {group.loss:.4f}"
             + ("" if group.bleu is None else f"  BLEU {group.bleu:6.2f}")
             for group in self.groups
         ]
@@ -89,7 +90,9 @@ def _of(
     outputs: list[str] = []
     if targets is not None:
         if len(targets) != len(sources):
-            raise DataError(f"There are {len(sources):,} sources but {len(targets):,} references: give as many.")
+            raise DataError(
+                f"There are {counted(len(sources), 'source')} but {counted(len(targets), 'reference')}: give as many."
+            )
         lines = [f"{source}\t{target}" for source, target in zip(sources, targets, strict=True)]
         outputs = [output.text for output in predictor.translate(sources)]
     scores = list(predictor.score_lines_of(lines, subject.name, silent))

@@ -19,6 +19,7 @@ from anaphora.run import Which
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import build, load_trained
 from anaphora.tasks.task import Trained
+from anaphora.wording import counted
 
 LONGEST = 120
 """Tokens that a picture of a sentence has room for on one page."""
@@ -161,5 +162,5 @@ def demand_page(steps: Sequence[str], what: str = "The sentence") -> None:
     """ConfigError for a sentence that no page has room for."""
     if len(steps) > LONGEST:
         raise ConfigError(
-            f"{what} has {len(steps):,} tokens, but a picture has room for {LONGEST}: give a shorter one."
+            f"{what} has {counted(len(steps), 'token')}, but a picture has room for {LONGEST}: give a shorter one."
         )
