@@ -256,3 +256,10 @@ def test_names_are_read_as_strings(tmp_path: Path) -> None:
     assert (file.strings("names"), file.strings("bytes")) == (["a.jpg", "ü.jpg"], ["a", "ü"])
     with pytest.raises(DataError, match=r"array 'x', should be a list of strings"):
         file.strings("x")
+
+
+@pytest.mark.parametrize("number", [0x110000, 0x200061, 0xD800], ids=hex)
+def test_numbers_that_are_no_characters_are_no_strings(tmp_path: Path, number: int) -> None:
+    np.save(tmp_path / "names.npy", np.array([number, 97], np.uint32).view("<U2"))
+    with pytest.raises(DataError, match="a string that is no text"):
+        ArrayFile(tmp_path / "names.npy").strings("names")

@@ -114,6 +114,7 @@ def test_a_line_of_iam_ondb_has_the_text_of_its_line(tmp_path: Path) -> None:
         ("a.jsonl", "[[0, 0, 0], [1, 1]]", "point 2 should have 3 numbers"),
         ("a.ndjson", '{"drawing": [[[0, 1], [0]]]}', "stroke 1 has 2, 1 numbers"),
         ("a.json", "{", "should be JSON"),
+        ("a.json", "2", r"a\.json should be an object"),
         ("a.jsonl", '{"text": "\\u0000", "strokes": [[[1, 2]]]}', "NUL"),
         ("a.xml", IAM.replace('time="1.1"', 'time="0.9"'), "point 2 is out of order"),
         ("a.xml", IAM.replace('x="3"', 'x="?"'), "a.xml:6 has x = '\\?', which is no number"),

@@ -158,8 +158,9 @@ class ArrayFile:
                 f"save np.array(names) in its place."
             )
         try:
-            return [one.decode() if isinstance(one, bytes) else str(one) for one in self._raw(name).tolist()]
-        except ValueError as error:
+            found = self._raw(name).tolist()
+            return [one.decode() if isinstance(one, bytes) else one.encode().decode() for one in found]
+        except (ValueError, SystemError) as error:  # the latter of Python for a number that is no character
             raise DataError(f"{self._where(name)} has a string that is no text ({error}): correct it.") from None
 
     def _where(self, name: str) -> str:

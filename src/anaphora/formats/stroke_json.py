@@ -39,6 +39,8 @@ def read_stroke_json(path: Path) -> Iterator[Trace]:
     if _is_one(whole):
         yield _trace(whole, str(path))
         return
+    if not isinstance(whole, list | None):
+        raise DataError(f"{path} should be {_EXPECTED}, but is {whole!r:.40}.")
     for number, item in enumerate(whole or [], 1):
         yield _trace(item, f"{path}: sequence {number}")
 
