@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from shlex import split
 
+import numpy as np
 import pytest
 
 from anaphora.cli.app import main
@@ -68,6 +69,9 @@ def files(
         "spoken.tsv": SPOKEN,
     }.items():
         Path(name).write_text(content)
+    Path("images").mkdir()
+    Path("images/captions.tsv").write_text("".join(f"image{n}\tone dot\n" for n in range(40)))
+    np.savez("images/features.npz", **{f"image{n}": np.ones((2, 2, 3)) for n in range(40)})
 
 
 def run_line(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -88,6 +92,7 @@ TRAIN = {
     "align": ["train", "aligner.toml", "--data", "pairs", "--target", "fr"],
     "classify": ["train", "--data", "films.tsv", "--task", "classify", *SMALL],
     "tag": ["train", "--data", "words.tsv", "--task", "tag", *SMALL],
+    "describe": ["train", "--data", "images", "--task", "describe", *SMALL, "--set", "decoder.size=6"],
     "trace": ["train", "prediction.toml", "--data", "strokes.jsonl"],
     "transduce": [
         *("train", "--data", "spoken.tsv", "--task", "transduce", *SMALL),

@@ -151,7 +151,9 @@ def _with_texts(
     else:
         return replace(given, from_file=file is not None)
     if targets is not None and len(targets) != len(texts):
-        raise DataError(f"There are {counted(len(texts), 'text')} but {counted(len(targets), 'target')}: give as many.")
+        raise DataError(
+            f"There are {counted(len(texts), 'text')} but {counted(len(targets), 'target')}: give as many of both."
+        )
     return replace(given, texts=texts, targets=targets, from_file=source is not None)
 
 

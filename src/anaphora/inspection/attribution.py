@@ -24,6 +24,7 @@ from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.kernels.runtime import running
 from anaphora.nn.embedding import Embedding
+from anaphora.wording import counted
 
 STEPS = 32
 """Points of the integral."""
@@ -135,7 +136,9 @@ def token_attribution(
     """
     asked = _Asked(subject, text, target)
     if not 1 <= token <= len(asked.outputs):
-        raise ConfigError(f"The output has {len(asked.outputs)} tokens, but token {token} was asked for: name another.")
+        raise ConfigError(
+            f"The output has {counted(len(asked.outputs), 'token')}, but token {token} was asked for: name another."
+        )
     before = asked.outputs[: token - 1]
     # f is the difference of the losses of two rows, so nothing but losses is asked of the network
     less = [*before, asked.id_of(instead)] if instead else before
