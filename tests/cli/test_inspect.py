@@ -73,9 +73,8 @@ def test_every_verb_shows_a_translator_as_text_json_and_pictures(
 ) -> None:
     monkeypatch.chdir(runs)
     assert inspect(capsys, "translator", verb, *options).strip()
-    for line in inspect(capsys, "translator", verb, *options, "--json").splitlines():
+    for line in inspect(capsys, "translator", verb, *options, "--json", "--output", tmp_path / "out").splitlines():
         assert isinstance(json.loads(line), dict)
-    inspect(capsys, "translator", verb, *options, "--output", tmp_path / "out")
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written >= {f"{name}.{form}" for name in files for form in ("png", "svg")}
     numbers = [path for path in (tmp_path / "out").iterdir() if path.suffix == ".json"]

@@ -69,10 +69,9 @@ def files(
         "spoken.tsv": SPOKEN,
     }.items():
         Path(name).write_text(content)
-    Path("dots").mkdir()
-    for part, numbers in ("train", range(30)), ("val", range(30, 36)):
-        Path(f"dots/{part}.tsv").write_text("".join(f"{n}.jpg\ta dot is here\n" for n in numbers))
-        np.savez(f"dots/{part}.npz", **{str(n): np.full((2, 2, 6), n / 36) for n in numbers})
+    Path("images").mkdir()
+    Path("images/captions.tsv").write_text("".join(f"image{n}\tone dot\n" for n in range(40)))
+    np.savez("images/features.npz", **{f"image{n}": np.ones((2, 2, 3)) for n in range(40)})
 
 
 def run_line(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -93,7 +92,7 @@ TRAIN = {
     "align": ["train", "aligner.toml", "--data", "pairs", "--target", "fr"],
     "classify": ["train", "--data", "films.tsv", "--task", "classify", *SMALL],
     "tag": ["train", "--data", "words.tsv", "--task", "tag", *SMALL],
-    "describe": ["train", "--data", "dots", "--task", "describe", *SMALL, "--set", "decoder.size=6"],
+    "describe": ["train", "--data", "images", "--task", "describe", *SMALL, "--set", "decoder.size=6"],
     "trace": ["train", "prediction.toml", "--data", "strokes.jsonl"],
     "transduce": [
         *("train", "--data", "spoken.tsv", "--task", "transduce", *SMALL),

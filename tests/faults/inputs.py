@@ -27,6 +27,8 @@ JUNK = (
     "\u2028".encode(),
     "\u0301".encode() * 500,
     b"[" * 3000,
+    b"\\ud800",
+    b"\\u0000",
     b'{"text": "\\ud800", "label": "\\ud800"}\n',
     b'{"text": "a b", "label": [[0, 1, "\\ud800"]]}\n',
     b'{"text": "a\\nb\\u0000", "label": "a\\nb\\u0000"}\n',

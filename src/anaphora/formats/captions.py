@@ -6,17 +6,18 @@ Flickr8k   name.jpg#0 <tab> caption
 a table    name.jpg <tab> caption, perhaps below a heading such as image <tab> caption
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from anaphora.errors import DataError
+from anaphora.formats.json_text import any_json
 from anaphora.formats.lines import read_lines, unpacked
+from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
-LARGEST = 1 << 30
+LARGEST = 1 << 28
 """Bytes of the largest JSON file that is read."""
 SPLITS: Mapping[str, str] = {"restval": "train"}
 """Names of splits in Karpathy's files that mean another one; "restval" is what COCO's validation left for training."""
@@ -58,8 +59,8 @@ def read_captions(path: Path) -> Iterator[Caption]:
     is_json = path.name.lower().removesuffix(".gz").endswith(".json")
     found = False
     for caption in _json(path) if is_json else _table(path):
-        if not caption.image:
-            raise DataError(f"{caption.place} names no image: name its file.")
+        if not is_label(caption.image):
+            raise DataError(f"{caption.place} names no image: name its file, in one line.")
         if not caption.text.strip():
             raise DataError(f"{caption.place} has an empty caption: fill it in, or remove it.")
         found = True
@@ -102,9 +103,9 @@ def _parsed(path: Path) -> Any:
             raise DataError(f"{path} has more than {counted(LARGEST, 'byte')} of JSON: split it into several files.")
         content.append(piece)
     try:
-        return json.loads(b"".join(content))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not JSON ({error}): correct it, or save it again.") from None
+        return any_json(b"".join(content).decode("utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} should be UTF-8, but is not ({error.reason}): convert it.") from None
 
 
 def _karpathy(path: Path, images: Sequence[Any]) -> Iterator[Caption]:

@@ -13,10 +13,19 @@ _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 def parsed_json(content: str, place: str, kind: type[T]) -> T:
-    """The object or array, whichever ``kind`` is, that the text from ``place`` holds.
+    """The object or array, whichever ``kind`` is, that the text from ``place`` holds; errors as for ``any_json``."""
+    found = any_json(content, place)
+    if not isinstance(found, kind):
+        name = "object" if kind is dict else "array"
+        raise DataError(f"{place} should be a JSON {name}, but is {content.strip()[:40]}. Correct the line.")
+    return found
 
-    Raises DataError for anything else, for nesting that no parser goes through, and for strings with a NUL or with half
-    a surrogate pair, which no text has.
+
+def any_json(content: str, place: str) -> Any:
+    """What the text from ``place`` holds.
+
+    Raises DataError for what is no JSON, for nesting that no parser goes through, and for strings with a NUL or with
+    half a surrogate pair, which no text has.
     """
     try:
         found = json.loads(content)
@@ -24,10 +33,7 @@ def parsed_json(content: str, place: str, kind: type[T]) -> T:
             _check(found)
     except (ValueError, RecursionError) as error:
         what = "is nested too deeply" if isinstance(error, RecursionError) else error
-        raise DataError(f"{place} should be JSON, but is not ({what}). Correct the line.") from None
-    if not isinstance(found, kind):
-        name = "object" if kind is dict else "array"
-        raise DataError(f"{place} should be a JSON {name}, but is {content.strip()[:40]}. Correct the line.")
+        raise DataError(f"{place} should be JSON, but is not ({what}). Correct it.") from None
     return found
 
 

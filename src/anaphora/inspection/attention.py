@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from anaphora.errors import ConfigError
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page, layers_of
+from anaphora.wording import counted
 
 MOST = 20
 """Pictures of one call."""
@@ -80,7 +81,7 @@ def alignments(
     """
     if len(sources) > MOST:
         raise ConfigError(
-            f"Alignments are drawn for at most {MOST} sentences at once, but {len(sources):,} were given."
+            f"Alignments are drawn for at most {counted(MOST, 'sentence')} at once, but {len(sources):,} were given."
         )
     columns = []
     for subject in subjects:

@@ -10,6 +10,7 @@ from torch import Tensor
 from anaphora.errors import ConfigError, DataError
 from anaphora.inspection.subject import Subject, layers_of
 from anaphora.nn.embedding import Embedding
+from anaphora.wording import counted
 
 LIMIT = 2000
 """Sentences that are projected at most."""
@@ -108,7 +109,9 @@ def sentence_projection(subject: Subject, sentences: Sequence[str]) -> Embedding
     Raises ConfigError for a model without recurrent layers, DataError for fewer than three sentences.
     """
     if not 3 <= len(sentences) <= LIMIT:
-        raise DataError(f"A projection takes 3 to {LIMIT:,} sentences, but {len(sentences):,} were given: change that.")
+        raise DataError(
+            f"A projection takes 3 to {counted(LIMIT, 'sentence')}, but {len(sentences):,} were given: change that."
+        )
     points, explained = principal_components(torch.stack([sentence_encoding(subject, text) for text in sentences]))
     return Embeddings(subject.name, (), Projection("sentences", tuple(sentences), points, explained))
 
