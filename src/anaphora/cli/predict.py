@@ -64,11 +64,15 @@ def run(
             task = task_at(run_folder)
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
         of_lines = hasattr(model, "predict_lines")
-        if of_lines:
+        if format_ and not of_lines:
+            raise ConfigError(f"--format is for taggers, but {run_folder} is {task_at(run_folder).noun}: leave it out.")
+        if hasattr(model, "predict_file"):
+            if file == "-":
+                raise ConfigError(f"{run_folder} is {task_at(run_folder).noun}: name a file or folder of its features.")
+            found = model.predict_file(Path(file), report=report)
+        elif of_lines:
             lines = given_lines(file, exact=True)
             found = model.predict_lines(lines, named(file), format=format_, report=report)
-        elif format_:
-            raise ConfigError(f"--format is for taggers, but {run_folder} is {task_at(run_folder).noun}: leave it out.")
         else:
             found = model.predict_stream(given_texts(file), report=report)
         with (writing_exact if of_lines and not as_json else writing)(output) as write:

@@ -2,12 +2,17 @@
 
 A FOLDER holds ``train``, ``val`` (or ``valid``, ``dev``) and any ``test*`` as files of ``formats.labelled``, or as
 folders with a folder per class; a FILE, or a folder with a folder per class, is trained on.
+Examples are texts, or sequences of vectors.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.finding import Names
@@ -15,33 +20,52 @@ from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
+from anaphora.formats.labelled_vectors import ENDINGS, read_labelled_vectors
 from anaphora.formats.lines import write_lines
 from anaphora.wording import agreeing, counted
 
-_ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
+_ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *ENDINGS)
 
 
 def every(example: Example) -> bool:
     return True
 
 
+class LabelledFormat(NamedTuple):
+    """How labelled files are read."""
+
+    encoding: str = "utf-8"
+    separator: str | None = None
+    """As for ``formats.labelled.read_labelled``."""
+    vectors: bool = False
+    """Whether examples are sequences of vectors (``formats.labelled_vectors``)."""
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file."""
+        if self.vectors:
+            return read_labelled_vectors(path, separator=self.separator)
+        return read_labelled(path, encoding=self.encoding, separator=self.separator)
+
+
+PLAIN = LabelledFormat()
+"""Texts of one class each, in UTF-8."""
+
+
 @dataclass(frozen=True)
 class LabelledCorpus:
-    """Labelled texts from one or more files, those that ``keep`` wants."""
+    """Labelled texts or sequences from one or more files, those that ``keep`` wants."""
 
     name: str
     paths: tuple[Path, ...]
     fingerprint: str
     count: int
-    encoding: str = "utf-8"
-    separator: str | None = None
-    """As for ``formats.labelled.read_labelled``."""
+    format: LabelledFormat = PLAIN
     keep: Callable[[Example], bool] = every
 
     def examples(self) -> Iterator[Example]:
         """The examples, read again."""
         for path in self.paths:
-            yield from filter(self.keep, read_labelled(path, encoding=self.encoding, separator=self.separator))
+            yield from filter(self.keep, self.format.read(path))
 
     def __iter__(self) -> Iterator[str]:
         """The texts, read again."""
@@ -67,7 +91,14 @@ class LabelledCorpus:
     def write_sample(self, folder: Path, name: str, limit: int) -> int:
         """The first examples as a table: see ``corpora.LocatedCorpus``."""
         sample = list(islice(self.examples(), limit))
-        between = self.separator or ""
+        between = self.format.separator or ""
+        if self.format.vectors:
+            values = [one.vectors for one in sample]
+            labels = [between.join(one.labels) for one in sample]
+            np.savez(
+                folder / f"{name}.npz", values=np.concatenate(values), lengths=list(map(len, values)), labels=labels
+            )
+            return len(sample)
         rows = (f"{between.join(one.labels)}\t{' '.join(one.text.split())}" for one in sample)
         write_lines(folder / f"{name}.tsv", chain(["label\ttext"], rows))
         return len(sample)
@@ -83,17 +114,12 @@ class LabelledSplits(Splits[LabelledCorpus]):
 
 
 def labelled_splits(
-    data: Sequence[Path],
-    names: Names,
-    *,
-    encoding: str = "utf-8",
-    separator: str | None = None,
-    report: Report = silent,
+    data: Sequence[Path], names: Names, format: LabelledFormat = PLAIN, report: Report = silent
 ) -> LabelledSplits:
     """The splits; without a validation split a tenth of the texts is held out by a hash of each, which a Note reports.
 
-    ``separator`` is as for ``formats.labelled.read_labelled``. Raises DataError for a missing file, a faulty line,
-    fewer than two classes (or no label where there may be several), and a split with nothing in it.
+    Raises DataError for a missing file, a faulty line, fewer than two classes (or no label where there may be several),
+    and a split with nothing in it.
     """
     if not data:
         raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
@@ -114,15 +140,13 @@ def labelled_splits(
         for stem, file in sorted(listing.items()):
             if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
-    whole, labels, several = _read(names.train, train, encoding, separator)
+    whole, labels, several = _read(names.train, train, format)
     if len(labels) < (1 if several else 2):
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
         raise DataError(f"{train[0]} has {what}: a classifier needs two classes or more.")
-    of_tests = {name: _read(name, files, encoding, separator, labels)[0] for name, files in tests.items()}
+    of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
     if valid:
-        return LabelledSplits(
-            whole, _read(names.valid, valid, encoding, separator, labels)[0], of_tests, labels, several
-        )
+        return LabelledSplits(whole, _read(names.valid, valid, format, labels)[0], of_tests, labels, several)
     held = sum(map(_held_out, whole.examples()))
     if not 0 < held < whole.count:
         raise DataError(f"{train[0]} has too few texts to hold some out for validation: give a validation split.")
@@ -132,9 +156,10 @@ def labelled_splits(
             f"{agreeing(held, 'are')} held out for it (by hash)."
         )
     )
-    files = _files(train)
+    files = [] if format.vectors else _files(train)
+    more = [whole.fingerprint] if format.vectors else []
     rest, tenth = (
-        replace(whole, name=name, fingerprint=fingerprint(files, choice), count=count, keep=keep)
+        replace(whole, name=name, fingerprint=fingerprint(files, *more, choice), count=count, keep=keep)
         for name, choice, count, keep in (
             (names.train, "rest", whole.count - held, _kept),
             (names.valid, "held", held, _held_out),
@@ -143,13 +168,11 @@ def labelled_splits(
     return LabelledSplits(rest, tenth, of_tests, labels, several)
 
 
-def labelled_corpus(
-    path: Path, known: Sequence[str], *, encoding: str = "utf-8", separator: str | None = None
-) -> LabelledCorpus:
+def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) -> LabelledCorpus:
     """One file, or a folder with a folder per class; DataError with its line for a fault or a label not ``known``."""
     if not path.is_file() and not (path.is_dir() and class_folders(path)):
         raise DataError(f"{path} should be a file of labelled texts, or a folder with a folder per class: check it.")
-    return _read(path.name, [path], encoding, separator, known)[0]
+    return _read(path.name, [path], format, known)[0]
 
 
 def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[Example]:
@@ -167,16 +190,20 @@ def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[
 
 
 def _read(
-    name: str, files: Sequence[Path], encoding: str, separator: str | None, known: Sequence[str] = ()
+    name: str, files: Sequence[Path], format: LabelledFormat, known: Sequence[str] = ()
 ) -> tuple[LabelledCorpus, tuple[str, ...], bool]:
-    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), encoding), 0, encoding, separator)
+    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), format.encoding), 0, format)
     count, labels, several = 0, set[str](), False
+    digest = hashlib.sha256()
     for example in check_labels(corpus.examples(), known) if known else corpus.examples():
         count += 1
         labels.update(example.labels)
         several = several or len(example.labels) != 1
+        digest.update(f"{example.labels} {example.text}".encode())
     if not count:
         raise DataError(f"{files[0]} has no labelled text: add some, or remove the file.")
+    if format.vectors:  # which files of their own may have
+        corpus = replace(corpus, fingerprint=digest.hexdigest())
     return replace(corpus, count=count), tuple(sorted(labels)), several
 
 
