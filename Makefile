@@ -3,6 +3,7 @@
 #   make quickstart   a translator, end to end, in about two minutes after installation
 #   make test         the fast tests        make slow     the long ones
 #   make lint         what CI checks        make format   put right what can be put right
+#   make faults       kills, damaged files and wrong input at random, for MINUTES (CONTRIBUTING.md)
 #   make audit        known vulnerabilities of the pinned dependencies; needs the network
 #   make bench        speed beside peers (benchmarks/README.md); make peers installs the one that is not torch
 #   make reproduce    systems compared like for like: trains what the tables lack, for hours (benchmarks/README.md)
@@ -17,6 +18,9 @@ PYTHON ?= python3
 TORCH_INDEX ?=
 VENV ?= .venv
 BENCH ?=
+MINUTES ?= 5
+SEED ?=
+TRIAL ?=
 TABLES ?=
 
 BIN := $(VENV)/bin
@@ -30,7 +34,7 @@ AUDIT := $(VENV)/audit
 PEERS := benchmarks/peers
 INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow lint format audit bench reproduce peers clean
+.PHONY: quickstart install test slow faults lint format audit bench reproduce peers clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/anaphora quickstart
@@ -43,6 +47,9 @@ test: $(INSTALLED_DEV)
 
 slow: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
+
+faults: $(INSTALLED_DEV)
+	OMP_NUM_THREADS=1 MINUTES=$(MINUTES) SEED=$(SEED) TRIAL=$(TRIAL) $(BIN)/python -m tests.faults
 
 lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check

@@ -10,7 +10,9 @@ from typer.main import get_command
 from anaphora import recipes
 from anaphora.cli.app import app
 from anaphora.events import Event
+from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.tasks.base import ExperimentBase
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -67,3 +69,15 @@ def test_an_option_that_a_command_sets_is_one_of_the_recipe_by_its_present_name(
     reported = list[Event]()
     read_experiment(recipes.read(recipe), where, settings, report=reported.append)
     assert reported == []
+
+
+def test_the_example_of_the_page_on_attention_draws_its_weights(
+    translator: ExperimentBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    train(translator, tmp_path / "runs" / "en-de")
+    page = (ROOT / "docs" / "attention.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```python\n(.*?draw_attention.*?)```", page, re.DOTALL)
+    exec(compile(example, "attention.md", "exec"), {})
+    assert Path("walking.png").read_bytes().startswith(b"\x89PNG")

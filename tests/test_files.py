@@ -103,6 +103,14 @@ def test_more_bytes_than_a_file_of_its_kind_has_are_refused_unread(tmp_path: Pat
         assert peak(attempt) < 4 * MEGABYTE
 
 
+def test_a_log_longer_than_any_is_refused_unread(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    file.touch()
+    os.truncate(file, 10**13)
+    with pytest.raises(DamagedError, match=r"metrics\.jsonl should have at most"):
+        list(lines(file))
+
+
 def test_what_is_no_regular_file_is_never_waited_for(tmp_path: Path) -> None:
     pipe, link = tmp_path / "pipe", tmp_path / "link"
     os.mkfifo(pipe)

@@ -13,6 +13,7 @@ import pytest
 import regex
 
 import anaphora
+from anaphora.text import joiner
 
 ROOT = Path(anaphora.__file__).parent
 METHODS = ("match", "fullmatch", "search", "findall", "finditer", "split", "sub", "subn")
@@ -28,13 +29,40 @@ def patterns_in(value: object) -> Iterator[Any]:
             yield from patterns_in(one)
 
 
-def used_patterns() -> Iterator[tuple[str, Any, tuple[str, ...]]]:
-    """Every pattern of the package, with the methods of it that its module calls."""
+MADE: dict[str, tuple[Any, tuple[str, ...]]] = {
+    f"anaphora.text.joiner._pattern({language})": (joiner._pattern(language), ("findall",))
+    for language in ("en", "de", *sorted(joiner._BEGINS_WORD)[:1], *sorted(joiner._ENDS_WORD)[:1])
+}
+"""Patterns that a function makes, by function and argument."""
+
+IN_A_TABLE = "anaphora.formats.documents._document"
+"""The function whose patterns are all in a tuple of its module."""
+
+
+def places() -> Iterator[tuple[str, str]]:
+    """Every module of the package that has patterns, and its code."""
     for file in sorted(ROOT.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
-        if "re.compile(" not in text and "regex.compile(" not in text:
-            continue
-        place = ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
+        if "import re\n" in text or "import regex\n" in text:
+            yield ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"), text
+
+
+def calls_of(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
+    """The calls of ``re.NAME`` and ``regex.NAME``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {
+            f"{of}.{n}" for of in ("re", "regex") for n in names
+        }:
+            yield node
+
+
+def used_patterns() -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+    """Every pattern of the package, with the methods of it that its module calls."""
+    yield from ((name, *row) for name, row in MADE.items())
+    for place, text in places():
+        for call in calls_of(ast.parse(text), *METHODS):
+            pattern, method = ast.literal_eval(call.args[0]), ast.unparse(call.func).split(".")
+            yield f"{place}:{pattern}", (re if method[0] == "re" else regex).compile(pattern), (method[1],)
         calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
         for name, value in vars(import_module(place)).items():
             own = {node.attr for node in calls if isinstance(node.value, ast.Name) and node.value.id == name}
@@ -42,6 +70,16 @@ def used_patterns() -> Iterator[tuple[str, Any, tuple[str, ...]]]:
             for number, pattern in enumerate(patterns_in(value)):
                 methods = tuple(sorted(own.intersection(METHODS) or anybody.intersection(METHODS)))
                 yield f"{place}.{name}[{number}]", pattern, methods
+
+
+def test_no_function_makes_a_pattern_that_is_not_tried() -> None:
+    made = {
+        f"{place}.{function.name}"
+        for place, text in places()
+        for function in ast.walk(ast.parse(text))
+        if isinstance(function, ast.FunctionDef) and any(calls_of(function, "compile"))
+    }
+    assert made == {IN_A_TABLE, *(name.split("(")[0] for name in MADE)}
 
 
 def letters_of(pattern: str) -> list[str]:

@@ -75,6 +75,20 @@ def messages(place: str) -> list[str]:
     return list(dict.fromkeys(text for file in files for text in said(ast.parse(file.read_text(encoding="utf-8")))))
 
 
+BY_CONTEXT = {
+    *("token", "special tokens", "character CNN embedding", "interpolation", "metric, score"),
+    *("fraction, probability", "reports, receives", "encoder, decoder, readout"),
+}
+"""What to say instead of words that have another meaning in some docstring: recurrent units, combining marks, plots."""
+
+
+def docstrings(file: Path) -> Iterator[str]:
+    """The docstrings of a file, and the sentences under its names."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+
+
 def places() -> list[str]:
     return sorted({path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()})
 
@@ -88,6 +102,12 @@ def test_a_page_uses_standard_terms(page: Path) -> None:
 @pytest.mark.parametrize("place", places())
 def test_messages_use_standard_terms(place: str) -> None:
     assert {text: found for text in messages(place) if (found := drifted(text))} == {}
+
+
+@pytest.mark.parametrize("file", sorted(PACKAGE.rglob("*.py")), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_docstrings_use_standard_terms(file: Path) -> None:
+    found = [term for text in docstrings(file) for term in drifted(text)]
+    assert [term for term in found if term.partition(": say ")[2] not in BY_CONTEXT] == []
 
 
 def helped() -> dict[str, str]:

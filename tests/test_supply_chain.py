@@ -35,17 +35,17 @@ REACHES = {
 }
 ON_THE_NETWORK = ("data/download.py", "serving/")
 CALLS = {"eval", "exec", "compile", "__import__"}
-METHODS = {
-    "torch.load",
-    "torch.save",
-    "numpy.load",
-    "np.load",
-    "os.system",
-    "os.popen",
-    "os.execv",
-    "os.fork",
-    "os.spawnv",
-}
+METHODS = (
+    *("torch.load", "torch.save", "torch.hub", "torch.jit.load", "torch.package"),
+    *(f"{name}.{load}" for name in ("numpy", "np") for load in ("load", "memmap.load", "lib.format.read_array")),
+    *(f"os.{name}" for name in ("system", "popen", "exec", "fork", "spawn", "posix_spawn", "startfile")),
+    *("asyncio.create_subprocess", "asyncio.open_connection", "multiprocessing", "ctypes.pythonapi"),
+)
+"""How what may not be used begins; the functions of ``os`` have several endings."""
+
+HARMLESS = ("numpy.lib.format.read_array_header", "np.lib.format.read_array_header", "os.exec_prefix")
+SWITCHES = {"allow_pickle": False, "weights_only": True, "trust_remote_code": False, "shell": False}
+"""Arguments by which others load or run something, and the one value that they may have."""
 
 
 def faults(code: str, place: str) -> list[str]:
@@ -60,12 +60,21 @@ def faults(code: str, place: str) -> list[str]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        found += [f"{place}:{node.lineno} imports {name}" for name in names if _within(name, banned) or name in METHODS]
+        found += [
+            f"{place}:{node.lineno} imports {name}" for name in names if _within(name, banned) or _is_banned(name)
+        ]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLS:
             found.append(f"{place}:{node.lineno} calls {node.func.id}")
-        if isinstance(node, ast.Attribute) and ast.unparse(node) in METHODS:
+        if isinstance(node, ast.Call):
+            values = {one.arg: getattr(one.value, "value", None) for one in node.keywords if one.arg in SWITCHES}
+            found += [f"{place}:{node.lineno} has {arg}" for arg, value in values.items() if value != SWITCHES[arg]]
+        if isinstance(node, ast.Attribute) and _is_banned(ast.unparse(node)):
             found.append(f"{place}:{node.lineno} uses {ast.unparse(node)}")
     return found
+
+
+def _is_banned(name: str) -> bool:
+    return name.startswith(METHODS) and not name.startswith(HARMLESS)
 
 
 def _within(name: str, modules: set[str]) -> bool:
@@ -91,6 +100,13 @@ def test_nothing_executes_what_it_reads_or_reaches_the_network(file: Path) -> No
         "from urllib import request",
         "import urllib.request",
         "import os\nos.system(text)",
+        "import os\nos.execvp(text, [])",
+        "from os import posix_spawn",
+        "from numpy import load",
+        "import numpy as np\nnp.lib.format.read_array(file)",
+        "read(path, allow_pickle=True)",
+        "read(path, allow_pickle=wanted)",
+        "import multiprocessing",
     ],
 )
 def test_each_of_them_is_found(code: str) -> None:

@@ -14,7 +14,9 @@ NOUNS = (
     "references|seconds|sentences|sources|texts|threads|tokens|translations|units|updates|words"
 )
 BARE = re.compile(rf'f"[^"]*\{{(?!counted)([^{{}}"]+)\}} (?:{NOUNS})\b')
-LARGE = re.compile(r"MEGABYTE|LONGEST|WIDTH|bytes|size|^tokens|most|width|^rows|_per_second|^:|tolist")
+LARGE = re.compile(
+    r"MEGABYTE|LIMIT|LONGEST|MOST|LARGEST|SHORTEST|WIDTH|bytes|size|^tokens|most|width|^rows|_per_second|^:|tolist"
+)
 """What is never 1, such as sizes of vocabularies, batches and files; templates of options; lists."""
 
 

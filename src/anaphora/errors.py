@@ -15,7 +15,7 @@ AnaphoraError                exit code 2
 
 
 class AnaphoraError(Exception):
-    """What a person can put right; the command line prints its message alone and leaves with ``exit_code``."""
+    """A user error; the command line prints its message alone and leaves with ``exit_code``."""
 
     exit_code = 2
 

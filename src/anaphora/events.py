@@ -51,7 +51,7 @@ class Update:
 
 @dataclass(frozen=True)
 class Validated:
-    """The validation figures after ``update``; ``best`` when the deciding one is the best so far."""
+    """The validation metrics after ``update``; ``best`` when the deciding one is the best so far."""
 
     update: int
     epoch: int

@@ -24,6 +24,8 @@ from anaphora.errors import RunError
 MEGABYTE = 1 << 20
 """Most bytes of a small file: options, a pointer, an index, one line of a log."""
 
+_LONGEST_LOG = 1 << 32
+
 NESTING = 50
 """Most levels of tables and arrays in TOML or JSON that a person or this package writes."""
 
@@ -155,11 +157,14 @@ def read_exactly(path: Path, size: int) -> bytes:
 def lines(path: Path) -> Iterator[bytes]:
     """The lines of a log with their ends; nothing where there is no file. A line over ``MEGABYTE`` comes in pieces.
 
-    Raises DamagedError for what is no regular file.
+    Raises DamagedError for what is no regular file, and for a log longer than that of any training.
     """
     if not os.path.lexists(path):
         return
     with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > _LONGEST_LOG:
+            raise DamagedError(f"{path} should have at most {_LONGEST_LOG:,} bytes, but has {size:,}.")
         while line := file.readline(MEGABYTE):
             yield line
 

@@ -24,7 +24,7 @@ def test_a_faulty_corpus_is_described_and_still_trainable(
     code, out, _ = run(capsys, *arguments)
     assert code == 0
     assert "train     en      13" in out
-    assert f"warning train, fr: 1 of 13 lines are empty [{toy_pairs / 'train.fr'}:13]." in out
+    assert f"warning train, fr: 1 of 13 lines is empty [{toy_pairs / 'train.fr'}:13]." in out
     assert "What training takes" in out
     assert "This data can be trained on: " in out.splitlines()[-1]
     assert run(capsys, *arguments, "--strict")[0] == 2

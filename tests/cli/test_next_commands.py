@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from shlex import split
 
+import numpy as np
 import pytest
 
 from anaphora.cli.app import main
@@ -28,6 +29,14 @@ epochs = 1
 """
 LABELLED = "label\ttext\n" + "".join(f"good\tfine {n}\nbad\tdull {n}\n" for n in range(40))
 TAGGED = "".join(f"A\tDET\nman\tNOUN\n{n}\tNUM\n\n" for n in range(40))
+STROKES = "".join(f'{{"strokes": [[[0, 0], [{n}, 2], [3, {n}]]]}}\n' for n in range(40))
+PREDICTION = """
+task = "trace"
+recurrence.size = 6
+output.components = 2
+training = {epochs = 1, batch_tokens = 250}
+"""
+SPOKEN = "".join(f"{a}{b}{c}\t{a} {b} {c}\n" for a in "abcd" for b in "efg" for c in "hij")
 SMALL = ["--set", "training.epochs=1", "--set", "encoder.size=6", "--set", "embedding.size=6"]
 
 
@@ -55,8 +64,14 @@ def files(
         "forward.toml": FEED_FORWARD,
         "films.tsv": LABELLED,
         "words.tsv": TAGGED,
+        "strokes.jsonl": STROKES,
+        "prediction.toml": PREDICTION,
+        "spoken.tsv": SPOKEN,
     }.items():
         Path(name).write_text(content)
+    Path("images").mkdir()
+    Path("images/captions.tsv").write_text("".join(f"image{n}\tone dot\n" for n in range(40)))
+    np.savez("images/features.npz", **{f"image{n}": np.ones((2, 2, 3)) for n in range(40)})
 
 
 def run_line(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -77,6 +92,12 @@ TRAIN = {
     "align": ["train", "aligner.toml", "--data", "pairs", "--target", "fr"],
     "classify": ["train", "--data", "films.tsv", "--task", "classify", *SMALL],
     "tag": ["train", "--data", "words.tsv", "--task", "tag", *SMALL],
+    "describe": ["train", "--data", "images", "--task", "describe", *SMALL, "--set", "decoder.size=6"],
+    "trace": ["train", "prediction.toml", "--data", "strokes.jsonl"],
+    "transduce": [
+        *("train", "--data", "spoken.tsv", "--task", "transduce", *SMALL),
+        *("--set", "decoder.size=6", "--set", "decoder.readout_size=6", "--set", "guided_alignment=none"),
+    ],
 }
 
 

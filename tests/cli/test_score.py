@@ -101,7 +101,7 @@ def test_who_exports_words_is_told_how_they_were_cut(
     assert main(["train", str(experiment), *words, "--data", str(toy_book), "--run", run]) == 0
     capsys.readouterr()
     assert main(["export", run, "--output", arpa]) == 0
-    assert "Its words are cut by text.segmentation = 'moses'" in capsys.readouterr().err
+    assert "Its words are segmented by text.segmentation = 'moses'" in capsys.readouterr().err
 
 
 def test_a_count_model_starts_from_no_other_run(

@@ -85,7 +85,7 @@ def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
     ):
         assert main(command) == 2
         shown = capsys.readouterr()
-        assert shown.out == "" and "this one has no attention" in shown.err and not links.exists()
+        assert shown.out == "" and "this translator has none" in shown.err and not links.exists()
     assert main(["translate", attending, attending, text, "--alignments", str(links)]) == 0
     assert len(links.read_text().splitlines()) == 3
     assert _translator(attending).attends and not _translator(other).attends
@@ -107,8 +107,8 @@ def test_translations_are_pairs_to_train_on_in_either_order(
     assert main([*translate, "--pairs", made, "--translation-first"]) == 0
     assert capsys.readouterr().out == ""
     rows = list(zip(Path(text).read_text().splitlines(), written, strict=True))
-    assert [row[1:] for row in read_pairs(Path(taught))] == rows
-    assert [row[1:] for row in read_pairs(Path(made))] == [(target, source) for source, target in rows]
+    assert [row[1:3] for row in read_pairs(Path(taught))] == rows
+    assert [row[1:3] for row in read_pairs(Path(made))] == [(target, source) for source, target in rows]
     train = ["train", str(tiny_translator), "--data", str(toy_pairs), *SETTINGS]
     assert main([*train, "--data", made, "--run", str(tmp_path / "more")]) == 0
     assert main([*train, "--set", "data.train=taught", "--run", str(tmp_path / "taught")]) == 0
@@ -207,7 +207,7 @@ def test_pairs_to_train_on_that_hold_the_unknown_mark_are_counted(
 
     monkeypatch.setattr(anaphora.TranslationPredictor, "stream", marked)
     assert main(["translate", runs[0], str(text), "--pairs", made]) == 0
-    assert "1 of 2 translations have <unk> in them" in " ".join(capsys.readouterr().err.split())
+    assert "1 of 2 translations has <unk> inside" in " ".join(capsys.readouterr().err.split())
     assert main(["translate", runs[0], str(text)]) == 0
     assert "<unk>" not in capsys.readouterr().err
 

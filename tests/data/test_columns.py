@@ -19,6 +19,7 @@ from anaphora.data.columns import UNBOUNDED, Table, Writer
 from anaphora.errors import DataError
 from anaphora.events import Event, Note
 from anaphora.files import json_bytes, part_of, sealed
+from tests.faults.damage import KINDS, Damage
 
 BOUNDS = {"source.ids": 300, "source.ends": UNBOUNDED, "numbers": 40}
 ROWS = [[(7 * row + place) % 300 for place in range(row % 9)] for row in range(40)]
@@ -80,21 +81,13 @@ def test_columns_have_the_smallest_type_and_every_block_a_digest(made: Path) -> 
 @given(
     name=st.sampled_from([*BOUNDS, "header.json"]),
     share=st.floats(0, 1, exclude_max=True),
-    what=st.sampled_from(["flip", "zero", "cut", "longer", "gone"]),
+    kind=st.sampled_from([*KINDS, "gone"]),
 )
-def test_whatever_happens_to_a_file_what_is_read_was_written(made: Path, name: str, share: float, what: str) -> None:
+def test_whatever_happens_to_a_file_what_is_read_was_written(made: Path, name: str, share: float, kind: str) -> None:
     file = made / name
     before = file.read_bytes()
-    place = int(share * len(before))
-    file.write_bytes(
-        {
-            "flip": before[:place] + bytes([before[place] ^ 4]) + before[place + 1 :],
-            "zero": before[:place] + bytes(min(8, len(before) - place)) + before[place + 8 :],
-            "cut": before[:place],
-            "longer": before + before[place:],
-        }.get(what, before)
-    )
-    if what == "gone":
+    file.write_bytes(Damage(kind, share, bit=2)(before))
+    if kind == "gone":
         file.unlink()
     changed = not file.exists() or file.read_bytes() != before
     events: list[Event] = []

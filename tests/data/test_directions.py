@@ -78,3 +78,12 @@ def test_the_only_pair_of_a_folder_is_what_is_trained_on(tmp_path: Path) -> None
     found = find_pairs([tmp_path], ("en", "fr"), Names("train", "val", "test"), silent)
     assert [pair.paths for pair in found.train] == [(first, second)]
     assert len(found.valid) == 1
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [("fr\ten", ("fr", "en")), ("English\tCzech", ("en", "cs")), ("A man.\tUn homme.", None), ("en", None)],
+)
+def test_of_a_heading(tmp_path: Path, heading: str, expected: tuple[str, str] | None) -> None:
+    (tmp_path / "pairs.tsv").write_text(f"{heading}\na\tb\n", encoding="utf-8")
+    assert direction_of([tmp_path / "pairs.tsv"], ("", ""), USUAL) == expected

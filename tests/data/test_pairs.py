@@ -16,7 +16,7 @@ from anaphora.data.pairs import WIDTH, PairBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
 from anaphora.protocols import Batches, VocabularyInfo
-from anaphora.text.cuts import MergeDropout
+from anaphora.text.resegmentation import MergeDropout
 
 SYMBOLS = VocabularyInfo(size=100, pad=0, unk=1, bos=2, eos=3)
 ROW = st.lists(st.integers(4, 99), max_size=40)
@@ -95,7 +95,7 @@ def cut_batches(seed: int = 1) -> PairBatches:
     units |= {a + b: 200 + 10 * i + j for i, a in enumerate(units) for j, b in enumerate(tuple(units)[:10])}
     cut = MergeDropout(units, 0.5)
     store = store_of([([97 + number % 9] * (number % 7), [200 + number % 90] * (number % 5)) for number in range(150)])
-    return PairBatches(store, SYMBOLS, SYMBOLS, batch_tokens=60, seed=seed, cuts=(cut, cut))
+    return PairBatches(store, SYMBOLS, SYMBOLS, batch_tokens=60, seed=seed, resegment=(cut, cut))
 
 
 def rows_of(batches: Iterable[Batch]) -> dict[int, tuple[list[int], list[int]]]:

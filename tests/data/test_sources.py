@@ -208,6 +208,18 @@ class TestTranslation:
         with pytest.raises(DataError, match=message):
             translation_splits([tmp_path], "en", "cs")
 
+    @pytest.mark.parametrize(("ending", "program"), [("bz2", "bunzip2"), ("xz", "unxz"), ("zip", "unzip")])
+    def test_a_folder_of_packed_files_is_one_message(self, tmp_path: Path, ending: str, program: str) -> None:
+        for side in "en", "cs":
+            put(tmp_path / f"train.{side}.{ending}", "a")
+        wanted = (
+            rf"holds packed files \(train\.cs\.{ending}, train\.en\.{ending}\): unpack them with {program}, or pack"
+        )
+        with pytest.raises(DataError, match=wanted):
+            translation_splits([tmp_path], "en", "cs")
+        with pytest.raises(DataError, match=wanted):
+            text_splits([tmp_path])
+
     def test_paths_that_cannot_be_data_are_named(self, tmp_path: Path) -> None:
         put(tmp_path / "pairs.txt", "a\tb")
         with pytest.raises(DataError, match=r"pairs\.txt is no folder and no \.tsv"):

@@ -9,7 +9,7 @@ import pytest
 from anaphora.batch import Ids, Values
 from anaphora.data.finding import Names
 from anaphora.data.trace_store import Scale, TraceBatches, TraceStore, moments, trace_store
-from anaphora.data.traces import TraceCorpus, trace_parts
+from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.errors import DataError
 from anaphora.events import Event, Skipped
 from anaphora.protocols import VocabularyInfo
@@ -22,12 +22,12 @@ SYMBOLS = VocabularyInfo(40, 0, 1, 2, 3)
 @pytest.fixture
 def corpus(tmp_path: Path) -> TraceCorpus:
     folder = handwriting.write(tmp_path / "lines", train=12, valid=2, test=2)
-    return trace_parts([folder], Names("train", "val", "test")).train
+    return trace_splits([folder], Names("train", "val", "test")).train
 
 
 def scale_of(corpus: TraceCorpus) -> Scale:
     raw = Scale(pen=True, offsets=False, upward=False)
-    mean, deviation = moments(corpus.traces(), raw.raw)
+    mean, deviation = moments(corpus.examples(), raw.raw)
     return Scale(True, False, False, tuple(mean), tuple(deviation))
 
 
@@ -37,7 +37,7 @@ def stored(corpus: TraceCorpus, folder: Path, **options: int) -> TraceStore:
 
 def test_decoded_vectors_are_the_points_of_the_files(corpus: TraceCorpus, tmp_path: Path) -> None:
     scale, store = scale_of(corpus), stored(corpus, tmp_path / "encoded")
-    for row, trace in enumerate(corpus.traces()):
+    for row, trace in enumerate(corpus.examples()):
         sequence = store.sequence(row)
         points_TD = trace.values_TD[0] + np.cumsum(scale.decoded(sequence.targets_TY[:, :2].astype(np.float64)), 0)
         assert np.allclose(points_TD, trace.values_TD[1:], atol=0.01)
@@ -49,7 +49,7 @@ def test_decoded_vectors_are_the_points_of_the_files(corpus: TraceCorpus, tmp_pa
 
 def test_scaled_vectors_have_mean_0_and_deviation_1(corpus: TraceCorpus) -> None:
     scale = scale_of(corpus)
-    every = np.concatenate([scale.encoded(trace)[:, :2] for trace in corpus.traces()])
+    every = np.concatenate([scale.encoded(trace)[:, :2] for trace in corpus.examples()])
     assert np.allclose(every.mean(0), 0) and np.allclose(every.std(0), 1)
 
 
@@ -88,7 +88,7 @@ def test_a_store_is_read_again_and_made_again_for_another_scale(corpus: TraceCor
 
 def test_long_sequences_are_left_out_and_reported(corpus: TraceCorpus, tmp_path: Path) -> None:
     heard: list[Event] = []
-    longest = int(np.median([len(trace.values_TD) for trace in corpus.traces()]))
+    longest = int(np.median([len(trace.values_TD) for trace in corpus.examples()]))
     store = trace_store(corpus, scale_of(corpus), None, tmp_path / "encoded", longest=longest, report=heard.append)
     assert store.lengths.max() < longest and 0 < len(store.numbers) < 12
     assert [event.count for event in heard if isinstance(event, Skipped)] == [12 - len(store.numbers)]

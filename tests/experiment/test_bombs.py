@@ -2,17 +2,22 @@
 
 import os
 import resource
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 import tomli_w
 import torch
+from annotated_types import Le, Lt
+from pydantic import BaseModel
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.experiment import conduct, memory
 from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.registry import TASKS, task_named
 from anaphora.tasks.runs import load_trained
 
 GIB = 1 << 30
@@ -61,6 +66,38 @@ def test_a_batch_of_more_than_is_free_is_refused_unless_the_text_is_shorter(
 def test_sizes_and_layers_have_upper_bounds(translator: ExperimentBase, setting: str) -> None:
     with pytest.raises(ConfigError, match=f"mine.toml: {setting.partition('=')[0]} should be at most"):
         read_experiment(tomli_w.dumps(translator.tables()), "mine.toml", settings=[setting])
+
+
+def tables_within(table: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """A table of options, and all that may be in it."""
+    yield table
+    waiting: list[Any] = [field.annotation for field in table.model_fields.values()]
+    while waiting:
+        annotation = waiting.pop()
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from tables_within(annotation)
+        waiting.extend(get_args(annotation))
+
+
+TIMES_AND_TRIES = {
+    *("epochs", "patience", "validate_every", "save_every", "keep", "skip_limit", "divergence_retries", "seed"),
+    *("interval", "from_epoch", "warmup", "after", "updates", "model1_iterations", "hmm_iterations"),
+    *("min_count", "max_word_pairs"),  # which leave something out
+}
+"""Whole numbers that take no memory, however large."""
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_whole_number_that_sizes_something_has_an_upper_bound(name: str) -> None:
+    tables = {table for kind in task_named(name).kinds.values() for table in tables_within(kind.experiment)}
+    unbounded = {
+        f"{table.__name__}.{option}"
+        for table in tables
+        for option, field in table.model_fields.items()
+        if field.annotation is int and option not in TIMES_AND_TRIES
+        if not any(isinstance(one, Le | Lt) for one in field.metadata)
+    }
+    assert not unbounded and len(tables) > 5
 
 
 def test_loading_takes_memory_for_the_weights_that_are_there_alone(translator: ExperimentBase, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_guide_that_training_would_refuse_is_an_error(
 
 def test_an_experiment_that_does_not_suit_the_data_is_an_error(tiny_translator: Path, toy_pairs: Path) -> None:
     found = checked(tiny_translator, toy_pairs, "data.max_length=1", trial=0.1)
-    assert "more than 1 tokens on a side" in only_error(found).what
+    assert "more than 1 token on a side" in only_error(found).what
     assert found.survey.sides, "what was learnt before the error is kept"
 
 

@@ -45,7 +45,12 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
         ("a.txt", "__label__a __label__b fine\n", r"a\.txt:1 has several labels"),
         ("a.tsv", "label\ttext\n\tfine\n", r"a\.tsv:2 has an empty label"),
         ("a.jsonl", '{"label": "x"}\n', r"a\.jsonl:1 should be a JSON object"),
-        ("a.csv", 'label,text\nx,"open\n', "a.csv is no CSV file"),
+        ("a.jsonl", '{"label": "x", "text": "a \\ud83d"}\n', r"a\.jsonl:1 should be JSON.*surrogates"),
+        ("a.jsonl", '{"label": "x\\u0000", "text": "a"}\n', r"a\.jsonl:1 should be JSON.*NUL"),
+        ("a.jsonl", "\n" + '{"label": ' * 5000, r"a\.jsonl:2 should be JSON.*nested"),
+        ("a.jsonl", '{"label": "x\\ny", "text": "a"}\n', r"a\.jsonl:1 should have a label of one line"),
+        ("a.csv", 'label,text\nx,"two\nlines"\ny,"open\n', r"a\.csv:4 is no CSV that can be read"),
+        ("a.csv", 'label,text\nx,"two\nlines"\n\nx\n', r"a\.csv:5 has 1 column,"),
     ],
 )
 def test_a_faulty_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -39,7 +39,7 @@ def test_links_to_words_that_are_not_there_are_refused_with_their_line(tmp_path:
     links = [frozenset({(0, 1)}), frozenset({(2, 0)})]
     check_links(tmp_path / "x", links, [(1, 2), (3, 1)])
     check_links(tmp_path / "x", links, [(1, 2), None])
-    with pytest.raises(DataError, match=r"x:2 should link the words of a pair with 2 and 1 words, counted from 0"):
+    with pytest.raises(DataError, match=r"x:2 should link the words of a pair with 2 and 1 word, counted from 0"):
         check_links(tmp_path / "x", links, [(1, 2), (2, 1)])
 
 

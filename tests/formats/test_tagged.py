@@ -94,12 +94,21 @@ def test_other_tags_change_their_column_alone() -> None:
         (2, "a\r\n", "a\tX\r\n"),
         (4, "EU NNP B-NP\n", "EU NNP B-NP X\n"),
         (3, "EU\tNNP\n", "EU\tNNP\tX\n"),
+        (2, " a\n", " a\tX\n"),
+        (2, "a \n", "a \tX\n"),
     ],
 )
 def test_rows_without_tags_get_a_column(column: int, text: str, tagged: str) -> None:
     [found] = sentences(Columns(column), text, labelled=False)
     assert found.tags == ()
     assert Columns(column).written(found, ["X"] * len(found.words)) == tagged
+
+
+def test_tabs_between_spaces_change_with_their_tag_alone() -> None:
+    text = "EU B-ORG\n\t. O\nit\tO\n\n"
+    [found] = sentences(Columns(2), text)
+    assert Columns(2).written(found, found.tags) == text
+    assert Columns(2).written(found, ["X", "Y", "Z"]) == "EU X\n\t. Y\nit\tZ\n\n"
 
 
 @pytest.mark.parametrize(
@@ -112,12 +121,18 @@ def test_rows_without_tags_get_a_column(column: int, text: str, tagged: str) -> 
         (Conllu(), CONLLU.replace("\n2\tnot", "\n3\tnot"), 5, "should have the ID 2"),
         (Columns(4), CONLL_2003.replace("Peter NNP", "Peter"), 6, "has 3"),
         (Columns(3), "a\tX\n", 1, "column 3"),
+        (Columns(2), "a\tX\n\tX\n", 2, "empty word"),
+        (Conllu(), CONLLU.replace("\tnot\tnot", "\t\tnot"), 5, "empty word"),
         (Offsets("iob2"), "{}\n", 1, "has nothing"),
         (Offsets("iob2"), '{"text": "a"}\n', 1, "spans"),
         (Offsets("iob2"), '{"text": "a", "label": []}\nno\n', 2, "should be JSON"),
         (Offsets("iob2"), '{"text": "a b", "label": [[0, 4, "X"]]}\n', 1, "lies outside"),
         (Offsets("iob2"), '{"text": "a b", "label": [[0, 2, "X"], [1, 3, "Y"]]}\n', 1, "overlaps"),
         (Offsets("iob2"), '{"text": "a b", "label": [[0, "1", "X"]]}\n', 1, "spans such as"),
+        (Offsets("iob2"), '{"text": "a b", "label": [[0, 1, "X\\nY"]]}\n', 1, "spans such as"),
+        (Offsets("iob2"), '{"text": "a", "annotations": [{"result": 1}]}\n{"text": 1}\n', 2, "should have its text"),
+        (Offsets("iob2"), '{"text": "a \\udead", "label": []}\n', 1, "surrogates"),
+        (Offsets("iob2"), '["' + '{"a":[' * 2000, 1, "should be JSON"),
     ],
 )
 def test_what_is_not_in_the_format_is_refused_with_its_line(

@@ -109,11 +109,12 @@ def test_a_line_of_iam_ondb_has_the_text_of_its_line(tmp_path: Path) -> None:
             "a.jsonl:2: stroke 1, point 2 is out of order: its time 4",
         ),
         ("a.jsonl", '{"text": "x"}', "should be an object like"),
-        ("a.jsonl", "[" * 100_000, "cannot be parsed"),
+        ("a.jsonl", "[" * 100_000, "nested too deeply"),
         ("a.jsonl", "[[0, 0, 2]]", "point 1 has pen bits"),
         ("a.jsonl", "[[0, 0, 0], [1, 1]]", "point 2 should have 3 numbers"),
         ("a.ndjson", '{"drawing": [[[0, 1], [0]]]}', "stroke 1 has 2, 1 numbers"),
-        ("a.json", "{", "cannot be parsed"),
+        ("a.json", "{", "should be JSON"),
+        ("a.jsonl", '{"text": "\\u0000", "strokes": [[[1, 2]]]}', "NUL"),
         ("a.xml", IAM.replace('time="1.1"', 'time="0.9"'), "point 2 is out of order"),
         ("a.xml", IAM.replace('x="3"', 'x="?"'), "a.xml:6 has x = '\\?', which is no number"),
         ("a.xml", "<a><b></a>", "a.xml:1 is no XML"),
@@ -155,7 +156,7 @@ def test_arrays_are_sequences_of_vectors_with_their_texts(tmp_path: Path) -> Non
     assert (first.text, second.text) == ("a", "b") and first.ends_T is None
     assert np.array_equal(np.concatenate([first.values_TD, second.values_TD]), values)
     np.savez(file, values=values, lengths=[2, 3], texts=["a"])
-    with pytest.raises(DataError, match="has 1 texts, but 2 sequences"):
+    with pytest.raises(DataError, match="has 1 text, but 2 sequences"):
         next(read_traces(file))
     values[3, 1] = np.nan
     np.savez(file, values=values, lengths=[2, 3])

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError, MissingExtraError, ShapeError
-from anaphora.inspection.attention import FORMATS, draw_attention
+from anaphora.inspection.drawing.canvas import FORMATS
+from anaphora.inspection.drawing.heat import draw_attention
 
 SOURCE = ["▁The", "▁red", "▁car", "."]
 TARGET = ["▁La", "▁voi", "ture", "▁rouge", "."]
@@ -138,7 +139,7 @@ def test_drawing_leaves_settings_alone(tmp_path: Path) -> None:
 
 def test_drawing_never_loads_pyplot(tmp_path: Path) -> None:
     code = (
-        "import sys; from anaphora.inspection.attention import draw_attention; "
+        "import sys; from anaphora.inspection.drawing.heat import draw_attention; "
         "assert 'matplotlib' not in sys.modules; draw_attention(sys.argv[1], ['a'], ['b'], [[1.0]]); "
         "assert 'matplotlib.pyplot' not in sys.modules"
     )

@@ -25,3 +25,7 @@ def test_every_label_is_one_short_visible_line(pieces: list[str]) -> None:
         assert 1 <= len(label) <= LONGEST
         assert not any(ord(character) < 32 for character in label)
         label.encode("utf-8")
+
+
+def test_characters_are_no_subwords() -> None:
+    assert labels(["</s>", "a", "▁", "b"]) == ["</s>", "a", "␣", "b"]

@@ -1,6 +1,8 @@
 """Networks of real-valued sequences: they learn, and what they say of a row does not depend on other rows."""
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from anaphora.batch import Batch, Ids, Values
 from anaphora.errors import ShapeError
 from anaphora.experiment.reading import read_experiment
 from anaphora.models.values import PredictionConfig, PredictionNetwork, SynthesisConfig, SynthesisNetwork
+from anaphora.nn.outputs.values import Draws
 from anaphora.protocols import VocabularyInfo
 
 SYMBOLS = VocabularyInfo(12, 0, 1, 2, 3)
@@ -120,3 +123,32 @@ def test_the_recipe_of_strokes_builds_a_network_that_learns() -> None:
     loss.sum.backward()
     assert all(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in network.output.parameters())
     assert {part.kind for part in network.programs()["decoder"]} >= {"GaussianWindow", "Move"}
+
+
+def test_a_bias_brings_draws_nearer_to_what_is_likeliest() -> None:
+    output = prediction(STROKES, OUTPUTS[0]).output
+    states_NH = torch.randn(1, 6, generator=torch.Generator().manual_seed(5)).expand(4000, -1)
+    source = torch.Generator().manual_seed(6)
+    draws = Draws(torch.rand(4000, generator=source), torch.randn(4000, 2, generator=source), torch.rand(4000, 2))
+    with torch.inference_mode():
+        free, tidy = (output.drawn(states_NH, draws, bias) for bias in (0.0, 3.0))
+    assert tidy[:, :2].var(0).sum() < free[:, :2].var(0).sum()
+    rates = free[:, 2:].mean(0)
+    assert ((tidy[:, 2:].mean(0) - 0.5).abs() > (rates - 0.5).abs()).all()
+
+
+@pytest.mark.parametrize("build", [prediction, synthesis])
+def test_what_is_expected_of_a_row_has_the_same_bits_alone_and_among_others(build: type) -> None:
+    network, given = build(STROKES, OUTPUTS[0]), batch(2, 1, build is synthesis)
+    together = network.expected(given)
+    for row in range(3):
+        rows = slice(row, row + 1)
+
+        def alone(items: Any, rows: slice = rows) -> Any:
+            return replace(items, **{name: tensor[rows] for name, tensor in vars(items).items()})
+
+        single = Batch(alone(given.inputs), alone(given.targets), given.example_ids_B[rows], given.carry_mask_B[rows])
+        found, length = network.expected(single), int(single.targets.lengths_B[0])  # type: ignore[union-attr]
+        for whole, part in zip(together, found, strict=True):
+            assert whole is not None and part is not None
+            assert torch.equal(whole[row, :length], part[0, :length])

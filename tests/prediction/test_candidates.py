@@ -53,5 +53,5 @@ def test_annotations_may_always_be_written_and_are_no_frequent_words(rare: Rare)
 
 
 def test_units_that_are_not_words_are_refused() -> None:
-    with pytest.raises(ConfigError, match="Candidates are the translations of whole words"):
+    with pytest.raises(ConfigError, match="Candidates are whole words"):
         Candidates({}).of(["a"], CharacterTokenizer("a", lowercase=False), TARGET)

@@ -1,12 +1,14 @@
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from math import log
 
 import pytest
+from pydantic import BaseModel
 from typer.main import get_command
 
 from anaphora import recipes
-from anaphora.batch import Batch, Ids, Labels
+from anaphora.batch import Batch, Grid, Ids, Labels
 from anaphora.cli.app import app
 from anaphora.data.catalogue import CORPORA
 from anaphora.data.ragged import Ragged
@@ -91,6 +93,22 @@ def test_options_that_the_head_of_a_recipe_names_are_taken_by_it(name: str, word
         read_experiment(recipes.read(name), name, together)
 
 
+def values_in(table: BaseModel) -> Iterator[tuple[str, object]]:
+    """The options of a table and of those in it, with their values; of a table in it that has a kind, the kind."""
+    for name, value in table:
+        yield name, getattr(value, "kind", value)
+        if isinstance(value, BaseModel):
+            yield from values_in(value)
+
+
+@pytest.mark.parametrize("name", recipes.names())
+def test_options_that_stand_beside_the_equations_of_a_recipe_have_these_values(name: str) -> None:
+    (head,) = re.findall(r"\A(?:#.*\n)+", recipes.read(name))
+    values = set(values_in(read_experiment(recipes.read(name), name)))
+    for option, value in re.findall(r'\b([a-z_]+) "([a-z-]+)"', head):
+        assert (option, value) in values, f'{option} = "{value}"'
+
+
 @pytest.mark.parametrize(("name", "verb", "given"), COMMAND_LINES)
 def test_commands_that_the_head_of_a_recipe_names_have_the_options_it_gives(
     name: str, verb: str, given: list[str]
@@ -120,7 +138,8 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     model.eval()
     ids = Ids(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))
     targets = Labels(torch.tensor([0, 1])) if labelled else ids
-    batch = Batch(ids, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool))
+    inputs = Grid(torch.ones(2, 16, 192)) if experiment.task == "describe" else ids
+    batch = Batch(inputs, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     losses = []
     for _ in range(5):

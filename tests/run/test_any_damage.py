@@ -2,7 +2,7 @@
 
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,31 +17,17 @@ from anaphora.run import Run
 from anaphora.run.identity import identity
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.runs import load_trained
+from tests.faults.damage import KINDS, Damage
 
 STORED = Path(__file__).parents[1] / "runs" / "format-1"
 
-Change = Callable[[bytes], bytes]
-
-
-@st.composite
-def changes(draw: st.DrawFn) -> Change:
-    """One thing that a disk, a copy or a hand may do to the bytes of a file."""
-    share = draw(st.floats(0, 1, exclude_max=True))
-    what = draw(st.sampled_from(["cut", "flip", "zero", "insert", "repeat"]))
-    bit, junk = draw(st.integers(0, 7)), draw(st.binary(min_size=1, max_size=8))
-
-    def change(content: bytes) -> bytes:
-        place = int(share * len(content))
-        before, behind = content[:place], content[place:]
-        return {
-            "cut": before,
-            "flip": before + bytes([behind[0] ^ (1 << bit)]) + behind[1:],
-            "zero": before + bytes(min(16, len(behind))) + behind[16:],
-            "insert": before + junk + behind,
-            "repeat": content + behind,
-        }[what]
-
-    return change
+CHANGES = st.builds(
+    Damage,
+    st.sampled_from(KINDS),
+    st.floats(0, 1, exclude_max=True),
+    st.integers(0, 7),
+    st.binary(min_size=1, max_size=8),
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +43,9 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.json", "manifest.json"])
-@given(change=changes())
+@given(change=CHANGES)
 def test_a_changed_file_of_a_checkpoint_is_named_and_the_one_before_it_used(
-    stored: Run, name: str, change: Change
+    stored: Run, name: str, change: Damage
 ) -> None:
     newest = stored.checkpoints()[-1]
     file = stored.path / "checkpoints" / f"step-{newest}" / name
@@ -86,8 +72,8 @@ def tables(content: bytes) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["experiment.toml", "vocabulary/vocabulary.json", "vocabulary/joint", "best"])
-@given(change=changes())
-def test_a_changed_file_of_the_run_is_named_or_read_as_it_was(stored: Run, name: str, change: Change) -> None:
+@given(change=CHANGES)
+def test_a_changed_file_of_the_run_is_named_or_read_as_it_was(stored: Run, name: str, change: Damage) -> None:
     file = stored.path / name
     content = file.read_bytes()
     changed = change(content)

@@ -13,6 +13,7 @@ from anaphora.errors import RunError
 from anaphora.events import Event, Note
 from anaphora.files import sealed
 from anaphora.run import Run
+from anaphora.run.layout import FOLDERS
 
 
 def warnings_of(events: list[Event]) -> str:
@@ -146,6 +147,43 @@ def test_weights_that_are_not_finite_are_never_loaded(run: Run, value: float) ->
     events: list[Event] = []
     assert run.load("latest", events.append).update == 40
     assert "not finite in bad" in warnings_of(events)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_of_a_run_that_is_a_link_is_refused_and_what_it_names_is_left_alone(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (run.path / "encoded").mkdir()
+    (run.path / name).rename(elsewhere)
+    (elsewhere / "train").mkdir()
+    (elsewhere / "train" / "thesis.txt").write_text("years of work")
+    (run.path / name).symlink_to(elsewhere, target_is_directory=True)
+    with pytest.raises(RunError, match=f"{name} is a symbolic link"):
+        Run.open(run.path)
+    assert (elsewhere / "train" / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.timeout(60)
+def test_a_checkpoint_that_is_a_pipe_is_passed_over_and_pruned(run: Run, save: Callable[[Run, int], Path]) -> None:
+    step = run.path / "checkpoints" / "step-40"
+    step.rename(run.path / "checkpoints" / ".unfinished-40")
+    os.mkfifo(step)
+    events: list[Event] = []
+    assert run.load("latest", events.append).update == 30
+    assert "step-40 is missing" in warnings_of(events)
+    for update in (50, 60):
+        save(run, update)
+    assert run.checkpoints() == [10, 50, 60] and not step.exists()
+
+
+def test_leftovers_that_are_files_or_links_are_removed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (run.path / "checkpoints" / ".unfinished-a").write_bytes(b"half")
+    (run.path / "checkpoints" / ".unfinished-b").symlink_to(tmp_path / "elsewhere")
+    run.rewind(40)
+    assert not [entry for entry in (run.path / "checkpoints").iterdir() if entry.name.startswith(".")]
+    assert (tmp_path / "elsewhere").is_dir()
 
 
 def test_a_checkpoint_folder_that_is_a_link_is_refused(run: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.data.finding import Names
-from anaphora.data.traces import trace_parts
+from anaphora.data.traces import trace_splits
 from anaphora.samples.handwriting import lines, write, written
 from anaphora.samples.handwriting.letters import LETTERS
 
@@ -41,7 +41,7 @@ def test_what_cannot_be_written_is_refused() -> None:
 
 
 def test_a_corpus_has_three_splits_that_share_no_line(tmp_path: Path) -> None:
-    parts = trace_parts([write(tmp_path / "made", train=20, valid=5, test=5)], Names("train", "val", "test"))
+    parts = trace_splits([write(tmp_path / "made", train=20, valid=5, test=5)], Names("train", "val", "test"))
     assert (parts.train.count, parts.valid.count, parts.tests["test"].count) == (20, 5, 5)
     rows = [json.loads(line) for file in (tmp_path / "made").iterdir() for line in file.read_text().splitlines()]
     assert len({json.dumps(row["strokes"]) for row in rows}) == 30

@@ -17,7 +17,7 @@ from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.text.tokenization import Bpe
 from anaphora.training.rules import Momentum
 
-TASKS = "align, classify, language-model, tag, trace, transduce, translate"
+TASKS = "align, classify, describe, language-model, tag, trace, transduce, translate"
 
 TRANSLATE = 'task = "translate"\n'
 LANGUAGE_MODEL = 'task = "language-model"\n'
@@ -48,7 +48,7 @@ def test_an_experiment_survives_being_written_and_read(experiment: ExperimentBas
 def test_the_task_decides_which_tables_there_are() -> None:
     assert isinstance(read_experiment(TRANSLATE + "[encoder]\n", "x"), TranslationExperiment)
     assert isinstance(read_experiment(LANGUAGE_MODEL + "[recurrence]\n", "x"), LanguageModelExperiment)
-    known = '"translate" or "classify" or "tag" or "trace" or "transduce"'
+    known = '"translate" or "classify" or "tag" or "describe" or "trace" or "transduce"'
     assert f'mine.toml: encoder is for task = {known}, but that is "language-model"' in complaint(
         LANGUAGE_MODEL + "[encoder]\n"
     )

@@ -18,6 +18,7 @@ from anaphora.text.special_tokens import without_special_tokens
         "[CLS] A man . [SEP] [PAD]",
         "A man . <pad>",
         "A man . <|endoftext|> ",
+        "<s> <s> A man . </s> </s>",
     ],
 )
 def test_special_tokens_at_the_ends_are_left_out(line: str) -> None:
@@ -39,3 +40,9 @@ def test_other_text_stays_as_it_is(line: str) -> None:
 @given(st.text("ab <>/[]s \t"))
 def test_only_the_ends_of_a_line_are_changed(line: str) -> None:
     assert without_special_tokens(line) in line
+
+
+@given(st.lists(st.sampled_from(["<s>", "</s>", "<pad>", "a", "b", "[SEP]"])).map(" ".join))
+def test_nothing_is_left_to_remove(line: str) -> None:
+    found = without_special_tokens(line)
+    assert without_special_tokens(found) == found

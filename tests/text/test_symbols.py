@@ -70,3 +70,11 @@ def test_spaces_separate_symbols_where_what_is_between_them_is_short() -> None:
     assert not are_separated(["quatscht fest", "sagte", "sagt an"])
     assert not are_separated(["a man walks home", "the other man waits"])
     assert not are_separated([])
+
+
+def test_a_stand_in_is_a_known_character_of_the_same_kind_that_is_not_in_the_string() -> None:
+    found = SymbolTokenizer([*"abcABC", "\tV", "\tU"], lowercase=False)
+    stand_ins = found.stand_ins("aUxUy\tU;Q")
+    assert stand_ins.keys() == {"U", "x", "y"}
+    assert stand_ins["U"] in "ABC" and {stand_ins["x"], stand_ins["y"]} == {"b", "c"}
+    assert found.stand_ins("abcz") == {} == found.beside(True).stand_ins("z")

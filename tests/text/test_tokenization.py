@@ -20,9 +20,9 @@ from anaphora.text.tokenization import (
     TextConfig,
     Unigram,
     Word,
-    cut_of,
     fit,
     load,
+    resegment_of,
     save,
 )
 
@@ -136,9 +136,9 @@ def test_words_are_cut_by_the_rules_of_their_side(tmp_path: Path) -> None:
 
 def test_rows_are_cut_anew_only_where_that_is_asked_for() -> None:
     for config in CONFIGS:
-        assert cut_of(config, fit(config, SIDES)["source"]) is None
+        assert resegment_of(config, fit(config, SIDES)["source"]) is None
     for config in (Bpe(size=330, dropout=0.1), Unigram(size=300, alpha=0.1)):
-        assert cut_of(config, fit(config, SIDES)["source"]) is not None
+        assert resegment_of(config, fit(config, SIDES)["source"]) is not None
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ VERBS = (
     "score",
     "rescore",
     "info",
+    "inspect",
     "average",
     "generate",
     "fetch",

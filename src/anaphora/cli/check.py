@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.experiments import AUTO, experiment_text, languages_of
-from anaphora.cli.options import Json, TaskOption, TrainingThreads, threads_of
+from anaphora.cli.options import ColumnsOption, Json, TaskOption, TrainingThreads, columns_of, threads_of
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, DataError
@@ -37,6 +37,7 @@ def run(
         typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
     ] = None,
     task: TaskOption = "",
+    columns: ColumnsOption = "",
     source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = "",
     target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = "",
     settings: Annotated[
@@ -61,7 +62,7 @@ def run(
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")
 
-    changes = [*(settings or []), *threads_of(threads)]
+    changes = [*columns_of(columns), *(settings or []), *threads_of(threads)]
 
     from anaphora.experiment.check import check
     from anaphora.experiment.reading import read_experiment

@@ -83,7 +83,7 @@ def languages_of(
         usual = (table["source"], table["target"])
     found = direction_of(data, (source, target), usual)
     if found is not None:
-        report(Note(f"The names of the files say that {found.source} is translated into {found.target}."))
+        report(Note(f"The data says that {found.source} is translated into {found.target}, by its names or headings."))
         return found
     columns = [path for path in data if path.name.lower().removesuffix(".gz").endswith(".tsv")]
     if columns and not (source or target):

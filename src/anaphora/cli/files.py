@@ -52,7 +52,7 @@ def given_lines(file: str, *, exact: bool = False) -> Iterator[str]:
     from anaphora.formats.lines import decode_lines, read_lines
 
     if file != "-":
-        return read_lines(Path(file), any_format=exact, exact=exact)
+        return read_lines(Path(file), any_format=exact, exact=exact, pipes=True)
     if sys.stdin is None:
         raise DataError("Text is read from standard input, but that is closed: name a file, or pipe the text in.")
     # unbuffered, so that a line is there as soon as it was written
@@ -98,7 +98,7 @@ def _is_of_a_run(file: Path) -> bool:
 
 @contextmanager
 def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """What writes a line to a file that is there, whole, when the block ends well; or prints it, without one."""
+    """A function that writes a line to a file, whole once the block ends well, or prints it where there is no file."""
     if path is None:
         yield _print_line
         return
@@ -110,7 +110,7 @@ def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def writing_exact(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """What writes text with the line ends that it has to such a file; or prints it, byte for byte."""
+    """A function that writes text with its own line ends to such a file, or prints it, byte for byte."""
     if path is None:
         yield _print_exact
         return

@@ -1,5 +1,6 @@
 """Options that several verbs share, and the little languages of their values."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -90,6 +91,10 @@ TaskOption = Annotated[
     str,
     typer.Option("--task", metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]"),
 ]
+ColumnsOption = Annotated[
+    str,
+    typer.Option("--columns", metavar="2,1", help="Source and target columns of a table: numbers from 1, or names."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
 
@@ -139,7 +144,7 @@ def fusion_of(language_model: Path | None, weight: float | None) -> tuple[Path, 
 
 
 def replacements_of(wanted: bool, dictionary: Path | None) -> dict[str, str] | None:
-    """The likeliest translation of every word of a dictionary, perhaps none; None where nothing is to be replaced.
+    """The most probable translation of every word of a dictionary, perhaps none; None where nothing is to be replaced.
 
     Raises ConfigError for a dictionary that is not asked for, and as ``read_dictionary`` does.
     """
@@ -193,6 +198,19 @@ def _number(text: str) -> int | float | str:
     return text
 
 
+def columns_of(named: str) -> list[str]:
+    """The settings of an experiment that ``ColumnsOption`` makes: two columns, or three with features.
+
+    Raises ConfigError for another number of columns.
+    """
+    if not named:
+        return []
+    columns = [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))]
+    if len(columns) not in (2, 3):
+        raise ConfigError(f"--columns takes two columns, such as 1,2 or English,French, but got '{named}'.")
+    return [f"data.columns={json.dumps(columns, ensure_ascii=False)}"]
+
+
 def threads_of(count: int | None) -> list[str]:
     """The settings of an experiment that ``TrainingThreads`` makes: none where nobody said how many."""
     return [] if count is None else [f"training.threads={count}"]
@@ -200,22 +218,24 @@ def threads_of(count: int | None) -> list[str]:
 
 def known_device(name: str) -> "DeviceName":
     """The device of that name; ConfigError for another name."""
-    from anaphora.config import unknown
     from anaphora.kernels.device import Device
 
-    if name not in get_args(Device):
-        raise ConfigError(unknown("--device", name, get_args(Device)))
-    return cast("DeviceName", name)
+    return cast("DeviceName", _known("--device", name, Device))
 
 
 def known_precision(name: str) -> "PrecisionName":
     """The precision of that name; ConfigError for another name."""
-    from anaphora.config import unknown
     from anaphora.kernels.backends import Precision
 
-    if name not in get_args(Precision):
-        raise ConfigError(unknown("--precision", name, get_args(Precision)))
-    return cast("PrecisionName", name)
+    return cast("PrecisionName", _known("--precision", name, Precision))
+
+
+def _known(option: str, name: str, names: object) -> str:
+    from anaphora.config import unknown
+
+    if name not in get_args(names):
+        raise ConfigError(unknown(option, name, get_args(names)))
+    return name
 
 
 _COMPILED_PRODUCTS = "32"

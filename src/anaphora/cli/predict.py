@@ -1,8 +1,8 @@
-"""``anaphora predict``: the class, the tags or the output string of each line."""
+"""``anaphora predict``: the class, the tags or the output string of each line, or the caption of each image."""
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,19 +19,23 @@ from anaphora.cli.options import (
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError, RunError
 
+if TYPE_CHECKING:
+    from anaphora.tasks.describe import Description
+
 EXAMPLES = (
     "anaphora predict runs/reviews reviews.txt",
     "echo 'a lovely film' | anaphora predict runs/reviews --json",
     "anaphora predict runs/upos new.conllu --output tagged.conllu",
     "echo 'A man walks.' | anaphora predict runs/upos --format text",
     "echo anaphora | anaphora predict runs/cmudict",
+    "anaphora predict runs/scenes features.npz --pictures pictures",
 )
 
 
 def run(
     run_folder: RunFolder,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="File of texts, one per line, or a file to tag.")
+        str, typer.Argument(metavar="[FILE|-]", help="File of texts, one per line, file to tag, or features of images.")
     ] = "-",
     output: Annotated[
         Path | None, typer.Option(help="Write predictions to this file instead of printing them.")
@@ -47,11 +51,14 @@ def run(
             help="For a tagger: conllu, columns, jsonl or text. [default: by the file and its first line]",
         ),
     ] = "",
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="For images: draw the attention for each word as PNG.")
+    ] = None,
     threads: Threads = 0,
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Print the prediction for each line; a tagger prints the file with its tags."""
+    """Print the prediction for each line or image; for a tagger, the tagged file."""
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
     where = known_device(device), known_precision(precision)
@@ -60,24 +67,37 @@ def run(
 
     with listening() as report:
         model = load(run_folder, device=where[0], precision=where[1], report=report)
+        task = task_at(run_folder)
         if not hasattr(model, "predict_stream"):
-            task = task_at(run_folder)
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
         of_lines = hasattr(model, "predict_lines")
         if format_ and not of_lines:
-            raise ConfigError(f"--format is for taggers, but {run_folder} is {task_at(run_folder).noun}: leave it out.")
+            raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
+        if pictures and not getattr(model, "attends_to_grid", False):
+            raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
         if hasattr(model, "predict_file"):
             if file == "-":
-                raise ConfigError(f"{run_folder} is {task_at(run_folder).noun}: name a file or folder of its features.")
+                raise ConfigError(f"{run_folder} is {task.noun}: name a file or folder of its features.")
             found = model.predict_file(Path(file), report=report)
         elif of_lines:
-            lines = given_lines(file, exact=True)
-            found = model.predict_lines(lines, named(file), format=format_, report=report)
+            found = model.predict_lines(given_lines(file, exact=True), named(file), format=format_, report=report)
         else:
             found = model.predict_stream(given_texts(file), report=report)
         with (writing_exact if of_lines and not as_json else writing)(output) as write:
             for prediction in found:
+                if pictures:
+                    _draw(prediction, pictures)
                 if not as_json:
                     write(str(prediction))
                 elif not of_lines or prediction.words:  # not of what is between sentences
                     write(json.dumps(prediction.json(), ensure_ascii=False))
+
+
+def _draw(description: "Description", folder: Path) -> None:
+    """The attention of a description, as a picture named after its image."""
+    from anaphora.inspection.drawing.grid import draw_grid_attention
+    from anaphora.inspection.labels import labels
+
+    assert description.weights is not None
+    path = folder / f"{description.image}.png"
+    draw_grid_attention(path, labels(description.pieces), description.weights, title=description.text)

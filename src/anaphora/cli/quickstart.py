@@ -105,7 +105,7 @@ def _show(run_folder: Path, picture: Path) -> None:
 def _draw(translator: "TranslationPredictor", text: str, picture: Path) -> None:
     """A picture of where the translator looked; without matplotlib, a word on how to get it."""
     try:
-        from anaphora.inspection.attention import draw_attention
+        from anaphora.inspection.drawing.heat import draw_attention
 
         [output] = translator.translate([text], attention=True)
         if output.weights is None:

@@ -75,7 +75,7 @@ def _lines(name: str, setting: "Setting", more: str, of: str = "") -> Iterator[s
 
 
 def _plain(text: str) -> str:
-    """A sentence without the marks of code."""
+    """A sentence without the special tokens of code."""
     return text.replace("``", "")
 
 

@@ -73,7 +73,7 @@ def handling_signals() -> Iterator[Signals]:
 
 
 def leave(outcome: "Outcome", folder: Path, signals: Signals) -> NoReturn:
-    """Say how to go on with a training that was told to stop, and leave with the exit code of what told it."""
+    """Say how to continue a training that was told to stop, and leave with the exit code of what told it."""
     if (folder / "latest").exists():
         say(f"Stopped after update {outcome.update:,}; {how_to_go_on(folder)}")
     raise typer.Exit(signals.exit_code)
@@ -88,5 +88,5 @@ def say_what_is_kept(folder: Path) -> None:
 
 
 def how_to_go_on(folder: Path) -> str:
-    """The command that goes on with a training."""
+    """The command that continues a training."""
     return f"to continue: anaphora train --resume --run {quote(str(folder))}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from anaphora.cli.experiments import AUTO, experiment_text, languages_of
-from anaphora.cli.options import TaskOption, TrainingThreads, minutes, threads_of
+from anaphora.cli.options import ColumnsOption, TaskOption, TrainingThreads, columns_of, minutes, threads_of
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
 from anaphora.cli.talk import say
@@ -26,6 +26,7 @@ EXAMPLES = (
     "anaphora train multi30k-en-de --data my-folder --source en --target cs --time 30m",
     "anaphora train character-lm --data book.txt --set recurrence.size=256",
     "anaphora train --data book.txt --run runs/book",
+    "anaphora train --data words.tsv --task transduce --columns 2,1 --run runs/words",
     "anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine",
     "anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german",
     "anaphora train --resume --run runs/en-de",
@@ -45,6 +46,7 @@ def run(
         typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
     ] = None,
     task: TaskOption = "",
+    columns: ColumnsOption = "",
     source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = "",
     target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = "",
     run_folder: Annotated[
@@ -70,7 +72,7 @@ def run(
         raise ConfigError("--resume continues a run, but --from starts a new one. Use one of them.")
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")
-    changes, start = _changes(settings or [], time, threads), _start(parent, vocabulary)
+    changes, start = _changes(settings or [], columns, time, threads), _start(parent, vocabulary)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
     from anaphora.experiment.conduct import train
@@ -78,8 +80,7 @@ def run(
 
     try:
         with listening() as report, handling_signals() as signals:
-            given = _Data(data or [], source, target)
-            given = _begun_with(folder, recipe, given) if resume else given
+            given = _begun_with(folder if resume else None, recipe, _Data(data or [], source, target))
             if not resume and (recipe or not parent):
                 given = _Data(given.data, *languages_of(recipe, *given, changes, report, task))
             text, where = _toml(recipe, folder if resume else parent, resume, vocabulary, given, changes, report, task)
@@ -94,10 +95,10 @@ def run(
     typer.echo(folder)
 
 
-def _changes(settings: list[str], time: str, threads: int | None) -> list[str]:
+def _changes(settings: list[str], columns: str, time: str, threads: int | None) -> list[str]:
     """What the command line changes of an experiment, as settings."""
     timed = [f"training.minutes={minutes(time)}"] if time else []
-    return [*settings, *timed, *threads_of(threads)]
+    return [*columns_of(columns), *settings, *timed, *threads_of(threads)]
 
 
 class _Data(NamedTuple):
@@ -108,12 +109,12 @@ class _Data(NamedTuple):
     target: str
 
 
-def _begun_with(run: Path, recipe: str, given: _Data) -> _Data:
+def _begun_with(run: Path | None, recipe: str, given: _Data) -> _Data:
     """What a run that goes on was begun with, unless the command or the file of an experiment names other files."""
     from anaphora.experiment.overrides import read_table
     from anaphora.tasks.runs import experiment_of
 
-    if not recipe:
+    if not recipe or run is None:
         return given  # which goes into the experiment of the run
     begun = experiment_of(run)
     table = {} if recipe == AUTO else read_table(*experiment_text(recipe, [], "", "", [], silent))

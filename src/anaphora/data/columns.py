@@ -56,7 +56,7 @@ _EVERY = 1000
 
 
 class Column:
-    """Numbers in a file, read like an array of one dimension; what is read is as it was written, or DataError."""
+    """Numbers in a file, read like an array of one dimension; DataError where they are not as they were written."""
 
     def __init__(self, name: str, below: Bound, mend: Callable[[str], None]) -> None:
         """Numbers within ``below``; ``mend``, told what is wrong, makes the file again."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import read_lines
+from anaphora.formats.lines import check_regular, read_lines
 from anaphora.formats.strings import COLUMNS, StringFormat
 from anaphora.formats.tsv import PLAIN, Layout, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
@@ -29,10 +29,10 @@ class AlignedFiles:
         return (self.source, self.target)
 
     def __iter__(self) -> Iterator[Pair]:
-        """The pairs of lines without their special tokens; errors as for ``written``."""
-        return map(plain_pair, self.written())
+        """The pairs of lines without their special tokens; errors as for ``rows``."""
+        return map(plain_pair, self.rows())
 
-    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
+    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
         """The pairs of lines as they are written, none of them ``rejected``.
 
         DataError with both counts, after the last common line, when they differ.
@@ -44,7 +44,7 @@ class AlignedFiles:
             if source is None or target is None:
                 break
             common += 1
-            yield source, target
+            yield Row(common, source, target)
         counts = [
             common + (line is not None) + sum(1 for _ in rest) for line, rest in ((source, sources), (target, targets))
         ]
@@ -64,6 +64,8 @@ class PairFile:
 
     path: Path
     layout: Layout = PLAIN
+    sides: tuple[str, str] = ("", "")
+    """The languages of source and target, as a heading may call them."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -75,24 +77,20 @@ class PairFile:
         return () if self.layout == PLAIN else (repr(self.layout),)
 
     def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
-        """The pairs with their lines; ``rejected`` as for ``formats.tsv.read_pairs``."""
-        return read_pairs(self.path, self.layout, rejected=rejected)
+        """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
+        return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected)
 
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, lines of other than two columns left out."""
         return (pair for pair in self.lines() if pair is not None)
 
-    def written(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Pair]:
-        """The pairs as they are written; ``rejected`` as for ``rows``."""
-        return ((row.source, row.target) for row in self.rows(rejected))
-
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line, None for one of other than two columns."""
         between: list[None] = []
-        for pair in self.written(lambda line, columns: between.append(None)):
+        for row in self.rows(lambda line, columns: between.append(None)):
             yield from between
             between.clear()
-            yield plain_pair(pair)
+            yield plain_pair(row)
         yield from between
 
 
@@ -112,10 +110,9 @@ class StringFile(PairFile):
         return self.format.read(read_lines(self.path), str(self.path))
 
 
-def plain_pair(pair: Pair) -> Pair:
+def plain_pair(row: Row) -> Pair:
     """A pair without the special tokens at the ends of its lines."""
-    source, target = pair
-    return without_special_tokens(source), without_special_tokens(target)
+    return without_special_tokens(row.source), without_special_tokens(row.target)
 
 
 PairFiles = AlignedFiles | PairFile
@@ -216,6 +213,7 @@ def fingerprint(paths: Sequence[Path], *choices: object) -> str:
     """A sha256 of the files' bytes, in order, and of what was chosen from them."""
     digests = []
     for path in paths:
+        check_regular(path)
         try:
             with path.open("rb") as stream:
                 digests.append(hashlib.file_digest(stream, "sha256").hexdigest())

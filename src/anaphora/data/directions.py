@@ -1,4 +1,4 @@
-"""Which languages a corpus is in, and in which direction it is translated, by the names of its files."""
+"""Which languages a corpus is in, and in which direction it is translated: by the names of its files, or a heading."""
 
 import re
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
+from anaphora.formats.tsv import languages_of_heading
 from anaphora.text.language import bare
 from anaphora.text.scripts import CODES
 
@@ -24,7 +25,7 @@ class Direction(NamedTuple):
 def direction_of(
     data: Sequence[Path], given: tuple[str, str], usual: tuple[str, str], train: str = "train"
 ) -> Direction | None:
-    """The languages of pairs, as the names of files and folders have them; None where they have none.
+    """The languages of pairs, as the names of files and folders or the heading of a table have them; else None.
 
     ``given`` are those that are known, empty where not. Two files are source and target in their order; a folder with
     ``train.cs`` and ``train.en`` goes in the direction of its name (``cs-en``), or else in that of ``usual``, where the
@@ -34,7 +35,7 @@ def direction_of(
     found: dict[Direction, None] = {}
     for path in data:
         sides = _by_ending(path, data, train)
-        named = _by_name(path)
+        named = _by_name(path) or _by_heading(path)
         if named and (not sides or set(named) == set(sides)):
             found[named] = None
         elif sides:
@@ -74,6 +75,14 @@ def _by_name(path: Path) -> Direction | None:
         if _is_code(first) and _is_code(second) and first != second:
             return Direction(first, second)
     return None
+
+
+def _by_heading(path: Path) -> Direction | None:
+    """The languages that the first line of a table names."""
+    if not path.is_file() or not path.name.lower().removesuffix(".gz").endswith(".tsv"):
+        return None
+    first, second = languages_of_heading(path)
+    return Direction(first, second) if _is_code(first) and _is_code(second) else None
 
 
 def _stem(path: Path) -> str:

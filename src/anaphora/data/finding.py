@@ -129,6 +129,7 @@ def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> Fo
         listing = [entry for entry in _list(path, "a file").values() if not entry.name.startswith(".")]
         train = _called(listing, names.train, endings)
         if not train:
+            refuse_packed(path)
             there = ", ".join(file.name for file in listing[:8]) or "nothing"
             name = f"{names.train}{endings[0]}"
             raise DataError(f"{path} should hold {name} or the like, but holds {there}: name the files.")
@@ -181,7 +182,7 @@ def _demand_named(data: Sequence[Path], names: Names, found: Found[File]) -> Non
 
 
 def _first(path: Path, names: Names, find: Callable[[str], File | None], report: Report) -> list[File]:
-    """The validation split of a folder, if it has one; ``report`` is told of those it has besides, whole or not."""
+    """The validation split of a folder, if it has one; ``report`` receives those it has besides, whole or not."""
     chosen, found = "", list[File]()
     for name in names.validation():
         if not found:
@@ -238,7 +239,7 @@ def _pair_file(path: Path, sides: tuple[str, str], layout: Layout) -> PairFile:
     if not _plain_name(path).lower().endswith(".tsv"):
         next(read_lines(path), None)  # which refuses a document by the name of its format
         raise DataError(f"{path} is no folder and no .tsv: pass a folder with train.{sides[0]} and train.{sides[1]}.")
-    return PairFile(path, layout)
+    return PairFile(path, layout, sides)
 
 
 def _pairs(
@@ -252,7 +253,7 @@ def _pairs(
             raise DataError(f"{both} is the same split as {source} and {target}: keep the one or the two.")
         return AlignedFiles(source, target)
     if both:
-        return PairFile(both, layout)
+        return PairFile(both, layout, sides)
     alone = source or target
     if alone and not lenient:
         missing = f"{name}.{sides[1] if source else sides[0]}"
@@ -282,8 +283,25 @@ def _beginning(listing: dict[str, Path], start: str, ends: tuple[str, ...], *, a
     return sorted(name for name in names if name.startswith(start) or (anywhere and f".{start}" in name))
 
 
+_UNPACK = {".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd", ".zip": "unzip", ".7z": "7z x", ".tar": "tar xf"}
+"""Programs that unpack files, by their suffix."""
+
+
+def refuse_packed(folder: Path) -> None:
+    """DataError for files that are packed otherwise than by gzip, in a folder in which nothing else was found."""
+    packed = sorted(entry.name for entry in folder.iterdir() if entry.suffix.lower() in _UNPACK)
+    if packed:
+        shown = f"{', '.join(packed[:4])}{', ...' if len(packed) > 4 else ''}"
+        program = _UNPACK[Path(packed[0]).suffix.lower()]
+        raise DataError(f"{folder} holds packed files ({shown}): unpack them with {program}, or pack them with gzip.")
+
+
 def _lacks(path: Path, wanted: str, name: str, listing: dict[str, Path], remedy: str = "") -> str:
-    """What to say of a folder without what is wanted; without a ``remedy``, the file whose name is near to ``name``."""
+    """What to say of a folder without what is wanted; without a ``remedy``, the file whose name is near to ``name``.
+
+    DataError where its files are packed otherwise than by gzip.
+    """
+    refuse_packed(path)
     entries = [*listing, *sorted(f"{entry.name}/" for entry in path.iterdir() if entry.is_dir())]
     there = ", ".join(entries[:8]) or "nothing"
     more = ", ..." if len(entries) > 8 else ""

@@ -15,6 +15,7 @@ from random import Random
 
 from anaphora.data.corpora import Pair, PairCorpus, fingerprint
 from anaphora.errors import DataError
+from anaphora.wording import counted
 
 _SHORTEST = 3
 _WITH_ENDS = 5
@@ -51,7 +52,7 @@ def hallucinated(corpus: PairCorpus, count: int, seed: int) -> HallucinatedCorpu
     if not stemmed:
         raise DataError(
             f"data.hallucinate replaces what source and target have in common, but no pair of {corpus.name} has "
-            f"{_SHORTEST} characters in common: leave it out."
+            f"{counted(_SHORTEST, 'character')} in common: leave it out."
         )
     letters, draw = sorted(alphabet - {" "}), Random(f"hallucinate {seed}")
     more = tuple(_other(*draw.choice(stemmed), letters, draw) for _ in range(count))

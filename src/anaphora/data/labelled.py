@@ -6,29 +6,24 @@ Examples are texts, or sequences of vectors.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
-from anaphora.data.finding import Names
-from anaphora.data.holdout import in_tenth
+from anaphora.data.examples import ExampleCorpus, place_in
+from anaphora.data.finding import Names, refuse_packed
 from anaphora.errors import DataError
-from anaphora.events import Note, Report, silent
+from anaphora.events import Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
 from anaphora.formats.labelled_vectors import ENDINGS, read_labelled_vectors
-from anaphora.formats.lines import write_lines
-from anaphora.wording import agreeing, counted
+from anaphora.formats.lines import check_regular, write_lines
 
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *ENDINGS)
-
-
-def every(example: Example) -> bool:
-    return True
 
 
 class LabelledFormat(NamedTuple):
@@ -40,68 +35,40 @@ class LabelledFormat(NamedTuple):
     vectors: bool = False
     """Whether examples are sequences of vectors (``formats.labelled_vectors``)."""
 
-    def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file."""
-        if self.vectors:
-            return read_labelled_vectors(path, separator=self.separator)
-        return read_labelled(path, encoding=self.encoding, separator=self.separator)
-
 
 PLAIN = LabelledFormat()
 """Texts of one class each, in UTF-8."""
 
 
 @dataclass(frozen=True)
-class LabelledCorpus:
-    """Labelled texts or sequences from one or more files, those that ``keep`` wants."""
+class LabelledCorpus(ExampleCorpus[Example]):
+    """Labelled texts or sequences from one or more files."""
 
-    name: str
-    paths: tuple[Path, ...]
-    fingerprint: str
-    count: int
     format: LabelledFormat = PLAIN
-    keep: Callable[[Example], bool] = every
 
-    def examples(self) -> Iterator[Example]:
-        """The examples, read again."""
-        for path in self.paths:
-            yield from filter(self.keep, self.format.read(path))
+    def read(self, path: Path) -> Iterator[Example]:
+        encoding, separator, vectors = self.format
+        if vectors:
+            return read_labelled_vectors(path, separator=separator)
+        return read_labelled(path, encoding=encoding, separator=separator)
 
-    def __iter__(self) -> Iterator[str]:
-        """The texts, read again."""
-        return (example.text for example in self.examples())
+    def text_of(self, example: Example) -> str:
+        return example.text
 
-    lines = __iter__
+    def place_of(self, example: Example) -> tuple[Path, int]:
+        return place_in(example.place)
 
-    def located(self) -> Iterator[tuple[Path, int, str]]:
-        """The texts with their files and lines: see ``corpora.LocatedCorpus``."""
-        for example in self.examples():
-            path, colon, line = example.place.rpartition(":")
-            # a text of a class folder is a file of its own
-            yield (
-                (Path(path), int(line), example.text)
-                if colon and line.isdecimal()
-                else (
-                    Path(example.place),
-                    1,
-                    example.text,
-                )
-            )
-
-    def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """The first examples as a table: see ``corpora.LocatedCorpus``."""
-        sample = list(islice(self.examples(), limit))
+    def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
+        """A table with a heading, or arrays."""
         between = self.format.separator or ""
         if self.format.vectors:
-            values = [one.vectors for one in sample]
-            labels = [between.join(one.labels) for one in sample]
-            np.savez(
-                folder / f"{name}.npz", values=np.concatenate(values), lengths=list(map(len, values)), labels=labels
-            )
-            return len(sample)
-        rows = (f"{between.join(one.labels)}\t{' '.join(one.text.split())}" for one in sample)
+            values = [one.vectors for one in examples]
+            labels = [between.join(one.labels) for one in examples]
+            lengths = [len(one) for one in values]
+            np.savez(folder / f"{name}.npz", values=np.concatenate(values), lengths=lengths, labels=labels)
+            return
+        rows = (f"{between.join(one.labels)}\t{' '.join(one.text.split())}" for one in examples)
         write_lines(folder / f"{name}.tsv", chain(["label\ttext"], rows))
-        return len(sample)
 
 
 @dataclass(frozen=True)
@@ -132,6 +99,7 @@ def labelled_splits(
             train.append(path)
             continue
         if not found:
+            refuse_packed(path)
             there = ", ".join(sorted(listing)[:8]) or "nothing"
             raise DataError(f"{path} should hold {names.train}.tsv or the like, but it holds {there}: name the files.")
         prefix = stem.removesuffix(names.train)
@@ -146,26 +114,13 @@ def labelled_splits(
         raise DataError(f"{train[0]} has {what}: a classifier needs two classes or more.")
     of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
     if valid:
-        return LabelledSplits(whole, _read(names.valid, valid, format, labels)[0], of_tests, labels, several)
-    held = sum(map(_held_out, whole.examples()))
-    if not 0 < held < whole.count:
-        raise DataError(f"{train[0]} has too few texts to hold some out for validation: give a validation split.")
-    report(
-        Note(
-            f"No validation split was given, so {held:,} of {counted(whole.count, 'text')} "
-            f"{agreeing(held, 'are')} held out for it (by hash)."
-        )
-    )
+        held = _read(names.valid, valid, format, labels)[0]
+        return LabelledSplits(whole, held, of_tests, labels, several)
     files = [] if format.vectors else _files(train)
-    more = [whole.fingerprint] if format.vectors else []
-    rest, tenth = (
-        replace(whole, name=name, fingerprint=fingerprint(files, *more, choice), count=count, keep=keep)
-        for name, choice, count, keep in (
-            (names.train, "rest", whole.count - held, _kept),
-            (names.valid, "held", held, _held_out),
-        )
-    )
-    return LabelledSplits(rest, tenth, of_tests, labels, several)
+    whose = [whole.fingerprint] if format.vectors else []
+    rest, tenth = (fingerprint(files, *whose, choice) for choice in ("rest", "held"))
+    noun = "sequence" if format.vectors else "text"
+    return LabelledSplits(*whole.parted(names.valid, rest, tenth, noun, report), of_tests, labels, several)
 
 
 def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) -> LabelledCorpus:
@@ -192,27 +147,16 @@ def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[
 def _read(
     name: str, files: Sequence[Path], format: LabelledFormat, known: Sequence[str] = ()
 ) -> tuple[LabelledCorpus, tuple[str, ...], bool]:
-    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), format.encoding), 0, format)
-    count, labels, several = 0, set[str](), False
+    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), format.encoding), format=format)
     digest = hashlib.sha256()
+    labels, several = set[str](), False
     for example in check_labels(corpus.examples(), known) if known else corpus.examples():
-        count += 1
         labels.update(example.labels)
         several = several or len(example.labels) != 1
         digest.update(f"{example.labels} {example.text}".encode())
-    if not count:
-        raise DataError(f"{files[0]} has no labelled text: add some, or remove the file.")
-    if format.vectors:  # which files of their own may have
+    if format.vectors:  # which may be in other files than those named
         corpus = replace(corpus, fingerprint=digest.hexdigest())
-    return replace(corpus, count=count), tuple(sorted(labels)), several
-
-
-def _held_out(example: Example) -> bool:
-    return in_tenth(example.text)
-
-
-def _kept(example: Example) -> bool:
-    return not _held_out(example)
+    return corpus.with_count("labelled text"), tuple(sorted(labels)), several
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
@@ -221,6 +165,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
 
 def _listing(path: Path) -> dict[str, Path]:
     if not path.is_dir():
+        check_regular(path)
         raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
     return {_stem(entry): entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
 

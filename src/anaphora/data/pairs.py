@@ -17,7 +17,7 @@ from anaphora.data.columns import Integers
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.cuts import Cut
+from anaphora.text.resegmentation import Resegment
 
 WIDTH = 16
 """Search pads sources to multiples of this, so that a sentence's width depends on the sentence alone."""
@@ -55,18 +55,18 @@ class PairBatches:
         *,
         batch_tokens: int,
         seed: int,
-        cuts: tuple[Cut | None, Cut | None] = (None, None),
+        resegment: tuple[Resegment | None, Resegment | None] = (None, None),
         alignments: Ragged | None = None,
     ) -> None:
         """In a batch, rows times the longest side with its ``</s>`` are at most ``batch_tokens``.
 
-        ``cuts`` of source and target, where given, segment every row again: a function of (seed, epoch, side, id of the
-        pair) alone. Batches are made by the lengths of the store, so that rows cut finer may take some more.
-        ``alignments`` between the tokens of each row (i_0 j_0 i_1 j_1 ..), where given, supervise the batches; rows
-        are then segmented as they are stored.
+        ``resegment``, for source and target where given, draws another segmentation of every row: a function of (seed,
+        epoch, side, id of the pair) alone. Batches are made by the lengths of the store, so that finer rows may take
+        some more. ``alignments`` between the tokens of each row (i_0 j_0 i_1 j_1 ..), where given, supervise the
+        batches; rows are then segmented as they are stored.
         """
         self._alignments = alignments
-        self._cuts = cuts
+        self._resegment = resegment
         self._store = store
         self._source = source
         self._target = target
@@ -100,13 +100,13 @@ class PairBatches:
 
     def _segmented(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
         """Where the rows of a side are: in the store, or segmented again and next to each other."""
-        stored, cut = (self._store.sources, self._store.targets)[side], self._cuts[side]
-        if cut is None:
+        stored, again = (self._store.sources, self._store.targets)[side], self._resegment[side]
+        if again is None:
             return stored, rows
         numbers = self._store.numbers[rows].tolist()
         generators = (Random(f"{self._seed} {epoch} {side} {number}") for number in numbers)
         texts = (row.tolist() for row in stored.each(rows))
-        return Ragged.of(cut(ids, draw) for ids, draw in zip(texts, generators, strict=True)), np.arange(len(rows))
+        return Ragged.of(again(ids, draw) for ids, draw in zip(texts, generators, strict=True)), np.arange(len(rows))
 
 
 def _distributions(alignments: Sequence[Integers], targets: Ids, inputs: Ids) -> torch.Tensor:

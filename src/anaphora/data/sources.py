@@ -90,14 +90,15 @@ def string_splits(
 def _parts(found: Found[PairFiles], names: Names, seed: int, share: float, report: Report) -> Splits[PairCorpus]:
     """The splits in files that are found; without a validation split at most ``share`` of the training split."""
     held = None if found.valid else HeldOut(seed, share)
-    usable = _scan(found.train, held, report)
+    read = set[str]()
+    usable = _scan(found.train, held, read, report)
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
     if held is None:
-        digest = _digest(found.train, "usable")
+        digest = _digest(found.train, read, "usable")
         train = PairCorpus(names.train, tuple(found.train), digest, usable, both_sides)
         return Splits(train, _every_pair(names.valid, found.valid), tests)
     whole = PairCorpus(names.train, tuple(found.train), "", usable, both_sides)
-    train, valid = _split(whole, names.valid, held, seed)
+    train, valid = _split(whole, names.valid, held, seed, read)
     report(
         Note(
             f"No validation split was given, so {valid.count:,} of {counted(usable, 'pair')} "
@@ -123,7 +124,7 @@ def text_splits(
     _demand(data, "--data FOLDER or --data book.txt")
     found = find_texts(data, Names(train, valid, test), report)
     tests = {name: _whole_text(name, files, report) for name, files in found.tests.items()}
-    whole = _whole_text(train, found.train, report)
+    whole, read = _read_text(train, found.train, report)
     if found.valid:
         return Splits(whole, _whole_text(valid, found.valid, report), tests)
     if whole.count < 2:
@@ -139,8 +140,8 @@ def text_splits(
             f"{agreeing(tail, 'are')} held out for it."
         )
     )
-    train_split = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body), body)
-    valid_split = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail), tail, body)
+    train_split = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body, *read), body)
+    valid_split = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail, *read), tail, body)
     return Splits(train_split, valid_split, tests)
 
 
@@ -149,11 +150,11 @@ def _demand(data: Sequence[Path], example: str) -> None:
         raise DataError(f"Training needs data, but none was given: pass {example}.")
 
 
-def _scan(files: Sequence[PairFiles], held: HeldOut | None, report: Report) -> int:
+def _scan(files: Sequence[PairFiles], held: HeldOut | None, read: set[str], report: Report) -> int:
     """Read all training files once: find faults, count the usable pairs, gather candidates for the held-out part."""
     usable = empty = 0
     for file in files:
-        for source, target in _told(file, report):
+        for source, target in _told(file, read, report):
             if both_sides(source, target):
                 usable += 1
                 if held is not None:
@@ -167,21 +168,28 @@ def _scan(files: Sequence[PairFiles], held: HeldOut | None, report: Report) -> i
     return usable
 
 
-def _told(file: PairFiles, report: Report) -> Iterator[Pair]:
-    """The pairs of a file; when it is through, ``report`` is told of what was left out of its lines."""
+def _told(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
+    """The pairs of a file; when it is through, ``report`` is told of what was left out of its lines.
+
+    What versions before did not leave out is added to ``read``, which goes into the fingerprint of a split: a run of
+    such a version is not resumed on other pairs unnoticed.
+    """
     wrong = first = marked = 0
 
     def rejected(line: int, columns: int) -> None:
         nonlocal wrong, first
         if columns == HEADING:
+            read.add("without heading")
             report(Note(f"The first line of {file.paths[0]} names its columns and is left out."))
             return
         wrong += 1
         first = first or line
 
-    for written in file.written(rejected):
-        pair = plain_pair(written)
-        marked += pair != written
+    for row in file.rows(rejected):
+        pair = plain_pair(row)
+        marked += pair != (row.source, row.target)
+        if row.trimmed:
+            read.add("without empty columns")
         yield pair
     if wrong:
         report(
@@ -190,6 +198,8 @@ def _told(file: PairFiles, report: Report) -> Iterator[Pair]:
                 wrong,
             )
         )
+    if marked:
+        read.add("without special tokens")
     _tell_special_tokens(marked, file.paths, report)
 
 
@@ -204,7 +214,7 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
         )
 
 
-def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[PairCorpus, PairCorpus]:
+def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int, read: set[str]) -> tuple[PairCorpus, PairCorpus]:
     held.choose()
     if not held.count:
         raise DataError(
@@ -218,8 +228,8 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
     def held_out(source: str, target: str) -> bool:
         return both_sides(source, target) and source in held
 
-    rest = _digest(whole.files, "without the held-out part", seed)
-    split = _digest(whole.files, "the held-out part", seed)
+    rest = _digest(whole.files, read, "without the held-out part", seed)
+    split = _digest(whole.files, read, "the held-out part", seed)
     return (
         PairCorpus(whole.name, whole.files, rest, whole.count - held.count, kept),
         PairCorpus(valid, whole.files, split, held.count, held_out),
@@ -227,13 +237,19 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int) -> tuple[Pai
 
 
 def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
-    count = sum(1 for file in files for _ in file)
+    read = set[str]()
+    count = sum(1 for file in files for _ in _told(file, read, silent))
     if not count:
         raise DataError(f"{_paths(_flat(files))} has no pairs for the split '{name}': add some, or remove the file.")
-    return PairCorpus(name, tuple(files), _digest(files, "all"), count)
+    return PairCorpus(name, tuple(files), _digest(files, read, "all"), count)
 
 
 def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
+    return _read_text(name, files, report)[0]
+
+
+def _read_text(name: str, files: Sequence[Path], report: Report) -> tuple[TextCorpus, list[str]]:
+    """A split of all lines, and what its fingerprint has beside its files: see ``_told``."""
     count = letters = marked = 0
     for path in files:
         for written in read_lines(path):
@@ -244,12 +260,13 @@ def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
     _tell_special_tokens(marked, files, report)
     if not letters:
         raise DataError(f"{_paths(files)} has no text for the split '{name}': add some, or remove the file.")
-    return TextCorpus(name, tuple(files), fingerprint(files, 0, count), count)
+    read = ["without special tokens"] if marked else []
+    return TextCorpus(name, tuple(files), fingerprint(files, 0, count, *read), count), read
 
 
-def _digest(files: Sequence[PairFiles], *choices: object) -> str:
+def _digest(files: Sequence[PairFiles], read: set[str], *choices: object) -> str:
     layouts = {choice for file in files if isinstance(file, PairFile) for choice in file.choices}
-    return fingerprint(_flat(files), *choices, *sorted(layouts))
+    return fingerprint(_flat(files), *choices, *sorted(layouts), *sorted(read))
 
 
 def _flat(files: Sequence[PairFiles]) -> list[Path]:

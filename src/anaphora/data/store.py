@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from anaphora.data.columns import UNBOUNDED, Column, Integers, Table, Writer
 from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.data.examples import ExampleCorpus
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
@@ -97,7 +99,9 @@ def pair_store(
     )
 
 
-def text_store(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path, *, report: Report = silent) -> TextStore:
+def text_store(
+    corpus: TextCorpus | ExampleCorpus[Any], tokenizer: Tokenizer, folder: Path, *, report: Report = silent
+) -> TextStore:
     """The text as ids: from ``folder`` if it was encoded there before with the same tokenizer, else encoded now.
 
     Raises DataError when the folder cannot be written.
@@ -119,5 +123,5 @@ def text_store(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path, *, report
     return TextStore(table["text.ids"], table.facts["characters"])
 
 
-def _task(corpus: PairCorpus | TextCorpus) -> str:
+def _task(corpus: PairCorpus | TextCorpus | ExampleCorpus[Any]) -> str:
     return f"encoding {corpus.name}"

@@ -4,64 +4,47 @@ A FOLDER holds one file for each split, known by its name less its ending: ``tra
 or ``eng.train``; a FILE is trained on. Anything may be gzipped, and several are put together.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anaphora.data.corpora import Splits, fingerprint
+from anaphora.data.examples import ExampleCorpus
 from anaphora.data.finding import Found, Names, ending_of, find_files
-from anaphora.data.holdout import in_tenth
-from anaphora.errors import DataError
-from anaphora.events import Note, Report, silent
+from anaphora.events import Report, silent
 from anaphora.formats.lines import read_lines, writing_text
 from anaphora.formats.tagged import Sentence, TaggedFormat
 
 _ENDINGS = (".conllu", ".conll", ".tsv", ".txt", ".iob", ".iob2", ".bio", ".bioes", ".jsonl", ".json")
 
 
-def every(sentence: Sentence) -> bool:
-    return True
+Located = tuple[Path, Sentence]
+"""A sentence and its file."""
 
 
 @dataclass(frozen=True)
-class TaggedCorpus:
-    """Tagged sentences from one or more files, those that ``keep`` wants."""
+class TaggedCorpus(ExampleCorpus[Located]):
+    """Tagged sentences with their files."""
 
-    name: str
-    paths: tuple[Path, ...]
-    format: TaggedFormat
-    fingerprint: str
-    """A sha256 of the files' bytes and of what was chosen from them."""
-    count: int = 0
-    """Sentences in the corpus."""
-    keep: Callable[[Sentence], bool] = every
+    format: TaggedFormat = field(kw_only=True)
 
-    def sentences(self) -> Iterator[tuple[Path, Sentence]]:
-        """The sentences with their files, read again; DataError with the line for one that is not in the format."""
-        for path in self.paths:
-            for sentence in self.format.read(exact_lines(path), str(path), labelled=True):
-                if sentence.words and self.keep(sentence):
-                    yield path, sentence
+    def read(self, path: Path) -> Iterator[Located]:
+        sentences = self.format.read(exact_lines(path), str(path), labelled=True)
+        return ((path, sentence) for sentence in sentences if sentence.words)
 
-    def __iter__(self) -> Iterator[str]:
-        """The words of each sentence with spaces between them, read again."""
-        return (" ".join(sentence.words) for _, sentence in self.sentences())
+    def text_of(self, example: Located) -> str:
+        """The words with spaces between them."""
+        return " ".join(example[1].words)
 
-    lines = __iter__
+    def place_of(self, example: Located) -> tuple[Path, int]:
+        """The first line."""
+        return example[0], example[1].line_of(0)
 
-    def located(self) -> Iterator[tuple[Path, int, str]]:
-        """The words of each sentence with its file and first line: see ``corpora.LocatedCorpus``."""
-        for path, sentence in self.sentences():
-            yield path, sentence.line_of(0), " ".join(sentence.words)
-
-    def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """The first sentences as a file: see ``corpora.LocatedCorpus``."""
-        sample = list(islice(self.sentences(), limit))
+    def write(self, examples: Sequence[Located], folder: Path, name: str) -> None:
+        """A file in the format of the corpus."""
         with writing_text(folder / f"{name}{ending_of(self.paths[0], _ENDINGS) or '.conll'}") as write:
-            for _, sentence in sample:
+            for _, sentence in examples:
                 write("".join(sentence.lines))
-        return len(sample)
 
 
 def exact_lines(path: Path) -> Iterator[str]:
@@ -87,33 +70,11 @@ def tagged_splits(
     of_tests = {name: _corpus(name, files, format_) for name, files in tests.items()}
     if valid:
         return Splits(whole, _corpus(names.valid, valid, format_), of_tests)
-    held = sum(_held_out(sentence) for _, sentence in whole.sentences())
-    if not 0 < held < whole.count:
-        raise DataError(f"{train[0]} has too few sentences to hold some out for validation: give a validation split.")
-    report(
-        Note(f"{held:,} of {whole.count:,} training sentences are held out for validation (by a hash of their words).")
-    )
-    rest, part = (
-        fingerprint(train, repr(format_), choice) for choice in ("without the held-out tenth", "the held-out tenth")
-    )
-    return Splits(
-        replace(whole, fingerprint=rest, count=whole.count - held, keep=_kept),
-        replace(whole, name="valid", fingerprint=part, count=held, keep=_held_out),
-        of_tests,
-    )
+    choices = "without the held-out tenth", "the held-out tenth"
+    rest, tenth = (fingerprint(train, repr(format_), choice) for choice in choices)
+    return Splits(*whole.parted("valid", rest, tenth, "sentence", report), of_tests)
 
 
 def _corpus(name: str, files: Sequence[Path], format_: TaggedFormat) -> TaggedCorpus:
-    corpus = TaggedCorpus(name, tuple(files), format_, fingerprint(files, repr(format_)))
-    count = sum(1 for _ in corpus.sentences())
-    if not count:
-        raise DataError(f"{', '.join(map(str, files))} has no sentence for the split '{name}': add some, or remove it.")
-    return replace(corpus, count=count)
-
-
-def _held_out(sentence: Sentence) -> bool:
-    return in_tenth(" ".join(sentence.words))
-
-
-def _kept(sentence: Sentence) -> bool:
-    return not _held_out(sentence)
+    corpus = TaggedCorpus(name, tuple(files), fingerprint(files, repr(format_)), format=format_)
+    return corpus.with_count("sentence")

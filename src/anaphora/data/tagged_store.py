@@ -121,7 +121,7 @@ def tagged_store(
 
     def encode(into: Writer) -> dict[str, int]:
         words, tags, skipped = dict[str, int](), dict[str, int](), 0
-        for number, (path, sentence) in enumerate(corpus.sentences(), 1):
+        for number, (path, sentence) in enumerate(corpus.examples(), 1):
             into.tell(number)
             if longest and len(sentence.words) > longest:
                 skipped += 1

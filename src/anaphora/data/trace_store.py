@@ -145,7 +145,7 @@ def trace_store(
 
     def encode(into: Writer) -> dict[str, int]:
         skipped = count = 0
-        for number, trace in enumerate(corpus.traces()):
+        for number, trace in enumerate(corpus.examples()):
             rows_TX = scale.encoded(trace)
             _check(trace, len(rows_TX), scale.pen, tokenizer is not None)
             if longest and len(rows_TX) > longest:

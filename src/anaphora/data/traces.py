@@ -6,22 +6,22 @@ or a folder with files alone, is trained on. Files are known by their endings (`
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from anaphora.data.corpora import fingerprint
+from anaphora.data.corpora import Splits, fingerprint
+from anaphora.data.examples import ExampleCorpus, place_in
 from anaphora.data.finding import Names
-from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
-from anaphora.events import Note, Report, silent
+from anaphora.events import Report, silent
 from anaphora.formats.arrays import ArrayFile, Sequences
 from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.lines import write_lines
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.traces import Trace
+from anaphora.wording import counted
 
 
 def read_arrays(path: Path) -> Iterator[Trace]:
@@ -33,7 +33,9 @@ def read_arrays(path: Path) -> Iterator[Trace]:
     sequences = Sequences(file)
     texts = file.strings("texts") if "texts" in file.names else [""] * len(sequences)
     if len(texts) != len(sequences):
-        raise DataError(f"{path} has {len(texts):,} texts, but {len(sequences):,} sequences: give each a text.")
+        raise DataError(
+            f"{path} has {counted(len(texts), 'text')}, but {counted(len(sequences), 'sequence')}: give each a text."
+        )
     for number, text in enumerate(texts):
         yield Trace(f"{path}: sequence {number + 1}", sequences[number].astype(np.float64), None, text)
 
@@ -50,11 +52,6 @@ READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
 """By the ending of a name, ``.gz`` aside."""
 
 
-def every(trace: Trace) -> bool:
-    """Keep the sequence."""
-    return True
-
-
 def read_traces(path: Path) -> Iterator[Trace]:
     """The sequences of a file; DataError for an unknown ending, and with its place for a fault."""
     ending = ending_of(path)
@@ -69,57 +66,30 @@ def ending_of(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class TraceCorpus:
-    """Sequences from one or more files, those that ``keep`` wants."""
+class TraceCorpus(ExampleCorpus[Trace]):
+    """Sequences from one or more files."""
 
-    name: str
-    paths: tuple[Path, ...]
-    fingerprint: str
-    """A sha256 of the files' bytes and of what was chosen from them."""
-    count: int = 0
-    """Sequences in the corpus."""
-    keep: Callable[[Trace], bool] = every
+    def read(self, path: Path) -> Iterator[Trace]:
+        return read_traces(path)
 
-    def traces(self) -> Iterator[Trace]:
-        """The sequences, read again; DataError with the place of a fault."""
-        for path in self.paths:
-            yield from filter(self.keep, read_traces(path))
+    def text_of(self, example: Trace) -> str:
+        return example.text
 
-    def __iter__(self) -> Iterator[str]:
-        """The texts, read again."""
-        return (trace.text for trace in self.traces())
+    def hashed(self, example: Trace) -> str:
+        """Text and points."""
+        return f"{example.text} {example.values_TD.tolist()}"
 
-    lines = __iter__
+    def place_of(self, example: Trace) -> tuple[Path, int]:
+        return place_in(example.place)
 
-    def located(self) -> Iterator[tuple[Path, int, str]]:
-        """The texts with their files and lines: see ``corpora.LocatedCorpus``."""
-        for trace in self.traces():
-            path, colon, line = trace.place.rpartition(":")
-            yield (
-                (Path(path), int(line), trace.text)
-                if colon and line.isdecimal()
-                else (Path(trace.place), 1, trace.text)
-            )
-
-    def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """The first sequences as JSON lines, or as arrays without a pen: see ``corpora.LocatedCorpus``."""
-        sample = list(islice(self.traces(), limit))
-        if sample[0].ends_T is not None:
-            write_lines(folder / f"{name}.jsonl", map(json_line, sample))
+    def write(self, examples: Sequence[Trace], folder: Path, name: str) -> None:
+        """JSON lines, or arrays without a pen."""
+        if examples[0].ends_T is not None:
+            write_lines(folder / f"{name}.jsonl", map(json_line, examples))
         else:
-            values = np.concatenate([trace.values_TD for trace in sample])
-            lengths = [len(trace.values_TD) for trace in sample]
-            np.savez(folder / f"{name}.npz", values=values, lengths=lengths, texts=[trace.text for trace in sample])
-        return len(sample)
-
-
-@dataclass(frozen=True)
-class TraceSplits:
-    """The splits; ``tests`` by name, perhaps none."""
-
-    train: TraceCorpus
-    valid: TraceCorpus
-    tests: dict[str, TraceCorpus]
+            values = np.concatenate([trace.values_TD for trace in examples])
+            lengths = [len(trace.values_TD) for trace in examples]
+            np.savez(folder / f"{name}.npz", values=values, lengths=lengths, texts=[trace.text for trace in examples])
 
 
 def json_line(trace: Trace) -> str:
@@ -135,7 +105,7 @@ def json_line(trace: Trace) -> str:
     )
 
 
-def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) -> TraceSplits:
+def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) -> Splits[TraceCorpus]:
     """The splits; without a validation split a tenth is held out by a hash of text and points, which a Note reports.
 
     Raises DataError for a missing file, a fault in one, and a split with nothing in it.
@@ -158,33 +128,13 @@ def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) ->
     whole = _read(names.train, train)
     of_tests = {name: _read(name, files) for name, files in tests.items()}
     if valid:
-        return TraceSplits(whole, _read(names.valid, valid), of_tests)
-    held = sum(map(_held_out, whole.traces()))
-    if not 0 < held < whole.count:
-        raise DataError(f"{train[0]} has too few sequences to hold some out for validation: give a validation split.")
-    report(Note(f"No validation split was given, so {held:,} of {whole.count:,} sequences are held out (by hash)."))
-    rest, part = (fingerprint(train, choice) for choice in ("without the held-out tenth", "the held-out tenth"))
-    return TraceSplits(
-        replace(whole, fingerprint=rest, count=whole.count - held, keep=_kept),
-        replace(whole, name="valid", fingerprint=part, count=held, keep=_held_out),
-        of_tests,
-    )
+        return Splits(whole, _read(names.valid, valid), of_tests)
+    rest, tenth = (fingerprint(train, choice) for choice in ("without the held-out tenth", "the held-out tenth"))
+    return Splits(*whole.parted("valid", rest, tenth, "sequence", report), of_tests)
 
 
 def _read(name: str, files: Sequence[Path]) -> TraceCorpus:
-    corpus = TraceCorpus(name, tuple(files), fingerprint(files))
-    count = sum(1 for _ in corpus.traces())
-    if not count:
-        raise DataError(f"{', '.join(map(str, files))} has no sequence for the split '{name}': add some, or remove it.")
-    return replace(corpus, count=count)
-
-
-def _held_out(trace: Trace) -> bool:
-    return in_tenth(f"{trace.text} {trace.values_TD.tolist()}")
-
-
-def _kept(trace: Trace) -> bool:
-    return not _held_out(trace)
+    return TraceCorpus(name, tuple(files), fingerprint(files)).with_count("sequence")
 
 
 def _listing(folder: Path) -> dict[str, Path]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from anaphora.data.corpora import AlignedFiles, LocatedCorpus, PairCorpus, PairFiles, TextCorpus
+from anaphora.data.corpora import LocatedCorpus, PairCorpus, PairFiles, TextCorpus
 from anaphora.datacheck.findings import Place
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import HEADING
@@ -43,12 +43,7 @@ def rows(corpus: PairCorpus | TextCorpus, rejected: Callable[[Place], None] = _i
 
 
 def _pairs(file: PairFiles, rejected: Callable[[Place], None]) -> Iterator[tuple[int, str, str]]:
-    if isinstance(file, AlignedFiles):
-        yield from ((number, *pair) for number, pair in enumerate(file.written(), 1))
-        return
-
     def reject(line: int, columns: int) -> None:
         rejected(Place(file.paths[0], line, "a heading" if columns == HEADING else counted(columns, "column")))
 
-    for row in file.rows(reject):
-        yield row.line, row.source, row.target
+    return ((row.line, row.source, row.target) for row in file.rows(reject))

@@ -60,9 +60,7 @@ def survey_text(
     return _survey(splits, ("text",), [lowercase_of(lowercase, language)], report)
 
 
-def _survey(
-    corpus: Splits[PairCorpus] | Splits[TextCorpus], names: Sequence[str], cases: Sequence[Lowercase], report: Report
-) -> Survey:
+def _survey(corpus: Splits[Any], names: Sequence[str], cases: Sequence[Lowercase], report: Report) -> Survey:
     every = (corpus.train, corpus.valid, *corpus.tests.values())
     splits = [SplitSurvey(one, names, training=one is corpus.train) for one in every]
     words = [HeldOutWords(lowercase=case) for case in cases]

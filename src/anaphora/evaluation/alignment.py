@@ -1,4 +1,4 @@
-"""Word links: out of attention, between tokens and words, and measured against those of people or another aligner.
+"""Word alignments: out of attention, between tokens and words, and measured against those of people or another aligner.
 
 A link (i, j) says that token i of the source and token j of the target translate each other; both count from 0.
 """

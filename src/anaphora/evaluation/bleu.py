@@ -26,7 +26,7 @@ _TOKENISERS = {
     **{"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mecab"},
     **dict.fromkeys(("bo", "km", "lo", "my", "th"), "char"),
 }
-"""sacreBLEU's tokenisers for languages that 13a does not cut into words; those of mecab need a package each."""
+"""sacreBLEU's tokenisers for languages that 13a does not segment into words; those of mecab need a package each."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,19 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str,
     Raises DataError for unequal counts or none at all, MissingExtraError where the language's tokeniser is missing.
     """
     return _score("BLEU", hypotheses, references, language, condition)
+
+
+def bleu_of_several(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str) -> Score:
+    """Corpus BLEU of outputs with several references each, at least one and not equally many; raw text.
+
+    The length of the closest reference counts. Errors as for ``bleu``.
+    """
+    most = max(map(len, references), default=0)
+    texts, _ = prepared(hypotheses, [of_one[0] for of_one in references], language, "raw")
+    streams: Any = [[normalise(of_one[n]) if n < len(of_one) else None for of_one in references] for n in range(most)]
+    metric = metric_of("BLEU", language, "raw")
+    result = metric.corpus_score(texts, streams)
+    return Score(result.name, _of_100(result), str(metric.get_signature()), "raw")
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw") -> Score:

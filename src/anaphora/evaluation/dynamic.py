@@ -5,7 +5,7 @@ its summed loss, and back towards those of the trained network, W_0:
 
     W  <-  W - rate g / s + decay r (W_0 - W)
 
-(Mikolov et al. 2010; the way back, and both scales: Krause, Kahembwe, Murray and Renals 2018.) By the rule "sgd" s and
+(Mikolov et al. 2010; decay and both scales: Krause, Kahembwe, Murray and Renals 2018.) By the rule "sgd" s and
 r are 1. By "rms" every weight has a scale of its own, from the size q of its gradients in training, the root of their
 mean square (``gradient_sizes.py``):
 
@@ -88,7 +88,7 @@ def dynamic_log_probs(
 def fitted_dynamic(
     model: TextModel, tokens: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
 ) -> Dynamic:
-    """The options with the rate under which the start of a text is likeliest, where it is not given."""
+    """The options with the learning rate under which the start of a text is most probable, where it is not given."""
     if dynamic.learning_rate:
         return dynamic
     begin = list(islice(tokens, TRIED_ON))

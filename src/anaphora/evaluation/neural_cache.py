@@ -72,7 +72,7 @@ def neural_cache_log_probs(
 
 
 def fitted_cache(model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache) -> NeuralCache:
-    """The cache with the theta and the weight under which a text is likeliest, where they are not given."""
+    """The cache with the theta and the weight under which a text is most probable, where they are not given."""
     thetas = list(THETAS) if cache.theta is None else [cache.theta]
     parts = zip(*looked_up(model, tokens, before, cache.tokens, thetas), strict=True)
     _, own_N, cached_KN, known_N = (torch.cat(some, dim=-1) for some in parts)

@@ -66,7 +66,7 @@ def paired_bootstrap(
 ) -> Comparison:
     """Compare the outputs of two translators for the same sources.
 
-    The p value is the share of draws whose difference is as far from the mean of all draws as the real difference is
+    The p value is the fraction of draws whose difference is as far from the mean of all draws as the real difference is
     from none, in either direction, the real one counted too. sacreBLEU's own test takes differences without their
     signs and finds smaller ones. Raises DataError for unequal counts or none.
     """

@@ -12,7 +12,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.experiment.overrides import override
 from anaphora.formats.tsv import Layout
 from anaphora.tasks.registry import every_task
-from anaphora.tasks.sizing import value_at, word_at
+from anaphora.tasks.sizing import tier_lines, value_at, word_at
 from anaphora.text.tokenization import AnyTokenizer
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
@@ -30,7 +30,7 @@ def description() -> str:
     ]
     for task in every_task():
         if task.sizing:
-            lines += ["", *task.sizing.tiers()]
+            lines += ["", *tier_lines(task.sizing.counted, task.sizing.tiers)]
     return "".join(f"# {line}".rstrip() + "\n" for line in lines)
 
 
@@ -57,7 +57,7 @@ def automatic(
     named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
     languages = source or word_at(named, "data.source"), target or word_at(named, "data.target")
     columns = value_at(named, "data.columns")
-    two = (columns[0], columns[1]) if isinstance(columns, list | tuple) and len(columns) == 2 else None
+    two = (columns[0], columns[1]) if isinstance(columns, list | tuple) and len(columns) > 1 else None
     layout = Layout(two, value_at(named, "data.quoted") is True)
     train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
     names = Names(train, valid, test, layout)

@@ -25,7 +25,7 @@ class Averaged:
     updates: tuple[int, ...]
     """The checkpoints in it, by update."""
     metrics: Mapping[str, float]
-    """Its validation figures."""
+    """Its validation metrics."""
     best_metrics: Mapping[str, float]
     """Those of the checkpoint that was the best before, measured in the same way."""
     better: bool

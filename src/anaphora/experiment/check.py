@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
+from anaphora.data.corpora import Splits
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.survey import Survey, survey_pairs, survey_text
 from anaphora.datacheck.tables import Table, survey_tables
@@ -71,11 +71,10 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
         languages, lowercase = experiment.data.languages, experiment.text.lowercase
         if len(languages) > 1:
             sides = cast(tuple[str, str], tuple(languages.values()))
-            pairs = cast(Splits[PairCorpus], work.splits)
-            checked.survey = survey_pairs(pairs, sides, lowercase=lowercase, report=heard)
+            checked.survey = survey_pairs(work.splits, sides, lowercase=lowercase, report=heard)
         elif languages:
-            texts = cast(Splits[TextCorpus], work.splits)
-            checked.survey = survey_text(texts, language=languages["text"], lowercase=lowercase, report=heard)
+            language = languages["text"]
+            checked.survey = survey_text(work.splits, language=language, lowercase=lowercase, report=heard)
         names = languages if len(languages) > 1 else {"text": "text"}
         _try_out(checked, work, names, trial, heard)
     except AnaphoraError as error:
@@ -99,9 +98,7 @@ def _try_out(checked: Checked, work: Work, names: Mapping[str, str], trial: floa
         checked.tokens += _tokens(work.splits, tokenizers, names)
 
 
-def _tokens(
-    splits: Splits[PairCorpus] | Splits[TextCorpus], tokenizers: Mapping[str, Tokenizer], names: Mapping[str, str]
-) -> Iterator[Finding]:
+def _tokens(splits: Splits[Any], tokenizers: Mapping[str, Tokenizer], names: Mapping[str, str]) -> Iterator[Finding]:
     for part, corpus in ((splits.valid.name, splits.valid), *splits.tests.items()):
         yield from unknown_tokens(part, corpus, tokenizers, names)
 

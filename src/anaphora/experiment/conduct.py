@@ -1,4 +1,4 @@
-"""From an experiment to a trained run folder, begun or gone on with."""
+"""From an experiment to a trained run folder, begun or continued."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -157,7 +157,7 @@ def say_what_is_frozen(model: torch.nn.Module, report: Report) -> None:
 
 
 def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> None:
-    """Let a run go on with new bounds; refuse another experiment, vocabulary or data than it was begun with."""
+    """Let a run continue new bounds; refuse another experiment, vocabulary or data than it was begun with."""
     before, after = dict(_flat(begun.tables())), dict(_flat(now.tables()))
     changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
     differences = [
@@ -169,8 +169,10 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
     if latest:
         differences += [f"{name} has changed" for name in run.changed(latest)]
     if differences:
+        of_data = any(difference.startswith("data/") for difference in differences)
+        kept = " Older versions kept headings, empty columns and special tokens in it." if of_data else ""
         raise RunError(
-            f"{run.path} cannot go on, since it was begun otherwise: {'; '.join(differences)}. "
+            f"{run.path} cannot go on, since it was begun otherwise: {'; '.join(differences)}.{kept} "
             f"Resume it as it was, or train into a folder of its own."
         )
     for key in sorted(changed.intersection(now.places)):

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from anaphora.data.corpora import LocatedCorpus, PairCorpus, Splits, TextCorpus
+from anaphora.data.corpora import LocatedCorpus, PairCorpus, Splits
 from anaphora.events import Event, Note, Progress, Report, Saved, Update, Validated, silent
 from anaphora.experiment.conduct import train
 from anaphora.formats.lines import write_lines
@@ -65,7 +65,7 @@ class Estimate:
 
 
 def estimate(
-    experiment: Experiment, splits: Splits[PairCorpus] | Splits[TextCorpus], seconds: float, report: Report = silent
+    experiment: Experiment, splits: Splits[Any], seconds: float, report: Report = silent
 ) -> tuple[Estimate, dict[str, Tokenizer]]:
     """Train ``experiment`` for about ``seconds`` on a sample of ``parts``, in a folder that is removed again.
 
@@ -137,9 +137,7 @@ class _Watch:
         )
 
 
-def _write_sample(
-    experiment: Experiment, splits: Splits[PairCorpus] | Splits[TextCorpus], folder: Path
-) -> tuple[int, int]:
+def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> tuple[int, int]:
     """The training and validation splits of the trial as files, and how many lines they hold."""
     sizes = []
     for name, corpus, limit in (("train", splits.train, SAMPLED), ("valid", splits.valid, SAMPLED_VALID)):

@@ -31,7 +31,7 @@ class Columns:
             if block.words and content.startswith(DOCUMENT):
                 yield block.sentence(number - 1)  # no blank line came before
                 block = Block()
-            block.lines.append(line)
+            block.take(line, f"{where}:{number}")
             if not content.strip() or content.startswith(DOCUMENT):
                 yield block.sentence(number)
                 block = Block()
@@ -47,24 +47,28 @@ class Columns:
                     f"{len(cells)}: correct "
                     f"the line."
                 )
-            block.add(cells[0], cells[self.column - 1 : self.column])
+            block.add(cells[0], cells[self.column - 1 : self.column], f"{where}:{number}")
         if block.lines:
             yield block.sentence(number)
 
     def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
         lines = list(sentence.lines)
-        for row, tag in zip(sentence.rows, tags, strict=True):
-            lines[row] = self._with_tag(lines[row], tag)
+        old: list[tuple[str, ...]] = [(tag,) for tag in sentence.tags] or [()] * len(tags)
+        for row, word, before, tag in zip(sentence.rows, sentence.words, old, tags, strict=True):
+            lines[row] = self._with_tag(lines[row], (word, *before), tag)
         return "".join(lines)
 
-    def _with_tag(self, line: str, tag: str) -> str:
+    def _with_tag(self, line: str, read: Sequence[str], tag: str) -> str:
+        """The line with another tag; ``read`` are its word and, if it has one, its tag, as they were read."""
         content, end = split_end(line)
-        cells = list(re.finditer(r"\S+", content))
-        if "\t" in content or len(cells) == 1:
+        cells = content_of(line).split("\t")
+        if len(cells) > 1 and [cells[0], *cells[self.column - 1 : self.column]] == [*read]:
             return with_cell(line, self.column - 1, tag, "\t")
-        if len(cells) < self.column:
-            return f"{content} {tag}{end}"
-        begin, after = cells[self.column - 1].span()
+        spaced = list(re.finditer(r"\S+", content))
+        if len(spaced) < self.column:
+            separator = " " if len(spaced) > 1 else "\t"
+            return f"{content}{separator}{tag}{end}"
+        begin, after = spaced[self.column - 1].span()
         return line[:begin] + tag + line[after:]
 
     def _check(self, count: int, place: str, labelled: bool) -> None:

@@ -33,7 +33,7 @@ class Conllu:
         block, number = Block(), 0
         for number, line in enumerate(lines, 1):
             content = content_of(line)
-            block.lines.append(line)
+            block.take(line, f"{where}:{number}")
             if not content.strip():
                 yield block.sentence(number)
                 block = Block()
@@ -66,7 +66,7 @@ class Conllu:
             raise DataError(f"{place} begins a sentence (ID 1) inside of another: put a blank line in front of it.")
         if cells[0] != str(expected):
             raise DataError(f"{place} should have the ID {expected}, but has '{cells[0]}': number words from 1.")
-        block.add(cells[1], [cells[COLUMNS.index(self.column)]])
+        block.add(cells[1], [cells[COLUMNS.index(self.column)]], place)
 
     def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
         """The lines of a sentence with these tags in the column."""

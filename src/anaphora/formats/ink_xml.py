@@ -15,6 +15,7 @@ from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
 from anaphora.formats.traces import Trace, ink
 from anaphora.formats.xml_elements import Element, xml_elements
+from anaphora.wording import counted
 
 _TRUTHS = ("truth", "label", "transcription", "text")
 _TIMES = ("t", "time")
@@ -93,5 +94,7 @@ def _transcribed(path: Path, number: int) -> str:
     after = lines[lines.index("CSR:") + 1 :] if "CSR:" in lines else lines
     after = [line for line in after if line]
     if number > len(after):
-        raise DataError(f"{path} has {len(after)} lines, but there are strokes of line {number}: add its text.")
+        raise DataError(
+            f"{path} has {counted(len(after), 'line')}, but there are strokes of line {number}: add its text."
+        )
     return after[number - 1]

@@ -6,15 +6,16 @@ with a separator between them; it may also have none.
 """
 
 import csv
-import json
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice, takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
-from anaphora.formats.lines import read_lines
+from anaphora.formats.json_text import parsed_json
+from anaphora.formats.lines import LONGEST, bounded, read_lines
+from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
 LABEL_COLUMNS = ("label", "labels", "class", "category", "intent", "sentiment", "y")
@@ -63,9 +64,9 @@ def read_labelled(path: Path, *, encoding: str = "utf-8", separator: str | None 
     if name.endswith((".jsonl", ".ndjson", ".json")):
         rows = _json_lines(lines, path)
     elif name.endswith(".csv"):
-        rows = _table(path, csv.reader((line + "\n" for line in lines), strict=True))
+        rows = _table(path, _cells(lines, path))
     elif name.endswith(".tsv"):
-        rows = _table(path, (line.split("\t") for line in lines))
+        rows = _table(path, ((number, line.split("\t")) for number, line in enumerate(lines, 1)))
     else:
         rows = _plain(lines, path)
     for number, labels, text in rows:
@@ -86,7 +87,7 @@ def _class_folders(path: Path, encoding: str) -> Iterator[Example]:
         if not files:
             raise DataError(f"The class {folder} is empty: put .txt files into it, or remove the folder.")
         for file in files:
-            text = " ".join(line.strip() for line in read_lines(file, encoding=encoding))
+            text = " ".join(line.strip() for line in bounded(read_lines(file, encoding=encoding), str(file), LONGEST))
             yield _checked(str(file), [folder.name], text, "")
 
 
@@ -102,6 +103,9 @@ def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tu
         )
     if separator is None and not labels:
         raise DataError(f"{place} has an empty label: fill it in, or remove the line.")
+    for label in labels:
+        if not is_label(label):
+            raise DataError(f"{place} should have a label of one line without tabs, but has {label!r:.40}: correct it.")
     return tuple(labels)
 
 
@@ -129,11 +133,8 @@ def _json_lines(lines: Iterator[str], path: Path) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-            found, text = row["labels"] if "labels" in row else row["label"], row["text"]
-        except (ValueError, KeyError, TypeError):
-            found = text = None
+        row = parsed_json(line, f"{path}:{number}", dict)
+        found, text = row.get("labels", row.get("label")), row.get("text")
         labels = found if isinstance(found, list) else [found]
         if not isinstance(text, str) or any(isinstance(one, bool) or not isinstance(one, str | int) for one in labels):
             raise DataError(
@@ -143,12 +144,45 @@ def _json_lines(lines: Iterator[str], path: Path) -> Iterator[Row]:
         yield number, list(map(str, labels)), text
 
 
-def _table(path: Path, rows: Iterator[list[str]]) -> Iterator[Row]:
-    rows = _sound(rows, path)
-    first = list(islice(rows, _PEEK))
+def _cells(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of comma-separated values, each with the number of its first line."""
+    begin = length = 0
+
+    def fed() -> Iterator[str]:
+        nonlocal length
+        for line in lines:
+            length += len(line) + 1
+            if length > LONGEST:
+                raise DataError(
+                    f"{path}:{begin + 1} begins a row of more than {LONGEST:,} characters: check its quotes."
+                )
+            yield line + "\n"
+
+    reader = csv.reader(fed(), strict=True)
+    try:
+        for row in reader:
+            yield begin + 1, row
+            begin, length = reader.line_num, 0
+    except csv.Error as error:
+        raise DataError(f"{path}:{begin + 1} is no CSV that can be read ({error}): check its quotes.") from None
+
+
+def _first(rows: Iterator[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """The rows that are looked at to tell the columns: ``_PEEK`` of them, or fewer long ones."""
+    first, length = list[tuple[int, list[str]]](), 0
+    for number, row in rows:
+        first.append((number, row))
+        length += sum(map(len, row))
+        if len(first) == _PEEK or length > LONGEST:
+            break
+    return first
+
+
+def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
+    first = _first(rows)
     if not first:
         return
-    heads = [cell.strip().lower() for cell in first[0]]
+    heads = [cell.strip().lower() for cell in first[0][1]]
     label, text = _named(heads, LABEL_COLUMNS), _named(heads, TEXT_COLUMNS)
     skip = 0 if label is None or text is None else 1
     if label is None or text is None:
@@ -157,11 +191,11 @@ def _table(path: Path, rows: Iterator[list[str]]) -> Iterator[Row]:
                 f"{path}:1 should be a header with the columns label and text, or the rows should have two columns, "
                 f"but it has {len(heads)}: name the columns."
             )
-        distinct = [len({row[column] for row in first if len(row) == 2}) for column in (0, 1)]
+        distinct = [len({row[column] for _, row in first if len(row) == 2}) for column in (0, 1)]
         label = 0 if distinct[0] <= distinct[1] else 1
         text = 1 - label
-    for number, row in enumerate(chain(first, rows), 1):
-        if number <= skip or not any(row):
+    for number, row in chain(first[skip:], rows):
+        if not any(row):
             continue
         if len(row) != len(heads):
             raise DataError(
@@ -169,13 +203,6 @@ def _table(path: Path, rows: Iterator[list[str]]) -> Iterator[Row]:
                 f"same columns."
             )
         yield number, [row[label]], row[text]
-
-
-def _sound(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
-    try:
-        yield from rows
-    except csv.Error as error:
-        raise DataError(f"{path} is no CSV file that can be read ({error}): check its quotes.") from None
 
 
 def _named(heads: Sequence[str], names: Sequence[str]) -> int | None:

@@ -33,17 +33,19 @@ def read_lines(
     encoding: str = "utf-8",
     any_format: bool = False,
     exact: bool = False,
+    pipes: bool = False,
 ) -> Iterator[str]:
     """The lines of a file in ``encoding``, gzipped or not, one at a time.
 
     With ``any_format``, those of a table or a document too, which the caller parses. ``exact`` lines keep their line
-    end and a byte order mark.
+    end and a byte order mark. With ``pipes``, a pipe or a device is read to its end; without, it is refused, since
+    most files are read more than once.
 
     Raises DataError for a missing or unreadable file, a damaged archive, a document that is no text of lines, a line of
     more than ``LONGEST`` bytes, a NUL, and for bytes that are no UTF-8 unless ``replace_invalid`` puts U+FFFD in their
     place.
     """
-    with _open(path) as stream:
+    with _open(path, pipes=pipes) as stream:
         yield from _decoded(stream, str(path), replace_invalid, encoding, any_format, exact)
 
 
@@ -51,6 +53,25 @@ def unpacked(path: Path) -> Iterator[bytes]:
     """The bytes of a file, unpacked when it is gzipped, a piece at a time; DataError as for ``read_lines``."""
     with _open(path) as stream:
         yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
+
+
+def check_regular(path: Path) -> None:
+    """Raise DataError for a pipe or a device, which cannot be read twice, and may have no end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(f"{path} should be a regular file, but is a pipe or a device. Write its text to a file first.")
+
+
+def bounded(lines: Iterable[str], place: str, most: int) -> Iterator[str]:
+    """The lines of what is kept as a whole, such as a document; DataError when it is longer than ``most`` characters.
+
+    ``place`` is where it begins.
+    """
+    length = 0
+    for line in lines:
+        length += len(line) + 1
+        if length > most:
+            raise DataError(f"{place} begins something of more than {most:,} characters: is the file what it seems?")
+        yield line
 
 
 def decode_lines(stream: BinaryIO, name: str, *, any_format: bool = False, exact: bool = False) -> Iterator[str]:
@@ -109,7 +130,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def writing_lines(path: Path) -> Iterator[Callable[[str], None]]:
-    """What writes the next line of a file that is there, whole, when the block ends well; errors as ``write_lines``."""
+    """A function that writes the next line of a file, whole once the block ends well; errors as ``write_lines``."""
     with replacing(path) as plain, packed_by_name(path, plain) as stream:
         numbers = count(1)
 
@@ -144,7 +165,9 @@ def packed_by_name(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[BinaryIO]:
+def _open(path: Path, *, pipes: bool = False) -> Iterator[BinaryIO]:
+    if not pipes:
+        check_regular(path)
     try:
         stream = path.open("rb")
     except IsADirectoryError:

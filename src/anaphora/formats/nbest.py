@@ -67,7 +67,7 @@ class NbestFormat(ABC):
 class Moses(NbestFormat):
     """Fields between ``|||``: number, hypothesis, features, total, and what may follow it.
 
-    In front of the features there may be word links and scores of words, as Marian writes them.
+    In front of the features there may be word alignments and scores of words, as Marian writes them.
     """
 
     name = "moses"

@@ -15,13 +15,18 @@ from itertools import chain
 from typing import Any
 
 from anaphora.errors import DataError
+from anaphora.formats.json_text import parsed_json
+from anaphora.formats.lines import bounded
 from anaphora.formats.span_tags import Encoding, Span, spans_of, tags_of
-from anaphora.formats.tagged import Sentence, content_of, split_end
+from anaphora.formats.tagged import Sentence, content_of, is_label, split_end
 from anaphora.formats.tokens import token_places
 from anaphora.wording import counted
 
 _LABELS = ("label", "labels", "entities", "spans")
 """Keys that spans may be under."""
+
+_LONGEST_ARRAY = 1 << 28
+"""Characters of an array, which is read as a whole."""
 
 Labelled = tuple[int, int, str]
 """Where a span begins and ends in its text, and its type."""
@@ -64,28 +69,16 @@ def _items(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, Mapping
     """Every object with the number and the text of its line; of an array, the number of its first."""
     numbered = enumerate(lines, 1)
     for number, line in numbered:
-        content = content_of(line)
+        content, place = content_of(line), f"{where}:{number}"
         if content.lstrip().startswith("["):
-            whole = "".join(chain([content], (other for _, other in numbered)))
-            for item in _parsed(whole, f"{where}:{number}", list):
-                if not isinstance(item, Mapping):
-                    raise DataError(f"{where}:{number} should be an array of objects, but has {item!r} in it.")
+            whole = "".join(bounded(chain([content], (other for _, other in numbered)), place, _LONGEST_ARRAY))
+            for item in parsed_json(whole, place, list):
+                if not isinstance(item, dict):
+                    raise DataError(f"{place} should be an array of objects, but has {item!r:.40} in it.")
                 yield number, json.dumps(item, ensure_ascii=False) + "\n", item
             return
         if content.strip():
-            yield number, line, _parsed(content, f"{where}:{number}", dict)
-
-
-def _parsed(content: str, place: str, kind: type) -> Any:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{place} should be JSON, an object a line, but is not ({error}): correct the line.") from None
-    if not isinstance(found, kind):
-        raise DataError(
-            f"{place} should be a JSON object with a text, but is {content.strip()[:40]}: correct the line."
-        )
-    return found
+            yield number, line, parsed_json(content, place, dict)
 
 
 def _text(item: Mapping[str, Any], place: str) -> str:
@@ -102,7 +95,8 @@ def _spans(item: Mapping[str, Any], place: str) -> list[Labelled]:
     found = next((item[key] for key in _LABELS if isinstance(item.get(key), list)), None)
     if found is None and isinstance(item.get("annotations"), list):
         results = [one.get("result") for one in item["annotations"][:1] if isinstance(one, Mapping)]
-        found = [one.get("value") for one in chain(*filter(None, results)) if isinstance(one, Mapping)]
+        values = chain(*(result for result in results if isinstance(result, list)))
+        found = [one.get("value") for one in values if isinstance(one, Mapping)]
     if found is None:
         raise DataError(
             f'{place} should have its spans under "label", but has {", ".join(item)}: label it, or drop it.'
@@ -116,9 +110,9 @@ def _span(found: Any, place: str) -> Labelled:
         type_ = found.get("label", names[0] if isinstance(names, list) and names else None)
         found = [found.get("start_offset", found.get("start")), found.get("end_offset", found.get("end")), type_]
     match found:
-        case [int(start), int(end), str(type_)] if type_:
+        case [int(start), int(end), str(type_)] if is_label(type_):
             return start, end, type_
-    raise DataError(f'{place} should have spans such as [0, 2, "ORG"], but has {json.dumps(found)}: correct it.')
+    raise DataError(f'{place} should have spans such as [0, 2, "ORG"], but has {json.dumps(found):.200}: correct it.')
 
 
 def _check(spans: Sequence[Labelled], length: int, place: str) -> None:

@@ -1,4 +1,4 @@
-"""Word links in Pharaoh format: a line a pair of sentences, ``0-0 1-2``, source word and target word counted from 0."""
+"""Word alignments in Pharaoh format: a line a pair, ``0-0 1-2``, source word and target word counted from 0."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import Row
+from anaphora.wording import counted
 
 Kind = Literal["dictionary", "inflection", "columns"]
 
@@ -85,8 +86,8 @@ class StringFormat(NamedTuple):
         needed = self.width or max(self.columns)
         if len(cells) < needed or (self.width and len(cells) > needed):
             raise DataError(
-                f"{place} should have {needed} columns{'' if self.width else ' or more'} with tabs between them, but "
-                f"has {len(cells)}: correct the line, remove it, or name the columns, data.columns = [1, 2]."
+                f"{place} should have {counted(needed, 'column')}{'' if self.width else ' or more'} with tabs between "
+                f"them, but has {len(cells)}: correct the line, remove it, or name the columns, data.columns = [1, 2]."
             )
         return [cells[column - 1] for column in self.columns]
 
@@ -140,8 +141,8 @@ def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) ->
             return StringFormat("inflection", (1, 5 - features, features), count)
     if count != 2:
         raise DataError(
-            f"{where} has {count} columns and is neither a dictionary nor a table of inflection: name those of source "
-            f"and target, data.columns = [1, 2]."
+            f"{where} has {counted(count, 'column')} and is neither a dictionary nor a table of inflection: name those "
+            f"of source and target, data.columns = [1, 2]."
         )
     return COLUMNS._replace(variants=variants)
 

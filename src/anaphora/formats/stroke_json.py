@@ -8,15 +8,17 @@
 A document holds one sequence, an array of them, or an object of arrays by split, of which the first is taken.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import read_lines
+from anaphora.formats.json_text import any_json
+from anaphora.formats.lines import bounded, read_lines
 from anaphora.formats.traces import Trace, ink, pen_rows
 
+_LARGEST = 1 << 28
+"""Characters of a document, which is read as a whole."""
 _KEYS = ("strokes", "drawing", "points")
 _TEXTS = ("text", "word", "label")
 _EXPECTED = 'an object like {"text": "..", "strokes": [[[x, y], ..], ..]}, or an array of strokes or of pen rows'
@@ -29,9 +31,9 @@ def read_stroke_json(path: Path) -> Iterator[Trace]:
     if name.endswith((".jsonl", ".ndjson")):
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield _trace(_parsed(line, f"{path}:{number}"), f"{path}:{number}")
+                yield _trace(any_json(line, f"{path}:{number}"), f"{path}:{number}")
         return
-    whole = _parsed("\n".join(lines), str(path))
+    whole = any_json("\n".join(bounded(lines, str(path), _LARGEST)), str(path))
     if isinstance(whole, Mapping) and not any(key in whole for key in _KEYS):
         whole = next((value for value in whole.values() if isinstance(value, list)), None)
     if _is_one(whole):
@@ -63,13 +65,6 @@ def _depth(value: Any) -> int:
     if isinstance(value, Mapping):
         return levels + 1 if "x" in value else 99
     return levels if isinstance(value, int | float) else 0
-
-
-def _parsed(content: str, place: str) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        raise DataError(f"{place} should be JSON, {_EXPECTED}, but cannot be parsed: correct it.") from None
 
 
 def _trace(item: Any, place: str) -> Trace:

@@ -8,10 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from anaphora.formats.lines import BOM
+from anaphora.errors import DataError
+from anaphora.formats.lines import BOM, LONGEST
 
 NO_LABEL = "_"
 """The tag of a token without a label, where there may be several."""
+
+_MOST_LINES = 1 << 18
+"""Lines of a sentence."""
 
 
 def labels_of(tag: str) -> list[str]:
@@ -56,9 +60,22 @@ class Block:
     words: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
+    _length: int = 0
 
-    def add(self, word: str, tags: Sequence[str]) -> None:
-        """The word of the last line, with its tag if it has one."""
+    def take(self, line: str, place: str) -> None:
+        """Add a line, which stands at ``place``; DataError where a sentence gets longer than any is."""
+        self.lines.append(line)
+        self._length += len(line)
+        if self._length > LONGEST or len(self.lines) > _MOST_LINES:
+            raise DataError(
+                f"{place} is in a sentence of more than {_MOST_LINES:,} lines or {LONGEST:,} characters. Put a blank "
+                f"line after each sentence."
+            )
+
+    def add(self, word: str, tags: Sequence[str], place: str) -> None:
+        """Add the word of the last line, with its tag if it has one; DataError for an empty word."""
+        if not word.strip():
+            raise DataError(f"{place} has an empty word. Fill it in, or remove the line.")
         self.words.append(word)
         self.tags += tags
         self.rows.append(len(self.lines) - 1)
@@ -67,6 +84,11 @@ class Block:
         """The sentence whose last line has this number."""
         first = number - len(self.lines) + 1
         return Sentence(first, tuple(self.words), tuple(self.tags), tuple(self.lines), tuple(self.rows))
+
+
+def is_label(text: str) -> bool:
+    """Whether a text can be a label: not empty, one line, one cell of a table."""
+    return bool(text.strip()) and text.splitlines() == [text] and "\t" not in text
 
 
 def split_end(line: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import read_lines, write_lines
+from anaphora.formats.lines import read_lines
 
 
 class Row(NamedTuple):
@@ -19,45 +19,77 @@ class Row(NamedTuple):
     """From 1."""
     source: str
     target: str
+    trimmed: bool = False
+    """Whether empty columns at its end were left out."""
 
 
 class Layout(NamedTuple):
     """Where the pairs stand in a table."""
 
-    columns: tuple[int, int] | None = None
-    """Those of source and target, counted from 1; None for the only two."""
+    columns: tuple[int | str, int | str] | None = None
+    """Those of source and target, counted from 1 or named as in the first line; None for the only two."""
     quoted: bool = False
     """Whether cells may stand in double quotes, with those inside doubled."""
 
-    def cells(self, line: str) -> list[str]:
-        """The source and the target of a line; where it has not both, all of its columns."""
-        cells = line.split("\t")
-        if self.quoted:
-            try:
-                cells = next(csv.reader([line], delimiter="\t", strict=True), [""])
-            except csv.Error:
-                return []
-        while len(cells) > 2 and not cells[-1]:
-            cells.pop()
-        if not self.columns:
-            return cells
-        return [cells[column - 1] for column in self.columns] if len(cells) >= max(self.columns) else cells[:1]
+    def split(self, line: str) -> list[str]:
+        """All columns of a line; none if its quotes are wrong."""
+        if not self.quoted:
+            return line.split("\t")
+        try:
+            return next(csv.reader([line], delimiter="\t", strict=True), [""])
+        except csv.Error:
+            return []
+
+    def numbered(self, path: Path, first: str) -> tuple[int, int] | None:
+        """The columns as numbers; DataError if the first line of the table has no column of a name."""
+        if self.columns is None:
+            return None
+        heads = [cell.strip().casefold() for cell in self.split(first)]
+        numbers = []
+        for column in self.columns:
+            if isinstance(column, str) and column.strip().casefold() not in heads:
+                raise DataError(
+                    f"{path}:1 names no column '{column}', but {', '.join(heads)[:100]}: correct data.columns, or "
+                    f"count the columns from 1."
+                )
+            numbers.append(heads.index(column.strip().casefold()) + 1 if isinstance(column, str) else column)
+        return numbers[0], numbers[1]
 
 
 HEADING = 0
 """The number of columns that is reported of a first line that names them."""
 
-_LANGUAGES = (
-    "english german french spanish italian portuguese dutch czech polish russian ukrainian turkish arabic hebrew hindi "
-    "chinese japanese korean greek finnish swedish danish norwegian hungarian romanian bulgarian"
-)
-_NAMES = frozenset(("source", "target", "src", "tgt", "trg", "sentence1", "sentence2", *_LANGUAGES.split()))
+_NAMES = """
+    english:en german:de french:fr spanish:es italian:it portuguese:pt dutch:nl czech:cs polish:pl russian:ru
+    ukrainian:uk turkish:tr arabic:ar hebrew:he hindi:hi chinese:zh japanese:ja korean:ko greek:el finnish:fi
+    swedish:sv danish:da norwegian:no hungarian:hu romanian:ro bulgarian:bg
+"""
+_CODES = dict(entry.split(":", 1) for entry in _NAMES.split())
+"""Codes of languages by their English names."""
+_SOURCES, _TARGETS = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
 
 
-def is_heading(cells: Sequence[str]) -> bool:
-    """Whether two cells name what stands below them: their language, or their side."""
+def is_heading(cells: Sequence[str], sides: tuple[str, str] = ("", "")) -> bool:
+    """Whether two cells name what stands below them: languages, sides, or the codes of the two ``sides``."""
     first, second = (cell.strip().casefold() for cell in cells)
-    return first != second and {first, second} <= _NAMES
+    codes = {side.casefold() for side in sides if side}
+    return first != second and {first, second} <= codes.union(_CODES, _SOURCES, _TARGETS)
+
+
+def languages_of_heading(path: Path) -> tuple[str, str]:
+    """The two languages that the first line of a table names, as codes or as the name has it; else empty strings."""
+    first = next(read_lines(path), "").split("\t")
+    names = [_CODES.get(cell.strip().casefold(), cell.strip()) for cell in first]
+    return (names[0], names[1]) if len(names) == 2 and names[0] != names[1] else ("", "")
+
+
+def _is_reversed(cells: Sequence[str], sides: tuple[str, str]) -> bool:
+    """Whether a heading names the target first."""
+    names = [cell.strip().casefold() for cell in cells]
+    named = tuple(_CODES.get(name, name) for name in names)
+    return named == tuple(side.casefold() for side in reversed(sides)) or (
+        names[0] in _TARGETS and names[1] in _SOURCES
+    )
 
 
 def ignore(line: int, columns: int) -> None:
@@ -68,25 +100,44 @@ PLAIN = Layout()
 """Two columns without quotes."""
 
 
-def read_pairs(path: Path, layout: Layout = PLAIN, *, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+def read_pairs(
+    path: Path,
+    layout: Layout = PLAIN,
+    *,
+    sides: tuple[str, str] = ("", ""),
+    rejected: Callable[[int, int], None] = ignore,
+) -> Iterator[Row]:
     """The pairs of a table; ``rejected`` receives the line number and the number of columns of every other line.
 
-    The number is ``HEADING`` for a first line that names the columns. Raises DataError as ``read_lines`` does, and when
-    no line at all has the columns that ``layout`` asks for.
+    The number is ``HEADING`` for a first line that names the columns; ``sides`` are the languages of source and target.
+    Raises DataError as ``read_lines`` does, for a first line that has none of the names in ``layout`` or names the
+    target first, and when no line at all has the columns that ``layout`` asks for.
     """
     found = wrong = 0
     example = ""
+    columns: tuple[int, int] | None = None
     for number, line in enumerate(read_lines(path), 1):
-        columns = layout.cells(line)
-        if number == 1 and len(columns) == 2 and is_heading(columns):
+        columns = layout.numbered(path, line) if number == 1 else columns
+        every = cells = layout.split(line)
+        while len(cells) > 2 and not cells[-1]:
+            cells = cells[:-1]
+        if columns:
+            cells = [cells[column - 1] for column in columns] if len(cells) >= max(columns) else cells[:1]
+        named = layout.columns is not None and any(isinstance(column, str) for column in layout.columns)
+        if number == 1 and (named or (len(cells) == 2 and is_heading(cells, sides))):
+            if not columns and _is_reversed(cells, sides):
+                raise DataError(
+                    f"{path}:1 says that its columns are {cells[0]} and {cells[1]}, target before source: set "
+                    f"data.columns = [2, 1], or swap the languages."
+                )
             rejected(number, HEADING)
-        elif len(columns) == 2:
+        elif len(cells) == 2:
             found += 1
-            yield Row(number, *columns)
+            yield Row(number, cells[0], cells[1], not columns and len(every) > 2)
         else:
             wrong += 1
-            example = example or f"line {number} has {len(columns)}"
-            rejected(number, len(columns))
+            example = example or f"line {number} has {len(cells)}"
+            rejected(number, len(cells))
     if wrong and not found:
         raise DataError(
             f"{path} should have two columns with a tab between them, but {example}, and no line has two: name those "
@@ -104,8 +155,3 @@ def split_pairs(lines: Iterable[str], where: str) -> Iterator[tuple[str, str]]:
                 f"{len(columns)}: put both into one file of two columns."
             )
         yield columns[0], columns[1]
-
-
-def write_pairs(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
-    """Write pairs as ``read_pairs`` reads them, a tab inside a side as a space; raises DataError as ``write_lines``."""
-    write_lines(path, ("\t".join(side.replace("\t", " ") for side in pair) for pair in pairs))

@@ -10,8 +10,8 @@ from anaphora.errors import DataError
 from anaphora.files import NESTING
 from anaphora.formats.lines import unpacked
 
-LARGEST = 1 << 26
-"""Bytes of the largest document that is read."""
+LONGEST = 1 << 26
+"""Bytes of the longest document that is read."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ def xml_elements(path: Path) -> Iterator[Element]:
     """The elements of a file, gzipped or not, in the order in which they end.
 
     Raises DataError, with the line, for what is no XML, declares entities, is nested deeper than ``files.NESTING`` or
-    larger than ``LARGEST``; and as ``formats.lines.unpacked`` does.
+    longer than ``LONGEST``; and as ``formats.lines.unpacked`` does.
     """
     parser = expat.ParserCreate()
     open_elements: list[Element] = []
@@ -61,8 +61,8 @@ def xml_elements(path: Path) -> Iterator[Element]:
     try:
         for piece in unpacked(path):
             read += len(piece)
-            if read > LARGEST:
-                raise DataError(f"{path} is larger than {LARGEST:,} bytes: split it.")
+            if read > LONGEST:
+                raise DataError(f"{path} is longer than {LONGEST:,} bytes: split it.")
             parser.Parse(piece, False)
             yield from ended
             ended.clear()

@@ -11,9 +11,7 @@ from anaphora.datacheck.tables import Table
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.formats.figures import figures_as_json
 from anaphora.formats.replacing import replacing
-
-_COLOURS = ("#4570ab", "#c98a4b")
-_INK, _QUIET = "#22262e", "#7b828e"
+from anaphora.inspection.drawing.histograms import draw_histograms
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -74,35 +72,6 @@ def write_report(
         with replacing(folder / name) as stream:
             stream.write(text.encode())
     return folder / "check.html"
-
-
-def draw_histograms(path: Path, histograms: Sequence[Histogram]) -> Path:
-    """Draw histograms side by side; the suffix chooses .png or .svg. Raises MissingExtraError without matplotlib."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    # the same histograms give the same bytes, and text stays text
-    with matplotlib.rc_context({"svg.hashsalt": "anaphora", "svg.fonttype": "none"}), replacing(path) as stream:
-        figure = Figure(figsize=(5.5 * len(histograms), 3.6), layout="constrained")
-        panels = figure.subplots(1, len(histograms), squeeze=False)[0]
-        for axes, histogram in zip(panels, histograms, strict=True):
-            width = 0.85 / len(histogram.series)
-            for number, (name, counts) in enumerate(histogram.series):
-                places = [place + width * number for place in range(len(counts))]
-                axes.bar(places, counts, width, align="edge", color=_COLOURS[number % len(_COLOURS)], label=name)
-            middles = [place + 0.425 for place in range(len(histogram.labels))]
-            axes.set_xticks(middles, histogram.labels, rotation=45, ha="right", fontsize=8, color=_INK)
-            axes.tick_params(axis="y", labelsize=8, labelcolor=_QUIET)
-            title = f"{histogram.title} ({histogram.unit})"
-            axes.set_title(title, loc="left", fontsize=10, color=_INK, parse_math=False)
-            axes.spines[["top", "right"]].set_visible(False)
-            if len(histogram.series) > 1:
-                axes.legend(frameon=False, fontsize=9)
-        form = path.suffix.removeprefix(".")
-        figure.savefig(stream, format=form, dpi=150, metadata={"Date": None} if form == "svg" else {})
-    return path
 
 
 def _table(table: Table) -> str:

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 
-from anaphora.text.tokenizer import SPACE
+from anaphora.text.tokenizer import MARKS, SPACE
 
 LONGEST = 24
 """Characters of the longest label; a longer one ends in an ellipsis."""
@@ -15,10 +15,11 @@ _SHOWN = {" ": "\u2423", "\n": "\u23ce", "\t": "\u21e5", "": "\u2205"}
 def labels(pieces: Sequence[str]) -> list[str]:
     """One readable label a piece.
 
-    Where pieces are subwords, a word's first piece stands plain and what goes on with a word begins with a dot:
+    Where pieces are subwords, a word's first piece stands plain and what continues a word begins with a dot:
     "▁chan", "tons" becomes "chan", "·tons". Signs and marks such as "</s>" stay as they are.
     """
-    subwords = any(piece.startswith(SPACE) for piece in pieces)
+    characters = all(len(piece) == 1 or piece in MARKS for piece in pieces)
+    subwords = not characters and any(piece.startswith(SPACE) for piece in pieces)
     return [_label(piece, subwords) for piece in pieces]
 
 

@@ -7,7 +7,7 @@ makes n - i + 1 columns of n, one that unfolds n + i - 1:
        a_j = sum_m J_m * x_{j-m}                        where there is an x_{j-m}
     2  y_j = tanh(a_j)
 
-Step 1 of each is the way back through step 1 of the other. Which kernels a sentence meets, ``folding.py`` says:
+Step 1 of each is the backward pass through step 1 of the other. Which kernels a sentence meets, ``folding.py`` says:
 
     convolution   the sentence model (section 3.2): all the way to one vector
     ngrams        the n-gram model (section 4.1): as far as the columns that stand for n-grams

@@ -26,7 +26,7 @@ CHOICES = 3
 
 
 class _Level(NamedTuple):
-    """What one level leaves for the way back."""
+    """What one level leaves for the backward pass."""
 
     h: Tensor
     """The children, n x B x H; B are the sentences that are not folded up yet."""

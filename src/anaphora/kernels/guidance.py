@@ -1,4 +1,4 @@
-"""The cost of looking elsewhere than given word links say (Chen, Matusov, Khadivi and Peter 2016, equation 4).
+"""The cost of looking elsewhere than given word alignments say (Chen, Matusov, Khadivi and Peter 2016, equation 4).
 
 For the attention weights a_{t,s} of each step and the shares A_{t,s} that its links give to each position,
 

@@ -104,7 +104,7 @@ class Matmuls:
     def gradients(self) -> dict[str, Tensor]:
         """The gradient of every matrix and vector that took part, by its name; each one large product.
 
-        The record of the way back is used up; that of the way forward stays for another.
+        The record of the backward pass is used up; that of the way forward stays for another.
         """
         for name, backwards in self._doutputs.items():
             operands, doutputs = self._operands[name], backwards[::-1]

@@ -73,7 +73,7 @@ def kind_of(part: Part) -> str:
 
 @dataclass(frozen=True)
 class OneToOne:
-    """What the parts share that make one signal out of another."""
+    """Base of the parts that make one signal out of another."""
 
     name: str
     source: str

@@ -3,7 +3,7 @@
 Parts that depend on each other across steps form a loop and must be walked step by step. Every other part can take
 all steps at once: the projections of the inputs, each further layer of a stack, attention and readout when nothing
 feeds them back. Which is which is not declared anywhere: it is the strongly connected components of "reads from". Nor
-is declared which stages the way back leaves out: those that depend on nothing whose gradient is wanted.
+is declared which stages the backward pass leaves out: those that depend on nothing whose gradient is wanted.
 """
 
 from collections.abc import Collection

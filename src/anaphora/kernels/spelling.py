@@ -7,7 +7,7 @@ For a word of characters c_1 .. c_l, with e_j the vector of c_j, and 0 past the 
     3  t = sigm(W_t y + b_t),  g = relu(W_g y + b_g)  a highway (Srivastava et al. 2015)
     4  z = t * g + (1 - t) * y                        the y of the next highway, if there is one
 
-The way back is section 15 of the derivation in ``kernels/README.md``. Characters of all words lie one after the other
+The backward pass is section 15 of ``kernels/README.md``. Characters of all words lie one after the other
 (``R`` rows), so that nothing is computed for padding.
 """
 

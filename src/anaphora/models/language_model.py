@@ -13,7 +13,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Batch
-from anaphora.config import Config, Conflict, by_kind
+from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
 from anaphora.kernels.description import PartDescription
 from anaphora.kernels.penalty import change_penalty, size_penalty
 from anaphora.models.chunks import Chunk
@@ -39,7 +39,7 @@ class WindowTruncation(Config):
 
     kind: Literal["window"] = "window"
     """The kind's name."""
-    steps: int = Field(ge=0)
+    steps: int = Field(ge=0, le=MAX_LENGTH)
     """k: the gradient of step t reaches back over steps t - k to t; 0 for the step itself alone."""
 
 

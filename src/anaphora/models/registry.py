@@ -1,4 +1,4 @@
-"""The networks and count models by name: each an import path, looked up when one is built."""
+"""The networks and n-gram language models by name: each an import path, looked up when one is built."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -28,6 +28,7 @@ NETWORKS = {
     "classifier": Network("anaphora.models.classifier", "Classifier", ("text",), spells=True),
     "vector-classifier": Network("anaphora.models.classifier", "VectorClassifier", ()),
     "tagger": Network("anaphora.models.tagger", "Tagger", ("text", "characters", "tags"), spells=True),
+    "describer": Network("anaphora.models.describer", "Describer", ("text",)),
     "prediction": Network("anaphora.models.values", "PredictionNetwork", ()),
     "synthesis": Network("anaphora.models.values", "SynthesisNetwork", ("text",)),
     "feed-forward": Network("anaphora.models.feed_forward", "FeedForwardLanguageModel", ("text",)),
@@ -52,7 +53,7 @@ def build(
         network: which one.
         config: what has its tables: an experiment, or the network's own class of them.
         symbols: of "source" and "target", or of "text".
-        words: of the sides whose units are words, by id after the marks.
+        words: of the sides whose units are words, by id after the special tokens.
 
     Raises:
         ConfigError: an option does not go with the others, or with the vocabularies.

@@ -16,7 +16,7 @@ from anaphora.kernels.parts import Mask, Part, SentenceMask
 from anaphora.nn.randomness import dropout_mask
 
 Rate = Annotated[float, Field(ge=0, lt=1)]
-"""A share of numbers that is dropped."""
+"""A fraction of numbers that is dropped."""
 
 
 class Masks(NamedTuple):
@@ -36,7 +36,7 @@ class Dropout(Config):
 
     @property
     def of_state(self) -> float:
-        """Share of the recurrent state that is dropped."""
+        """Fraction of the recurrent state that is dropped."""
         return 0.0
 
     @abstractmethod

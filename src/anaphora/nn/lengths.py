@@ -20,7 +20,7 @@ class Lengths(nn.Module):
     observed: Tensor
 
     def __init__(self, longest: int) -> None:
-        """No pair was seen yet, and translations are as long as their sources; ``longest`` sources are told apart."""
+        """No pair was seen yet: translations are as long as their sources. Sources up to ``longest`` tokens differ."""
         super().__init__()
         self.register_buffer("observed", torch.zeros(2, longest + 1, dtype=torch.int64))
 

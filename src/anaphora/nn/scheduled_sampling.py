@@ -1,6 +1,6 @@
 """Scheduled sampling (Bengio et al. 2015): in training, a decoder reads words of its own in the place of true ones.
 
-At update i every word that is read is the true one with a chance of e_i, which falls as training goes:
+At update i every word that is read is the true one with a probability of e_i, which falls as training goes:
 
     "linear"            e_i = max(least, 1 - i / updates)
     "exponential"       e_i = k^i                           k < 1
@@ -90,7 +90,7 @@ def mixed(
     """Words to read, T x B: those that are ``kept_TB`` and the first of each sentence as they are, the others its own.
 
     ``advance`` reads one word of every sentence and gives the log-probabilities of the next, B x V. An own word is
-    where a number of ``shares_TB``, drawn evenly from 0 to 1, falls among the probabilities; without, the likeliest.
+    where a number of ``shares_TB``, drawn evenly from 0 to 1, falls among the probabilities; else the most probable.
     """
     read = [true_TB[0]]
     for t in range(1, len(true_TB)):

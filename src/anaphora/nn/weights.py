@@ -100,7 +100,7 @@ class Weights(nn.Module):
         return dict(self.named_parameters())
 
     def dropped(self, owner: str, rate: float) -> dict[str, Tensor]:
-        """All of them, with a share of every recurrent matrix dropped for this batch (Merity et al. 2018, section 2).
+        """All of them, a fraction of every recurrent matrix dropped for this batch (Merity et al. 2018, section 2).
 
         ``owner`` tells their masks apart from those of others.
         """

@@ -1,4 +1,4 @@
-"""What reads a fixed number of words: the bodies of language models without a state.
+"""Bodies of language models with a fixed context and no state.
 
 Each gives a state for every place from the vectors of the ``steps`` words that end there; x_LD below is one row of
 vectors, W and C matrices of the papers' shapes.
@@ -11,7 +11,8 @@ vectors, W and C matrices of the papers' shapes.
 With ``layer_norm``, what stands under a tanh is normalised before its bias is added (Ba, Kiros and Hinton 2016,
 equation 4).
 
-Nothing here goes from step to step, so autograd derives it; products give every row the same bits in any batch.
+Nothing here goes from step to step, so all but the products is left to autograd; these give every row the same bits in
+any batch.
 """
 
 from abc import ABC, abstractmethod

@@ -3,6 +3,7 @@
 from collections import abc
 
 from anaphora.errors import DataError
+from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
@@ -39,6 +40,12 @@ def demand_text(text: str, number: int) -> None:
             f"Texts were expected, but number {number} of them is of type {type(text).__name__}: give a str for each, "
             f"an empty one where there is none."
         )
+
+
+def given_text(text: str, number: int) -> str:
+    """Text ``number`` without special tokens at its ends, as it is read from files; errors as for ``demand_text``."""
+    demand_text(text, number)
+    return without_special_tokens(text)
 
 
 def demand_texts(texts: abc.Sequence[str]) -> None:

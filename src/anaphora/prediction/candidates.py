@@ -1,6 +1,6 @@
 """The words that a translation may be written with (Jean et al. 2015, section 3.3): frequent ones, and likely ones.
 
-A sentence's candidates are the K most frequent target words and, of each of its own words, the K' likeliest
+A sentence's candidates are the K most frequent target words and, of each of its own words, the K' most probable
 translations that a dictionary has and the word itself, which names and numbers need. Search then scores some thousand
 words instead of all.
 """
@@ -40,7 +40,7 @@ class Candidates:
         """
         if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
             raise ConfigError(
-                "Candidates are the translations of whole words, but this translator cuts text otherwise: translate "
+                "Candidates are whole words, but the tokens of this translator are smaller: translate "
                 "without candidates."
             )
         size = target.symbols.size

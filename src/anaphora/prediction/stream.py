@@ -81,7 +81,7 @@ def windows(
 ) -> Iterator[list[T]]:
     """The items in their order, in lists of at most ``size``; a list is never empty.
 
-    What is given as a sequence is cut into full windows. Any other iterable is read by a thread, and a window ends
+    A sequence is split into full windows. Any other iterable is read by a thread, and a window ends
     ``patience`` seconds after its first item came, so that a client that writes one line and waits is answered. What
     reading raises is raised here, after the windows before it. While it waits for a first item it calls ``check``,
     whose errors end it. TypeError for one text in place of several.

@@ -20,9 +20,9 @@ def render(
 ) -> str:
     """The Markdown text for the run called ``name``.
 
-    ``data`` are fingerprints by part, ``scores`` the validation figures of the best checkpoint; both may be empty. What
-    was measured again under the same conditions is told as it came out last. ``use`` is Python that uses the run, with
-    ``{path}`` for its name.
+    ``data`` are fingerprints by split, ``scores`` the validation metrics of the best checkpoint; both may be
+    empty. The last of several measurements under the same conditions is shown. ``use`` is Python that uses the run,
+    with ``{path}`` for its name.
     """
     task = str(experiment.get("task", "unknown"))
     parts = [f"# {name}", f"Task: {task}. Trained with Anaphora; every option is in `experiment.toml`."]

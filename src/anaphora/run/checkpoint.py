@@ -6,16 +6,16 @@ rename. Reading: the manifest first, then every file against its size and SHA-25
 
 import os
 import re
-import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from torch import Tensor
 
+from anaphora import files
 from anaphora.files import DamagedError, json_bytes, parse_json, sha256, sync, write_durably
 from anaphora.run import manifest as manifests
 from anaphora.run import weights
@@ -159,7 +159,7 @@ def clean(folder: Path) -> None:
     """Remove what killed processes left half-written or half-removed; raises OSError."""
     for entry in list(folder.iterdir()):
         if entry.name.startswith(_LEFTOVER):
-            shutil.rmtree(entry)
+            files.remove(entry)
 
 
 @contextmanager
@@ -176,4 +176,5 @@ def _aside(path: Path) -> Iterator[None]:
         if aside.exists() and not path.exists():
             os.rename(aside, path)
         raise
-    shutil.rmtree(aside, ignore_errors=True)  # what stays is a leftover, which ``clean`` removes
+    with suppress(OSError):  # what stays is a leftover, which ``clean`` removes
+        files.remove(aside)

@@ -126,7 +126,7 @@ class Run:
         return [*([AVERAGE] if average.is_dir() else []), *reversed(self.checkpoints())]
 
     def validation(self, which: CheckpointName) -> dict[str, float]:
-        """The validation figures of a checkpoint: of an average from its own state, of the others from the log."""
+        """The validation metrics of a checkpoint: of an average from its own state, of the others from the log."""
         if which != AVERAGE:
             return self.metrics.validation(which)
         figures = self._read(which, for_training=False).state.get("validation")
@@ -187,7 +187,7 @@ class Run:
             _replace(self.path / "best", f"{checkpoints.name_of(which)}\n")
 
     def write_card(self, scores: Mapping[str, float], report: Report = silent) -> None:
-        """Write ``card.md`` again, with validation figures by name and every evaluation so far; a failure is a warning.
+        """Write ``card.md`` again, with validation metrics by name and every evaluation so far; a failure is a warning.
 
         Training may do so at the same time; the card is then that of the later one.
         """

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from anaphora import files
@@ -48,8 +49,8 @@ def check_is_run(path: Path) -> None:
         raise RunError(f"A run folder should be at {path}, but nothing is there: check the path, or train it first.")
     if not path.is_dir():
         raise RunError(
-            f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .arpa.gz) are for "
-            f"evaluate, score, rescore and generate."
+            f"A run should be a folder, but {path} is a file: name a folder; files of counts (.arpa, .lm, or gzipped) "
+            f"are for evaluate, score, rescore and generate."
         )
     if not any(path.iterdir()):
         raise RunError(f"{path} should be a run folder, but is empty: check the path, or train it first.")
@@ -62,7 +63,7 @@ def vocabulary(path: Path) -> dict[str, str]:
     folder = path / "vocabulary"
     if not folder.is_dir():
         raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")
-    for inside in (folder, path / "checkpoints"):
+    for inside in (path / name for name in FOLDERS):
         if inside.is_symlink():
             raise DamagedError(f"{inside} is a symbolic link, which a run folder never holds.")
     # what was put there by this package, and not by a desktop or an editor
@@ -123,6 +124,7 @@ def discard(path: Path, *, folder_too: bool) -> None:
     for name in FILES:
         (path / name).unlink(missing_ok=True)
     for name in FOLDERS:
-        shutil.rmtree(path / name, ignore_errors=True)
+        with suppress(OSError):
+            files.remove(path / name)
     if folder_too and not any(path.iterdir()):
         path.rmdir()

@@ -23,7 +23,7 @@ class MetricsLog:
         self._failed = False
 
     def add(self, line: Mapping[str, Any], report: Report) -> None:
-        """Append one line; where that fails, training goes on with one warning."""
+        """Append one line; where that fails, training continues one warning."""
         try:
             self.append(line)
             self._failed = False
@@ -73,7 +73,7 @@ class MetricsLog:
         ]
 
     def validation(self, update: int) -> dict[str, float]:
-        """The finite figures of the validation after ``update``; nothing when there was none."""
+        """The finite metrics of the validation after ``update``; nothing when there was none."""
         found: dict[str, float] = {}
         for line in self.lines():
             if line["update"] == update and "validation" in line:

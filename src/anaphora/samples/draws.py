@@ -20,7 +20,7 @@ class Weighted(Generic[Item]):
 class Draws:
     """A seeded stream of draws."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int | str) -> None:
         self._random = random.Random(seed).random
 
     def happens(self, probability: float) -> bool:

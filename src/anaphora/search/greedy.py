@@ -1,4 +1,4 @@
-"""Greedy search: the likeliest token at every step, as in a beam of one, reported as it is found."""
+"""Greedy search: the most probable token at every step, as in a beam of one, reported as it is found."""
 
 from collections import abc
 

@@ -53,8 +53,8 @@ def sample(
         batch: the inputs, and the prefixes.
         max_length: as for ``beam``.
         temperature: divisor of the log-probabilities before sampling.
-        top_k: number of the likeliest tokens to sample from (Fan et al. 2018); 0 for all.
-        top_p: sample from the likeliest tokens with this total probability (Holtzman et al. 2020), after ``top_k``.
+        top_k: number of the most probable tokens to sample from (Fan et al. 2018); 0 for all.
+        top_p: sample from the most probable tokens with this total probability (Holtzman et al. 2020), after ``top_k``.
         seed: random seed.
         on_token: called with (example id, token) for every token as it is drawn, except for forced ones.
         lines: number of the ``</s>`` that ends a sentence; None for none, where running text goes on after it.

@@ -69,16 +69,16 @@ class PairData(PairsData):
     """The language translated from, as files of it end."""
     target: str = "de"
     """The language translated into, as files of it end."""
-    columns: tuple[int, ...] = ()
-    """Columns of source and target in a .tsv, counted from 1; empty for the only two."""
+    columns: tuple[int | str, ...] = ()
+    """Columns of source and target in a .tsv, counted from 1 or named as in its first line; empty for the only two."""
     quoted: bool = False
     """Whether cells of a .tsv may stand in double quotes, with those inside doubled."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *DataConfig.conflicts,
         Conflict(
-            lambda data: bool(data.columns) and (len(data.columns) != 2 or min(data.columns) < 1),
-            "{at}columns should be two, that of the source and that of the target, counted from 1: [1, 2]",
+            lambda data: bool(data.columns) and (len(data.columns) != 2 or not all(map(_is_column, data.columns))),
+            "{at}columns should be two, that of the source and that of the target: numbers from 1, or names",
         ),
     )
 
@@ -108,6 +108,10 @@ class TextData(DataConfig):
     @property
     def languages(self) -> Mapping[str, str]:
         return {"text": self.language}
+
+
+def _is_column(named: int | str) -> bool:
+    return named >= 1 if isinstance(named, int) else bool(named.strip())
 
 
 CUTS = ("steps", "windows")

@@ -3,28 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
+from anaphora.data.corpora import Corpus, Splits
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.significance import Comparison
 from anaphora.events import Note, Report
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.base import ExperimentBase
-
-_Corpus = TypeVar("_Corpus", covariant=True)
-
-
-class Splits(Protocol[_Corpus]):
-    """The splits of a run's data, of any kind of corpus."""
-
-    @property
-    def valid(self) -> _Corpus:
-        """The validation split."""
-
-    @property
-    def tests(self) -> Mapping[str, _Corpus]:
-        """The test splits by name, perhaps none."""
 
 
 class Text(NamedTuple):
@@ -123,7 +110,7 @@ def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
             )
 
 
-def splits_to_score(splits: Splits[_Corpus], options: str, report: Report) -> Mapping[str, _Corpus]:
+def splits_to_score(splits: Splits[Corpus], options: str, report: Report) -> Mapping[str, Corpus]:
     """The test splits of a run's data by name; without one its validation split, with a Note."""
     if splits.tests:
         return splits.tests

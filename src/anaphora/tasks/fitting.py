@@ -71,7 +71,7 @@ class FittingWork(Work):
     def fit(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> Mapping[str, float]:
-        """Fit ``model``; returns its figures on the validation split."""
+        """Fit ``model``; returns its metrics on the validation split."""
 
     def tell_counts(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
@@ -97,6 +97,7 @@ class FittingWork(Work):
             report(event)
             report(Saved(1, run.save(1, tensors_of(model), {}, {}, report=report)))
         else:
+            run.rewind(1)  # a process may have been killed before ``latest`` named it
             figures = run.metrics.validation(1)
         if run.best() is None:  # so it is too where a process was killed right after saving
             run.write_card(figures, report)

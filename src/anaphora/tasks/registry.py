@@ -24,12 +24,13 @@ TASKS = {
     "align": "anaphora.tasks.alignment",
     "classify": "anaphora.tasks.classify",
     "tag": "anaphora.tasks.tag",
+    "describe": "anaphora.tasks.describe",
     "trace": "anaphora.tasks.trace",
     "transduce": "anaphora.tasks.transduce",
 }
 """A new task is one line here: the package whose ``TASK`` it is."""
 
-FILES = {".arpa": "language-model", ".arpa.gz": "language-model"}
+FILES = dict.fromkeys((".arpa", ".arpa.gz", ".lm", ".lm.gz"), "language-model")
 """Files of other programs that stand for a run, by their ending, and the task that opens them."""
 
 

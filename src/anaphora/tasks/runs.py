@@ -121,8 +121,8 @@ def load(
     """The predictor of a run folder's checkpoint, ready to use.
 
     It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", or "auto" for bf16 where
-    the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.arpa.gz``) is the language
-    model in it.
+    the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is the
+    language model in it.
 
     Raises RunError where there is no run that is whole, DataError for a file that is no ARPA file, ConfigError for a
     device that is not there or that such a model cannot run on.

@@ -11,7 +11,7 @@ TOKENS = {
     "byte": "byte",
     "symbol": "symbol",
 }
-"""What a unit of text is called, by what ``text.tokenizer`` says."""
+"""Name of a token by ``text.tokenizer``."""
 
 
 def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:

@@ -103,13 +103,20 @@ class Sizing(NamedTuple):
     """From the same, the languages, and the [text] table that is taken over, if any."""
     describe: Callable[[Table, AnyTokenizer | None], str]
     """What a table makes, in words."""
-    tiers: Callable[[], list[str]]
-    """What is chosen for which data, as lines."""
+    counted: str
+    """What decides the size, in the plural: "pairs"."""
+    tiers: Sequence[tuple[Any, ...]]
+    """Sizes for at most so many of these, the first field of each, from the smallest on; NamedTuples of one class."""
 
 
 def no_own_text(table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:
     """Recipes that take any text as they are."""
     return [], ""
+
+
+def itself(predictor: Any) -> Any:
+    """A predictor that can be looked into as it is."""
+    return predictor
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,8 @@ class Task:
     """The vocabularies it needs, out of those of another run; ConfigError where that has them not."""
     evaluate: Callable[[Sequence[Path], Request, Report], Answer]
     """Score runs as asked."""
+    inspected: Callable[[Any], Any] = itself
+    """From its predictor: what inspection looks into; see ``prediction.examples``."""
     open_file: Callable[[Path], Any] | None = None
     """The predictor in a file of another program, for the endings of ``registry.FILES``."""
     sizing: Sizing | None = None

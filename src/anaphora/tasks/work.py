@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Column, Integers
-from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
+from anaphora.data.corpora import Splits
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import token_counts
 from anaphora.events import Event, Note, Report, Skipped
@@ -30,7 +31,7 @@ TRAIN = Path("encoded") / "train"
 class Work(ABC):
     """An experiment whose data has been found, counted and checked."""
 
-    splits: Splits[PairCorpus] | Splits[TextCorpus]
+    splits: Splits[Any]
     """The training, validation and test splits."""
 
     @property

@@ -17,6 +17,9 @@ _FIRST = len(MARKS)
 class ByteTokenizer:
     """A Tokenizer whose tokens are the bytes of a line after normalisation."""
 
+    context_free = False
+    """Inside a line, a space precedes a word."""
+
     def __init__(self, *, lowercase: Lowercase) -> None:
         self.lowercase: Lowercase = lowercase
 
@@ -34,13 +37,8 @@ class ByteTokenizer:
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its marks."""
+        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(_FIRST + 256)
-
-    @property
-    def context_free(self) -> bool:
-        """It has not: a space is in front of it inside a line."""
-        return False
 
     @property
     def fingerprint(self) -> str:
@@ -48,7 +46,7 @@ class ByteTokenizer:
         return hashlib.sha256(f"byte {case_name(self.lowercase)}".encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """One id a byte, without marks at the ends."""
+        """One id a byte, without special tokens at the ends."""
         return [_FIRST + byte for byte in normalise(text, lowercase=self.lowercase).encode()]
 
     def by_word(self, text: str) -> list[list[int]]:

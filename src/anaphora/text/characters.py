@@ -17,7 +17,7 @@ class CharacterTokenizer:
     """A Tokenizer whose tokens are code points after normalisation; a line never holds a line end."""
 
     def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase) -> None:
-        """``alphabet`` gives the characters in the order of their ids, marks left out."""
+        """``alphabet`` gives the characters in the order of their ids, special tokens left out."""
         self.lowercase: Lowercase = lowercase
         self._alphabet = tuple(alphabet)
         self._ids = {character: len(MARKS) + place for place, character in enumerate(self._alphabet)}
@@ -61,7 +61,7 @@ class CharacterTokenizer:
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its marks."""
+        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(len(self._shown))
 
     @property
@@ -75,7 +75,7 @@ class CharacterTokenizer:
         return hashlib.sha256(f"character {case_name(self.lowercase)} ".encode() + self.serialise()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """One id a character, without marks at the ends."""
+        """One id a character, without special tokens at the ends."""
         return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self.lowercase)]
 
     def by_word(self, text: str) -> list[list[int]]:

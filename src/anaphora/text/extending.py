@@ -15,7 +15,7 @@ from anaphora.text.words import WordTokenizer
 def extended(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
     """``old`` with the tokens that only ``new`` has, in the order that they have there; old ids stay as they are.
 
-    Subwords are cut as before first; the new tokens then put together what the old ones leave apart. Raises ConfigError
+    Subwords are segmented as before first; the new tokens then merge what the old ones leave apart. Raises ConfigError
     for tokens of a kind that cannot be extended: the scores of a unigram model are chances that sum to one, and
     annotations of rare words have their places.
     """

@@ -1,4 +1,4 @@
-"""How a line is cut into words and signs, and put together again."""
+"""Segmentation of a line into words and punctuation, and back."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol

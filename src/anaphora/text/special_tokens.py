@@ -11,20 +11,15 @@ _WORD = re.compile(r"\S+")
 def without_special_tokens(line: str) -> str:
     """A line without the special tokens at its ends, such as ``<s>`` and ``</s>``, and the white space beside them.
 
-    At each end that is one, and any padding around it. They stand between white space; a line without any is given
-    back as it is.
+    They stand between white space; a line without any is returned as it is.
     """
     if line.lstrip()[:1] not in ("<", "[") and line.rstrip()[-1:] not in (">", "]"):
         return line
     words = list(_WORD.finditer(line))
     begin, end = 0, len(words)
-    while begin < end and words[begin][0].lower() in _PAD:
+    while begin < end and words[begin][0].lower() in _BEGIN | _PAD:
         begin += 1
-    if begin < end and words[begin][0].lower() in _BEGIN:
-        begin += 1
-    while begin < end and words[end - 1][0].lower() in _PAD:
-        end -= 1
-    if begin < end and words[end - 1][0].lower() in _END:
+    while begin < end and words[end - 1][0].lower() in _END | _PAD:
         end -= 1
     if begin == end and words:
         return ""

@@ -16,26 +16,29 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.between import by_word
-from anaphora.text.cuts import Cut, LatticeSampling, MergeDropout
 from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.resegmentation import LatticeSampling, MergeDropout, Resegment
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 
 _LONGEST_LINE = 4000
-"""Characters; sentencepiece leaves out longer lines without a word, so they are cut."""
+"""Characters; sentencepiece leaves out longer lines without a word, so they are split."""
 
 _COVERAGE = 0.9999
-"""The share of the text's characters that get a token of their own; a large script would otherwise fill the table."""
+"""Fraction of the text's characters that get a token of their own; a large script would otherwise fill the table."""
 
 
 Kind = Literal["bpe", "unigram"]
-"""How subwords are learnt and a text is cut into them."""
+"""Subword algorithm."""
 
 
 class SubwordTokenizer:
     """A Tokenizer over a sentencepiece model."""
 
+    context_free = True
+    """A line begins as if a space preceded it."""
+
     def __init__(self, model: bytes, *, lowercase: Lowercase) -> None:
-        """``model`` is what sentencepiece trained; RunError when it cannot be read or numbers the marks otherwise."""
+        """``model`` is what sentencepiece trained; RunError when it cannot be read or has other special tokens."""
         self._model = model
         self.lowercase: Lowercase = lowercase
         try:
@@ -51,12 +54,12 @@ class SubwordTokenizer:
     def learn(
         cls, lines: Iterable[str], *, size: int, lowercase: Lowercase, byte_fallback: bool, kind: Kind = "bpe"
     ) -> Self:
-        """Learn at most ``size`` tokens, marks and bytes included; fewer when the text does not hold that many.
+        """Learn at most ``size`` tokens, special tokens and bytes included; fewer where the text has fewer.
 
         The same lines in the same order give the same bytes. Raises DataError for a text without characters and
         ConfigError when ``size`` is less than marks, bytes and single characters need.
         """
-        usable = _cut(normalise(line, lowercase=lowercase) for line in lines)
+        usable = _bounded(normalise(line, lowercase=lowercase) for line in lines)
         first = next(usable, None)
         if first is None:
             raise DataError("A subword vocabulary needs text, but every line of the training split is empty.")
@@ -84,19 +87,19 @@ class SubwordTokenizer:
             raise _too_small(size, str(error)) from None
         return cls(written.getvalue(), lowercase=lowercase)
 
-    def merge_dropout(self, dropout: float) -> Cut:
-        """Cuts by BPE-dropout, for a byte-pair vocabulary."""
+    def merge_dropout(self, dropout: float) -> Resegment:
+        """Segmentation with BPE-dropout, for a byte-pair vocabulary."""
         return MergeDropout(self._tokens(), dropout)
 
-    def lattice_sampling(self, alpha: float) -> Cut:
-        """Cuts drawn at ``alpha``, for a unigram vocabulary."""
+    def lattice_sampling(self, alpha: float) -> Resegment:
+        """Segmentation sampled at ``alpha``, for a unigram vocabulary."""
         tokens = self._tokens()
         return LatticeSampling(
             tokens, {token: self._processor.get_score(number) for token, number in tokens.items()}, alpha
         )
 
     def _tokens(self) -> dict[str, int]:
-        """The tokens that spell text, marks and bytes left out."""
+        """The tokens that spell text, special tokens and bytes left out."""
         processor = self._processor
         numbers = range(len(MARKS), processor.get_piece_size())
         return {processor.id_to_piece(number): number for number in numbers if not processor.is_byte(number)}
@@ -107,13 +110,8 @@ class SubwordTokenizer:
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its marks."""
+        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(self._processor.get_piece_size())
-
-    @property
-    def context_free(self) -> bool:
-        """It has: a line begins as if a space were in front of it."""
-        return True
 
     @property
     def fingerprint(self) -> str:
@@ -121,7 +119,7 @@ class SubwordTokenizer:
         return hashlib.sha256(f"bpe {case_name(self.lowercase)} ".encode() + self._model).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """The ids of one line, without marks at the ends."""
+        """The ids of one line, without special tokens at the ends."""
         return list(self._processor.encode(normalise(text, lowercase=self.lowercase)))
 
     def by_word(self, text: str) -> list[list[int]]:
@@ -139,8 +137,8 @@ class SubwordTokenizer:
         return [self._processor.id_to_piece(int(number)) for number in ids]
 
 
-def _cut(lines: Iterable[str]) -> Iterator[str]:
-    """The lines that hold anything, the very long ones in parts."""
+def _bounded(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that are not blank, very long ones in pieces."""
     for line in lines:
         if line.strip():
             for start in range(0, len(line), _LONGEST_LINE):

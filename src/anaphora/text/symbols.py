@@ -6,15 +6,16 @@ vocabulary it has a tab in front.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Self
+from unicodedata import category
 
 from anaphora.errors import RunError
 from anaphora.text.between import by_word
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import Lowercase, case_name, normalise
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line
+from anaphora.text.tokenizer import UNK, one_line
 
 TAB = "\t"
 """What separates a string from its tags, and stands in front of a tag in a vocabulary."""
@@ -67,12 +68,34 @@ class SymbolTokenizer(CharacterTokenizer):
 
     def symbols_of(self, text: str) -> list[str]:
         """The symbols of a string, known or not, a tag with a tab in front."""
-        return [symbol for symbol, _ in self._placed(text)]
+        string, _, tags = text.partition(TAB)
+        string = normalise(string.strip(), lowercase=self.lowercase)
+        symbols = string.split() if self.separated else list(string)
+        if tags:
+            symbols += [TAB + tag.strip() for tag in normalise(tags).split(_SEPARATOR) if tag.strip()]
+        return symbols
 
     def unknown(self, text: str) -> list[str]:
         """The symbols of a string that the vocabulary lacks, each once, tags as they are written."""
         found = dict.fromkeys(symbol for symbol in self.symbols_of(text) if symbol not in self._ids)
         return [symbol.removeprefix(TAB) for symbol in found]
+
+    def stand_ins(self, text: str) -> dict[str, str]:
+        """For each unknown character of a string one that is known and not in it, of the same Unicode category.
+
+        It is of middling frequency in training: seen often enough to be copied, and seldom a part of affixes. None
+        where symbols are separated, for tags, and where no character is left.
+        """
+        string = normalise(text.partition(TAB)[0], lowercase=self.lowercase)
+        found: dict[str, str] = {}
+        for unknown in dict.fromkeys("" if self.separated else string):
+            if unknown in self._ids:
+                continue
+            kind, taken = category(unknown), {*string, *found.values()}
+            alike = [one for one in self._alphabet if len(one) == 1 and category(one) == kind and one not in taken]
+            if alike:
+                found[unknown] = alike[len(alike) // 2]
+        return found
 
     def encode(self, text: str) -> list[int]:
         """One id a symbol, without special tokens at the ends."""
@@ -80,32 +103,22 @@ class SymbolTokenizer(CharacterTokenizer):
 
     def by_word(self, text: str) -> list[list[int]]:
         """The symbols of every word: see ``Tokenizer``."""
-        placed = [(self._ids.get(symbol, UNK), start) for symbol, start in self._placed(text)]
-        return by_word(normalise(text, lowercase=self.lowercase), placed)
+        line, place, placed = normalise(text, lowercase=self.lowercase), 0, list[tuple[int, int]]()
+        for symbol, number in zip(self.symbols_of(text), self.encode(text), strict=True):
+            found = line.find(symbol.removeprefix(TAB), place)
+            place = max(found, place)
+            placed.append((number, place))
+            place += len(symbol.removeprefix(TAB)) if found >= 0 else 0
+        return by_word(line, placed)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The string, its tags left out; ``<unk>`` reads as U+FFFD."""
-        symbols = (UNKNOWN if i == UNK else self._alphabet[i - len(MARKS)] for i in ids if i not in (PAD, BOS, EOS))
-        return one_line((" " if self.separated else "").join(one for one in symbols if not one.startswith(TAB)))
+        symbols = [self._written[number] for number in ids]
+        return one_line((" " if self.separated else "").join(one for one in symbols if one and one[0] != TAB))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The symbols one by one, a space shown as U+2581."""
         return [piece.removeprefix(TAB) for piece in super().pieces(ids)]
-
-    def _placed(self, text: str) -> Iterator[tuple[str, int]]:
-        """The symbols and where each begins."""
-        string, tab, tags = text.partition(TAB)
-        string = normalise(string.strip(), lowercase=self.lowercase)
-        place = 0
-        for symbol in string.split() if self.separated else string:
-            place = string.index(symbol, place)
-            yield symbol, place
-            place += len(symbol)
-        place = len(string) + len(tab)
-        for tag in normalise(tags).split(_SEPARATOR):
-            if tag.strip():
-                yield TAB + tag.strip(), place
-            place += len(tag) + 1
 
 
 def are_separated(strings: Iterable[str]) -> bool:

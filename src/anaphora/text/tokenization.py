@@ -1,4 +1,4 @@
-"""What a text is cut into: the configuration, and tokenizers learnt, saved and loaded.
+"""The configuration of tokenizers; tokenizers learnt, saved and loaded.
 
 sentencepiece and sacremoses are imported only when they are needed, so that a recipe can be read without them.
 """
@@ -29,7 +29,7 @@ from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
-    from anaphora.text.cuts import Cut
+    from anaphora.text.resegmentation import Resegment
     from anaphora.text.subwords import SubwordTokenizer
 
 Lines = Callable[[], Iterator[str]]
@@ -64,7 +64,7 @@ class TokenizerConfig(Config):
         return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
 
     def settled(self) -> Self:
-        """The same tokens, every text cut the likeliest way."""
+        """The same tokenizer without sampling."""
         return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 
 
@@ -205,8 +205,8 @@ def _cased(
     return {side: of_case[case] for side, case in cases.items()}
 
 
-def cut_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Cut | None":
-    """How the rows of ``tokenizer`` are cut again in every epoch; None where ``config`` wants them as they are."""
+def resegment_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Resegment | None":
+    """The random segmentation of the rows of ``tokenizer``; None where ``config`` samples none."""
     from anaphora.text.subwords import SubwordTokenizer
 
     if isinstance(config, Bpe) and config.dropout:

@@ -11,10 +11,10 @@ from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase
 
 PAD, UNK, BOS, EOS = range(4)
-"""The ids of the marks, the same in every vocabulary."""
+"""The ids of the special tokens, the same in every vocabulary."""
 
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
-"""How the marks are written, by id: in pieces, in the files of other programs, and ``<unk>`` in text."""
+"""How the special tokens are written, by id: in pieces, in the files of other programs, and ``<unk>`` in text."""
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 """What an unknown symbol reads as in decoded text."""
@@ -32,7 +32,7 @@ _BREAKS = str.maketrans("\n\0", "  ")
 
 
 def symbols_of(size: int) -> VocabularyInfo:
-    """What a model is told of a vocabulary of ``size`` symbols, marks included."""
+    """What a model receives of a vocabulary of ``size`` symbols, special tokens included."""
     return VocabularyInfo(size=size, pad=PAD, unk=UNK, bos=BOS, eos=EOS)
 
 
@@ -46,7 +46,7 @@ class Tokenizer(Protocol):
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its marks."""
+        """The size of the vocabulary and the ids of its special tokens."""
 
     @property
     def lowercase(self) -> Lowercase:
@@ -67,7 +67,7 @@ class Tokenizer(Protocol):
         """What ``encode`` gives, word for word, and last what stands behind all words: see ``between.py``."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The line that ids stand for, marks left out: the inverse of ``encode`` up to normalisation."""
+        """The line that ids stand for, special tokens left out: the inverse of ``encode`` up to normalisation."""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """One short string an id, as pictures show it; a space reads as U+2581."""

@@ -25,7 +25,7 @@ class WordTokenizer:
     def __init__(
         self, words: Sequence[str], *, lowercase: Lowercase, segmentation: Segmentation, language: str
     ) -> None:
-        """``words`` in the order of their ids, marks left out; ``language`` is a two-letter code."""
+        """``words`` in the order of their ids, special tokens left out; ``language`` is a two-letter code."""
         self._words = tuple(words)
         self.lowercase: Lowercase = lowercase
         self._segmentation: Segmentation = segmentation
@@ -45,7 +45,7 @@ class WordTokenizer:
         language: str,
         first: Sequence[str] = (),
     ) -> Self:
-        """The words ``first``, then the most frequent that are seen at least ``least`` times; ``size`` with the marks.
+        """The words ``first``, then the most frequent that are seen at least ``least`` times, ``size`` in all.
 
         Equally frequent words are taken in the order of their code points. Raises DataError when there is no word.
         """
@@ -99,17 +99,17 @@ class WordTokenizer:
 
     @property
     def vocabulary(self) -> Sequence[str]:
-        """The words in the order of their ids, which begin behind the marks."""
+        """The words in the order of their ids, which begin behind the special tokens."""
         return self._words
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its marks."""
+        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(len(self._written))
 
     @property
     def context_free(self) -> bool:
-        """Whether words are cut at white space alone; the others look at what stands around them."""
+        """Whether words are split at white space alone, whatever surrounds them."""
         return self._segmentation == "whitespace"
 
     @property
@@ -119,7 +119,7 @@ class WordTokenizer:
         return hashlib.sha256(f"word {self.lowercase} {segmentation} ".encode() + self.serialise()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """One id a word, without marks at the ends."""
+        """One id a word, without special tokens at the ends."""
         return [self._ids.get(word, UNK) for word in self.words(text)]
 
     def by_word(self, text: str) -> list[list[int]]:

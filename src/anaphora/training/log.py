@@ -30,7 +30,7 @@ def fallback_line(update: int, epoch: int, reason: str, rate_factor: float) -> d
 
 
 def validation_line(event: Validated) -> dict[str, Any]:
-    """The figures of a validation; one that is not finite reads null."""
+    """The metrics of a validation; one that is not finite reads null."""
     figures = {name: value if math.isfinite(value) else None for name, value in event.metrics.items()}
     return {"update": event.update, "epoch": event.epoch, "validation": figures, "best": event.best}
 

@@ -43,7 +43,7 @@ class NamedOptimizer:
             self._average.stepped(epoch)
 
     def validated(self, cost: float) -> None:
-        """Take note of the deciding figure of a validation, less being better."""
+        """Take note of the deciding metric of a validation; less is better."""
         if self._average is not None:
             self._average.validated(cost)
 

@@ -57,7 +57,7 @@ class Decay(ScheduleConfig):
 
 
 class Halving(ScheduleConfig):
-    """The same rate for some epochs, then a fixed share of it every epoch (Zaremba et al. 2014).
+    """The same rate for some epochs, then a fixed fraction of it every epoch (Zaremba et al. 2014).
 
     In epoch n (from 1) it is rate times factor^max(0, n - after).
     """
@@ -74,7 +74,7 @@ class Halving(ScheduleConfig):
 
 
 class Linear(ScheduleConfig):
-    """The rate falls in a straight line, from its whole at the start to a share of it after this many epochs."""
+    """The rate falls in a straight line, from its whole at the start to a fraction of it after this many epochs."""
 
     kind: Literal["linear"] = "linear"
     epochs: float = Field(0.0, ge=0)

@@ -21,7 +21,7 @@ class BestSoFar:
         self.update = 0
         """The update of the best validation, 0 before the first."""
         self.metrics: dict[str, float] = {}
-        """All figures of the best validation."""
+        """All metrics of the best validation."""
         self.since = 0
         """Validations after the best one."""
 

@@ -207,7 +207,7 @@ def test_words_that_are_annotated_are_lent_to_no_other_text(
 def test_another_text_table_or_task_or_no_run_is_refused(
     parent: Path, new_pairs: Path, language_model: ExperimentBase, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigError, match=r"cut text otherwise: text.lowercase was False and is True\."):
+    with pytest.raises(ConfigError, match=r"tokenize text otherwise: text.lowercase was False and is True\."):
         train(child(parent, [new_pairs], "keep", "text.lowercase=true"), tmp_path / "child")
     start = {"start": {"run": str(parent), "vocabulary": "keep"}}
     with pytest.raises(ConfigError, match="same task"):

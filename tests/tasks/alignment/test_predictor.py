@@ -32,5 +32,5 @@ def test_a_pair_too_long_to_be_linked_has_no_links_and_the_others_keep_theirs() 
 def test_a_dictionary_is_of_whole_words() -> None:
     letters = CharacterTokenizer("ab ", lowercase=False)
     model = models.Aligner(models.AlignerModelConfig(), letters.symbols, letters.symbols)
-    with pytest.raises(ConfigError, match="this aligner cuts text otherwise"):
+    with pytest.raises(ConfigError, match="tokens of this aligner are not words"):
         next(AlignmentPredictor(model, letters, letters).dictionary())

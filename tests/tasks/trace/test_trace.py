@@ -32,21 +32,21 @@ def begin(model: str, data: Path, run: str, *settings: str) -> list[str]:
 
 def test_a_text_is_written_evaluated_and_drawn(lines: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(begin("synthesis", lines, "run")) == 0
-    assert "anaphora draw run" in capsys.readouterr().err
+    assert "Next: anaphora evaluate run" in capsys.readouterr().err
     assert main(["evaluate", "run", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)["parts"]["test"]
     assert scores["sequences"] == 4 and np.isfinite(scores["log_likelihood"]) and not scores["residual_variance"]
-    draw = ["draw", "run", "--text", "to day", "--length", "12", "--bias", "1"]
-    assert main([*draw, "--output", "day.svg"]) == 0
-    picture = ElementTree.parse("day.svg").getroot()
-    assert picture.findtext("{http://www.w3.org/2000/svg}title") == "to day"
-    assert main([*draw, "--output", "day.jsonl", "--count", "3"]) == 0
-    again = list(read_stroke_json(Path("day.jsonl")))
-    assert [trace.text for trace in again] == ["to day"] * 3
+    draw = ["draw", "run", "--text", "coat", "--length", "12", "--bias", "1"]
+    assert main([*draw, "--output", "coat.svg"]) == 0
+    picture = ElementTree.parse("coat.svg").getroot()
+    assert picture.findtext("{http://www.w3.org/2000/svg}title") == "coat"
+    assert main([*draw, "--output", "coat.jsonl", "--count", "3"]) == 0
+    again = list(read_stroke_json(Path("coat.jsonl")))
+    assert [trace.text for trace in again] == ["coat"] * 3
     assert len({trace.values_TD.tobytes() for trace in again}) == 3
-    assert main([*draw, "--prime", "day.jsonl", "--output", "primed.jsonl"]) == 0
+    assert main([*draw, "--prime", "coat.jsonl", "--output", "primed.jsonl"]) == 0
     [primed] = [json.loads(line) for line in Path("primed.jsonl").read_text().splitlines()]
-    assert primed["text"] == "to day to day"
+    assert primed["text"] == "coat coat"
     start = [point for stroke in primed["strokes"] for point in stroke][: primed["primed"]]
     assert np.allclose(start, again[0].values_TD, atol=0.01)
     assert main(["info", "run"]) == 0
@@ -72,7 +72,7 @@ def test_strokes_are_predicted_without_a_text(kind: str, lines: Path, capsys: py
 def test_what_is_drawn_never_depends_on_what_is_drawn_beside_it(model: str, lines: Path) -> None:
     assert main(begin(model, lines, "run")) == 0
     predictor = anaphora.load("run")
-    texts = ["a", "to vut ay", "lfrs", "tad", "iuem"] if model == "synthesis" else [""] * 5
+    texts = ["a", "stardustfootprint", "lfrs", "tad", "iue"] if model == "synthesis" else [""] * 5
     together = list(predictor.generate_stream(texts, length=20, seed=3))
     shorter = list(predictor.generate_stream(texts[:2], length=20, seed=3))
     for one, other in zip(together, shorter, strict=False):

@@ -62,7 +62,7 @@ def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(
         dictionary, "--set", "training.epochs=25", "--set", "evaluation.without=AEY", "--set", "decoder.dropout=0"
     )
     shown = capsys.readouterr().err
-    assert "pairs of strings, a transducer with symbol vectors of 16" in shown and "Next: anaphora predict run" in shown
+    assert "pairs of strings, a transducer with symbol vectors of 16" in shown and "| anaphora predict run" in shown
     assert "is read as columns: source in column 1, target in column 2" in shown
     assert "characters in the source and separated by spaces in the target" in shown
     assert transducer.predict(["dcb"])[0].text == "D K B"
@@ -178,6 +178,31 @@ def test_faults_of_the_data_end_with_one_sentence(dictionary: Path, capsys: pyte
     assert "data.columns should be two or three" in refused(whole, "--set", "data.columns=[1]")
     assert "no pair of train has 3 characters in common" in refused(whole, "--set", "data.hallucinate=9")
     assert "guided_alignment" in refused(whole, "--set", 'guided_alignment={kind="file", file="x"}')
+
+
+def test_an_unknown_character_is_copied_where_both_sides_share_their_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my.tsv").write_text("".join(f"{stem}en\tge{stem}t\n" for stem in ("sag", "fass", "mach", "dach")))
+    inflected = trained(tmp_path / "my.tsv", "--set", "training.epochs=2", run=str(tmp_path / "run"))
+    known, unknown = inflected.source.stand_ins("xagen")["x"], "xagen"
+    [expected, found] = inflected.predict([f"{known}agen", unknown])
+    assert found.text == expected.text.replace(known, "x") and found.score == expected.score
+    capsys.readouterr()
+    (tmp_path / "words").write_text(f"{unknown}\n")
+    assert main(["predict", str(tmp_path / "run"), str(tmp_path / "words")]) == 0
+    assert "which are copied as others are: 'x'" in capsys.readouterr().err
+
+
+def test_columns_are_named_where_their_order_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "my.tsv").write_text("".join(f"x\tge{stem}t\tV\t{stem}en\n" for stem in ("sag", "fass", "mach")))
+    begin = ["train", "--task", "transduce", "--data", str(tmp_path / "my.tsv"), "--run", str(tmp_path / "run")]
+    assert main([*begin, *SMALL, "--set", "training.epochs=1", "--columns", "4,2,3"]) == 0
+    assert "source in column 4, target in column 2, features in column 3" in capsys.readouterr().err
+    assert main([*begin, "--columns", "first"]) == 2
+    assert "--columns takes two columns" in capsys.readouterr().err
+    assert main([*begin, "--columns", "lemma,form"]) == 2
+    assert "data.columns[0] should be a whole number" in capsys.readouterr().err
 
 
 def test_the_data_of_transducers_is_checked_with_its_lines(

@@ -90,10 +90,11 @@ def test_without_a_test_split_the_validation_split_is_scored_and_that_is_reporte
 ) -> None:
     for file in toy_pairs.glob("test.*"):
         file.unlink()
-    for name, experiment, options in ("text", language_model, "--text"), ("pairs", translator, "--source and"):
+    for name, experiment, options in ("of-text", language_model, "--text"), ("of-pairs", translator, "--source and"):
         events: list[Event] = []
-        train(experiment, tmp_path / name)
-        answer = task_at(tmp_path / name).evaluate([tmp_path / name], Request(), events.append)
+        run = tmp_path / f"run-{name}"
+        train(experiment, run)
+        answer = task_at(run).evaluate([run], Request(), events.append)
         assert list(answer.scored[0].results) == ["validation"]
         [note] = [event.text for event in events if isinstance(event, Note) and "no test split" in event.text]
         assert "validation split is scored" in note and options in note

@@ -163,7 +163,7 @@ def test_one_text_in_place_of_a_list_is_refused(untrained_translator: Translatio
 
 
 def test_pairs_of_unequal_counts_are_refused(untrained_translator: TranslationPredictor) -> None:
-    with pytest.raises(DataError, match="2 sources and 1 translations"):
+    with pytest.raises(DataError, match="2 sources and 1 translation"):
         untrained_translator.score_pairs(["a", "b"], ["a"])
 
 

@@ -32,7 +32,7 @@ class Parent:
     def __init__(self, experiment: ExperimentBase) -> None:
         """Open the run that ``experiment.start`` names.
 
-        Raises RunError when it is none, ConfigError when it is of another task or cuts its text otherwise, and where
+        Raises RunError when it is none, ConfigError when it is of another task or has another tokenizer, and where
         only its vocabulary is asked for, when it has none for the task.
         """
         self._path = Path(experiment.start.run)
@@ -54,7 +54,7 @@ class Parent:
                 f"A run starts from one of the same task, but {self._path} is '{begun.task}' and this is "
                 f"'{experiment.task}': name another run, or leave out the recipe."
             )
-        # how lines are split, and which of its cuts a text is given, leave the vocabulary as it is
+        # how lines are split, and which segmentation is sampled, leave the vocabulary as it is
         old, new = (text.settled().model_dump(exclude={"sentences"}) for text in (begun.text, experiment.text))
         unlike = [
             f"text.{key} was {old.get(key, 'not there')} and is {new.get(key, 'not there')}"
@@ -63,7 +63,7 @@ class Parent:
         ]
         if unlike:
             raise ConfigError(
-                f"A run that starts from {self._path} takes over its vocabulary, but was to cut text otherwise: "
+                f"A run that starts from {self._path} takes over its vocabulary, but would tokenize text otherwise: "
                 f"{'; '.join(unlike)}. Leave out the recipe, or give it the same [text]."
             )
 

@@ -28,7 +28,7 @@ class WordVectors:
     def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Let the tables of ``model`` start from the vectors in the files, as far as these have them.
 
-        A token is looked up as it is written, and a mark never is; its first vector counts, and where sides share a
+        A token is looked up as it is written, but no special token; its first vector counts, and where sides share a
         table, that of the first side. Raises DataError as ``read_vectors`` does, and where none of the tokens is found.
         """
         left: dict[torch.nn.Module, dict[str, int]] = {}
@@ -74,5 +74,5 @@ def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVecto
 
 
 def _rows(tokenizer: Tokenizer) -> dict[str, int]:
-    """The row of every token that is no mark, by the way it is written."""
+    """The row of every token that is no special token, by the way it is written."""
     return {token: row for row, token in enumerate(written(tokenizer)) if row >= len(MARKS)}

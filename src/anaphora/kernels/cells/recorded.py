@@ -1,4 +1,4 @@
-"""Units without a derived gradient: autograd records each step on the way forward and undoes it on the way back.
+"""Units without a derived gradient: autograd records each step on the way forward and undoes it on the backward pass.
 
 So a new idea can be tried before its gradient is derived, at the price of speed. The rest stays as for every other
 unit: the matrices are still multiplied by ``matmul``, and each of their gradients is one product after the loop.
@@ -25,7 +25,7 @@ class Operands(Protocol):
 
 
 class Recorded(Cell):
-    """A unit that says how to go forward, and leaves the way back to autograd."""
+    """A unit that says how to go forward, and leaves the backward pass to autograd."""
 
     @abstractmethod
     def step(self, x_BG: Tensor, state: State, matmul: Operands) -> State:

@@ -1,1 +1,1 @@
-"""Word links learnt from pairs of sentences: IBM model 1, the HMM model in both directions, and their combinations."""
+"""Word alignments learnt from sentence pairs: IBM model 1, the HMM model in both directions, their combinations."""

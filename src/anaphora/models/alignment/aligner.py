@@ -1,4 +1,4 @@
-"""Word links learnt from pairs of sentences alone, in both directions.
+"""Word alignments learnt from pairs of sentences alone, in both directions.
 
 Each direction explains every target word by one source word or none: first by IBM model 1 (Brown et al. 1993), whose
 links do not depend on each other, then by the HMM, both by expectation and maximisation. It is not trained but counted
@@ -57,7 +57,7 @@ class AlignerModelConfig(Config):
 
 
 class Best(NamedTuple):
-    """The likeliest link of every word of one side."""
+    """The most probable link of every word of one side."""
 
     places: Integers
     """The word of the other side, by word of this side in the order of the corpus; -1 for none."""
@@ -102,7 +102,7 @@ class Direction(nn.Module):
         self._set(lexicon.pruned(), jumps)
 
     def best(self, sources: Ragged, targets: Ragged) -> Best:
-        """The likeliest source word of every target word, one at a time, and how likely the targets are."""
+        """The most probable source word of every target word, one at a time, and how likely the targets are."""
         lexicon, jumps = self.lexicon, self.jumps.numpy() if self.config.hmm_iterations else None
         places, log_prob, words = np.full(len(targets.ids), -1), 0.0, 0
         starts = targets.offsets[:]

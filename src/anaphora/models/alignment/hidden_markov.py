@@ -1,4 +1,4 @@
-"""The HMM of word links (Vogel, Ney and Tillmann 1996): where a target word comes from depends on the one before it.
+"""The HMM of word alignments (Vogel, Ney and Tillmann 1996): the source of a target word depends on the one before.
 
 Of a target f_1 .. f_T with sources e_1 .. e_S, a_t the source of f_t, i' the last source before it that was a word:
 
@@ -67,7 +67,7 @@ def hidden_markov(group: Group, probs_RTS: Floats, jumps: Floats, empty: float, 
 
 
 def _shares(jumps: Floats, width: int) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], Floats]:
-    """Of every jump from 0 .. S to 1 .. S, the place of its width in ``jumps``, and its share of those from there.
+    """Of every jump from 0 .. S to 1 .. S, the place of its width in ``jumps``, and its fraction of those from there.
 
     Where no jump that is possible was ever seen, as between sentences of one word, all have the same share.
     """

@@ -49,7 +49,7 @@ class Lexicon(NamedTuple):
         return np.append(self.probs, FLOOR)[entries]  # -1 is the last
 
     def maximised(self, counts: Floats) -> "Lexicon":
-        """The table that makes the expected ``counts`` of its entries likeliest: each over the sum of its source."""
+        """The table that makes the expected ``counts`` of its entries most probable: each over its source's sum."""
         sources = self.keys // self.size
         totals = np.bincount(sources, counts)
         return self._replace(probs=np.maximum(counts / np.maximum(totals, FLOOR)[sources], FLOOR))

@@ -1,4 +1,4 @@
-"""Linear interpolation of probabilities, and the weights under which a text is likeliest.
+"""Linear interpolation of probabilities, and the weights under which a text is most probable.
 
 Component k has the weight lambda_k. Where some components make no prediction, the others share their weight:
 
@@ -35,7 +35,7 @@ def interpolated(log_probs_KX: Tensor, known_KX: Tensor, weights_K: Tensor) -> T
 
 
 def fitted_weights(log_probs_KN: Tensor, known_KN: Tensor) -> Tensor:
-    """The weights under which N predictions are likeliest, starting from equal weights; float64, sum 1."""
+    """The weights under which N predictions are most probable, starting from equal weights; float64, sum 1."""
     components = len(log_probs_KN)
     weights_K = torch.full((components,), 1 / components, dtype=torch.float64)
     before = -torch.inf

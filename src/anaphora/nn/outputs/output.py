@@ -125,7 +125,7 @@ class WordsOutput(Output):
 
     @property
     def used_bias(self) -> Tensor:
-        """The bias where words are told their probabilities; of no elements for none."""
+        """The bias that probabilities are computed with; of no elements for none."""
         return self.bias
 
     def logits(self, states_NH: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ A tag is a number from 0; there are no special tokens among them. A new output i
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -59,10 +59,8 @@ class Softmax(Config):
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     """Fraction of the target distribution spread evenly over all tags while training (Szegedy et al. 2016)."""
 
-    @property
-    def several(self) -> bool:
-        """Whether a token may have several labels."""
-        return False
+    several: ClassVar[bool] = False
+    """Whether a token may have several labels."""
 
     def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
         return SoftmaxTags(self, width, len(tags))
@@ -91,10 +89,8 @@ class Sigmoid(Config):
 
     kind: Literal["sigmoid"] = "sigmoid"
 
-    @property
-    def several(self) -> bool:
-        """Whether a token may have several labels."""
-        return True
+    several: ClassVar[bool] = True
+    """Whether a token may have several labels."""
 
     def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
         """The layer. Raises ConfigError for tags of spans."""
@@ -127,10 +123,8 @@ class LinearChain(Config):
 
     kind: Literal["crf"] = "crf"
 
-    @property
-    def several(self) -> bool:
-        """Whether a token may have several labels."""
-        return False
+    several: ClassVar[bool] = False
+    """Whether a token may have several labels."""
 
     def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
         """The layer. Raises ConfigError for tags that the encoding has not."""

@@ -100,9 +100,12 @@ class ValueOutput(nn.Module, ABC):
         )
 
     def drawn(self, states_NH: Tensor, draws: Draws, bias: float) -> Tensor:
-        """A vector and its flags for each row, N x (D + F); a higher ``bias`` keeps vectors nearer to the likeliest."""
+        """A vector and its flags for each row, N x (D + F); a higher ``bias`` draws nearer to the most probable.
+
+        As weights of Gaussians, the probabilities of a flag and of its absence are raised to the power 1 + bias.
+        """
         parameters_NP, logits_NF = (block.double() for block in self._outputs(states_NH))
-        flags_NF = draws.flags_NF < torch.sigmoid(logits_NF)
+        flags_NF = draws.flags_NF < torch.sigmoid((1 + bias) * logits_NF)
         return torch.cat([self.vectors(parameters_NP, draws, bias), flags_NF.double()], 1)
 
     @abstractmethod

@@ -10,7 +10,7 @@ from anaphora.text.tokenization import TextConfig, Word
 
 
 class AlignerExperiment(AlignerModelConfig, FittedExperiment):
-    """Word links, counted; of ``[training]`` it has use for the seed and threads alone."""
+    """Word alignments, counted; of ``[training]`` it has use for the seed and threads alone."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *segmented_alike("an aligner"),

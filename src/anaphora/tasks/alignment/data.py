@@ -1,4 +1,4 @@
-"""An aligner's experiment: word links are learnt in one go where networks are trained update by update."""
+"""An aligner's experiment: word alignments are learnt in one go where networks are trained update by update."""
 
 from collections.abc import Mapping
 from typing import cast

@@ -1,4 +1,4 @@
-"""Word links of pairs that are given, by an aligner that was learnt from others, and the dictionary that it has."""
+"""Word alignments of given pairs by a trained aligner, and its dictionary."""
 
 from collections import abc
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from anaphora.models.alignment import aligner as models
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
-from anaphora.prediction.arguments import demand_pairs, demand_text, pieces_of
+from anaphora.prediction.arguments import demand_pairs, given_text, pieces_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.stream import answers
 from anaphora.text.tokenizer import MARKS, Tokenizer
@@ -71,9 +71,7 @@ class AlignmentPredictor:
         how, longer = symmetrise or self._model.config.symmetrization, 0
 
         def read(pair: tuple[str, str], number: int) -> tuple[_Side, _Side]:
-            for text in pair:
-                demand_text(text, number)
-            source, target = pair
+            source, target = (given_text(text, number) for text in pair)
             return _Side(source, self._source.encode(source)), _Side(target, self._target.encode(target))
 
         def answer(
@@ -92,13 +90,13 @@ class AlignmentPredictor:
             report(Skipped(f"pairs with more than {LONGEST:,} tokens on a side have no links", longer))
 
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
-        """Every source word with its translations of at least the probability ``least``, the likeliest first.
+        """Every source word with its translations of at least the probability ``least``, the most probable first.
 
         Raises ConfigError where tokens are not words.
         """
         if not isinstance(self._source, WordTokenizer) or not isinstance(self._target, WordTokenizer):
             raise ConfigError(
-                'A dictionary is of whole words, but this aligner cuts text otherwise: set text.tokenizer = "word".'
+                'A dictionary has words, but the tokens of this aligner are not words: set text.tokenizer = "word".'
             )
         ours, theirs = written(self._source), written(self._target)
         lexicon = self._model.to_target.lexicon

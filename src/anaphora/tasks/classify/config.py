@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from anaphora.config import SET, Conflict
+from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.models.classifier import ClassifierConfig, PooledConfig, VectorClassifierConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
@@ -17,7 +17,7 @@ class ExamplesData(DataConfig):
 
     label_separator: str = "|"
     """What stands between the labels of an example that share a cell or a word (for classes.output = "sigmoid")."""
-    max_length: int = Field(400, ge=1)
+    max_length: int = Field(400, ge=1, le=MAX_LENGTH)
     """Longer examples are truncated to this many tokens or vectors, in training and in prediction."""
 
     @property

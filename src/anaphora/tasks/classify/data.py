@@ -8,12 +8,11 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.labelled_batches import LabelledBatches
 from anaphora.data.ragged import token_counts
-from anaphora.data.store import text_store
+from anaphora.data.store import TextStore, text_store
 from anaphora.data.trace_store import moments
 from anaphora.data.vector_batches import VectorBatches, checked
 from anaphora.errors import DataError
@@ -87,10 +86,7 @@ class ClassifyWork(UpdatingWork):
                 f"same classes, or leave classes.names out."
             )
         self.labelled = found
-        # a labelled corpus gives its texts as running text does
-        self.splits = cast(
-            Splits[TextCorpus], Splits(cast(Any, found.train), cast(Any, found.valid), cast(Any, found.tests))
-        )
+        self.splits = found
 
     @property
     def longest(self) -> int:
@@ -142,14 +138,15 @@ class ClassifierWork(ClassifyWork):
         return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        train = text_store(cast(TextCorpus, self.splits.train), tokenizers["text"], folder, report=report)
+        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
         return token_counts(train.ids, tokenizers["text"].symbols.size)
 
     def batches(
         self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
     ) -> LabelledBatches:
         train, seed = self.labelled.train, self._experiment.training.seed
-        return self._batches(train, self._targets(train), tokenizers, folder, batch_tokens, seed, report)
+        store = text_store(train, tokenizers["text"], folder, report=report)
+        return self._batches(store, self._targets(train), tokenizers, batch_tokens, seed)
 
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
@@ -157,21 +154,19 @@ class ClassifierWork(ClassifyWork):
         """Loss, accuracy and macro-F1 of the validation split."""
         valid = self.labelled.valid
         targets, folder = self._targets(valid), run.path / "encoded" / "valid"
-        batches = self._batches(valid, targets, tokenizers, folder, training.batch_tokens, 0, report)
-        return validation_of(batches, targets)
+        store = text_store(valid, tokenizers["text"], folder, report=report)
+        return validation_of(self._batches(store, targets, tokenizers, training.batch_tokens), targets)
 
     def _batches(
         self,
-        corpus: LabelledCorpus,
+        store: TextStore,
         targets: Targets,
         tokenizers: Mapping[str, Tokenizer],
-        folder: Path,
         batch_tokens: int,
-        seed: int,
-        report: Report,
+        seed: int = 0,
     ) -> LabelledBatches:
         return LabelledBatches(
-            text_store(cast(Any, corpus), tokenizers["text"], folder, report=report),
+            store,
             targets,
             tokenizers["text"].symbols,
             batch_tokens=batch_tokens,

@@ -1,28 +1,32 @@
 """What a person calls: texts or vectors in, classes with their probabilities out."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
-from anaphora.batch import Batch
+from anaphora.batch import Batch, Labels
+from anaphora.config import unknown
 from anaphora.data import vector_batches
 from anaphora.data.labelled_batches import prediction_batches
 from anaphora.data.vector_batches import checked
-from anaphora.errors import DataError
+from anaphora.errors import ConfigError, DataError
 from anaphora.events import Report, silent
 from anaphora.formats.arrays import Floats
 from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import Classifier, PooledClassifier, VectorClassifier
 from anaphora.nn.device import device_of
-from anaphora.prediction.arguments import demand_text
+from anaphora.prediction.arguments import given_text, one_text
+from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
 from anaphora.tasks.classify.config import ClassifierExperiment, VectorClassifierExperiment
+from anaphora.tasks.classify.targets import targets_of
 from anaphora.text.tokenizer import Tokenizer
 
 _BUDGET = 8000
@@ -94,8 +98,7 @@ class ClassifierPredictor:
         """The same for texts as they come, in order; raises StoppedError as ``limits`` say."""
 
         def read(text: str, number: int) -> list[int]:
-            demand_text(text, number)
-            return self._tokenizer.encode(text.strip())[: self._data.max_length]
+            return self._tokenizer.encode(given_text(text, number).strip())[: self._data.max_length]
 
         return answers(
             texts,
@@ -107,6 +110,20 @@ class ClassifierPredictor:
             limits=limits,
             report=report,
         )
+
+    def example(self, text: str, target: str | None = None) -> Example:
+        """A text with its class, or with the labels found: see ``prediction.examples``."""
+        ids = self._tokenizer.encode(one_text(text).strip())[: self._data.max_length]
+        [found] = self.predict([text])
+        labels = found.labels if isinstance(found, Labelling) else (found.label,)
+        if target is not None:
+            labels = (target,)
+            if target not in self.labels:
+                raise ConfigError(unknown("class", target, self.labels))
+        classes = torch.from_numpy(targets_of(self.model.config.classes, [labels]))
+        [batch] = prediction_batches([ids], self._tokenizer.symbols, _BUDGET)
+        batch = replace(batch, targets=Labels(classes if classes.dim() == 1 else classes.float()))
+        return Example(batch, {"encoder": tuple(self._tokenizer.pieces([*ids, self._tokenizer.symbols.eos]))}, ())
 
     def _answer(self, rows: Sequence[list[int]], watch: Watch, answered: Callable[[int], None]) -> Iterable[Found]:
         batches = prediction_batches(rows, self._tokenizer.symbols, _BUDGET)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledFormat, labelled_splits
 from anaphora.formats.labelled_vectors import is_array_file
-from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
+from anaphora.tasks.sizing import TOKENS, figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -30,11 +30,6 @@ TIERS = (
     Tier(1 << 62, embedding=256, size=256, dropout=0.2, epochs=3),
 )
 """From the smallest to the largest."""
-
-
-def tiers() -> list[str]:
-    """What is chosen for how many texts, as lines."""
-    return tier_lines("labelled texts", TIERS)
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:

@@ -67,9 +67,8 @@ def _export_arpa(run: Path, output: Path, report: Report) -> None:
     if isinstance(text, Word) and text.segmentation != "whitespace":
         report(
             Note(
-                f"Its words are cut by text.segmentation = {text.segmentation!r}, but whoever reads the file takes "
-                f"what stands "
-                f"between spaces for words: give it text that is cut alike, or score with {run} itself."
+                f"Its words are segmented by text.segmentation = {text.segmentation!r}, but the file is read "
+                f"word by word between spaces: give them text that is segmented alike, or score with {run} itself."
             )
         )
 
@@ -107,6 +106,6 @@ TASK = Task(
     tokenizers_of=_tokenizers,
     evaluate=evaluate,
     open_file=_open_arpa,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "characters", sizing.TIERS),
 )
 """Language modelling."""

@@ -28,7 +28,7 @@ class ArpaTokenizer(WordTokenizer):
     """
 
     def __init__(self, words: Sequence[str]) -> None:
-        """``words`` in the order of their ids, marks left out."""
+        """``words`` in the order of their ids, special tokens left out."""
         super().__init__(words, lowercase=False, segmentation="whitespace", language="en")
         composed = ((normalise(word), word) for word in reversed(words))
         self._decomposed = {form: word for form, word in composed if form not in self._ids}

@@ -16,7 +16,7 @@ from anaphora.search.writing import OnToken, ignore_token
 from anaphora.wording import agreeing, counted
 
 _ONE_BY_ONE = 200
-"""Tokens that are each shown by themselves; of a longer text pieces, ever larger, each a share of what there is."""
+"""Tokens that are each shown by themselves; of a longer text pieces, ever larger, each a fraction of what there is."""
 
 
 class Choice(NamedTuple):

@@ -34,9 +34,9 @@ def interpolation_table(runs: Sequence[Path], *, cache: bool = False) -> dict[st
 
 
 def with_members(experiment: InterpolationExperiment, parent: object) -> InterpolationExperiment:
-    """The experiment with what its runs are, and with what they cut their text into.
+    """The experiment with what its runs are, and with their tokenizer.
 
-    Raises as ``interpolation_table``, and ConfigError for an experiment that would cut its text itself.
+    Raises as ``interpolation_table``, and ConfigError for an experiment with a tokenizer of its own.
     """
     if experiment.text != InterpolationExperiment.model_fields["text"].default:
         raise ConfigError("An interpolation uses the tokenizer of its runs: leave [text] out.")

@@ -10,7 +10,7 @@ from anaphora.evaluation.sentences import TOKENS, line_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import LN_10
 from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
-from anaphora.prediction.arguments import demand_short, demand_text, demand_texts
+from anaphora.prediction.arguments import demand_short, demand_texts, given_text
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import each_within
 from anaphora.prediction.scores import LineScore
@@ -124,8 +124,7 @@ class LineScores(WordScores):
 
     def _read_alone(self, line: str, number: int) -> list[int]:
         """The tokens of line ``number`` and its end; DataError where they are too many to be read at once."""
-        demand_text(line, number)
-        row = self._line(line)
+        row = self._line(given_text(line, number))
         demand_short(row, TOKENS, number, "split it, or measure it as running text (anaphora evaluate)")
         return row
 
@@ -152,8 +151,7 @@ class LineScores(WordScores):
         def tokens() -> abc.Iterator[int]:
             for number, line in enumerate(lines, 1):
                 watch.check()
-                demand_text(line, number)
-                rows.append(self._line(line))
+                rows.append(self._line(given_text(line, number)))
                 yield from rows[-1]
 
         for _, log_probs_N in each_within(

@@ -6,6 +6,7 @@ import torch
 
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.evaluation.perplexity import TextSize, size_of_line
+from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import Tokenizer
 
 
@@ -22,7 +23,7 @@ class Reading:
         self.size = self.known_size = TextSize(0, 0, 0)
 
     def __iter__(self) -> Iterator[int]:
-        for line in self._lines:
+        for line in map(without_special_tokens, self._lines):
             ids, symbols = self._tokenizer.encode(line), self._tokenizer.symbols
             size = size_of_line(line)
             known = [number for number in ids if number != symbols.unk]
@@ -39,7 +40,7 @@ class Reading:
 
 
 def prompt_batch(bos: int, prompts: Sequence[list[int]], example_ids: Sequence[int]) -> Batch:
-    """Lines that a search begins after ``bos``, and that must go on with these prompts, perhaps empty ones."""
+    """Lines that a search begins after ``bos``, and that must continue these prompts, perhaps empty ones."""
     constraints = Constraints(prefixes=pad(prompts) if any(prompts) else None)
     return Batch(
         inputs=pad([[bos]] * len(prompts)),

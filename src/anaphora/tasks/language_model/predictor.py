@@ -18,7 +18,8 @@ from anaphora.protocols import Stepper, TextStepper
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText, continued
-from anaphora.tasks.language_model.line_scores import STATIC, LineScores
+from anaphora.tasks.language_model.inspected import InspectedLanguageModel
+from anaphora.tasks.language_model.line_scores import STATIC
 from anaphora.tasks.language_model.lines import Reading, prompt_batch
 from anaphora.text.tokenizer import Tokenizer
 
@@ -29,7 +30,7 @@ _BESIDE = 64
 """Hypotheses that are written side by side."""
 
 
-class LanguageModelPredictor(LineScores):
+class LanguageModelPredictor(InspectedLanguageModel):
     """Continues texts, scores them, and measures how well it predicts them. A line end is ``</s>`` to it."""
 
     def stepper_over(self, tokenizer: Tokenizer) -> TextStepper:
@@ -60,9 +61,9 @@ class LanguageModelPredictor(LineScores):
 
         Where both are given, whichever is reached first; a line that has no end is cut after 200 tokens. A model of
         sentences begins every further line from nothing. A ``beam`` of 0 draws at the given temperature and seed, from
-        the ``top_k`` likeliest tokens (0: from all) and from the likeliest that make up the probability ``top_p``; 1
-        takes the likeliest token every time, more search for the likeliest line. ``on_text`` is called with each piece
-        of the text as it is written, or once with what a beam found.
+        the ``top_k`` most probable tokens (0: all) and from the most probable ones of total probability ``top_p``; 1
+        takes the most probable token every time, more is the size of a beam search. ``on_text`` is called with each
+        piece of the text as it is written, or once with what a beam found.
 
         Raises ConfigError for a length or lines below 1, prompts of several lines that a model of sentences cannot go
         on from, several lines of a beam, and what ``search.beam`` or ``search.sampling`` refuse; StoppedError as
@@ -162,7 +163,7 @@ class LanguageModelPredictor(LineScores):
         return self._encode(prompt)
 
     def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
-        """``adaptation`` with the numbers under which ``lines`` are likeliest, where they are not given.
+        """``adaptation`` with the numbers under which ``lines`` are most probable, where they are not given.
 
         ``trained_on`` is the text of the training, which dynamic evaluation by the rule "rms" alone looks at. Raises
         ConfigError for a model that cannot adapt so, DataError for too little text.
@@ -215,11 +216,6 @@ class LanguageModelPredictor(LineScores):
             carried=not by_line,
             adaptation=str(adaptation),
         )
-
-    def _encode(self, prompt: str) -> list[int]:
-        eos = self._tokenizer.symbols.eos
-        ids = [token for line in prompt.split("\n") for token in [eos, *self._tokenizer.encode(line)]]
-        return ids[1:]
 
     def _decode(self, ids: abc.Sequence[int]) -> str:
         lines: list[list[int]] = [[]]

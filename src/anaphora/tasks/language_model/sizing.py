@@ -8,7 +8,7 @@ from anaphora.data.finding import Names, find_pairs, find_texts
 from anaphora.data.sources import text_splits
 from anaphora.errors import DataError
 from anaphora.events import silent
-from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
+from anaphora.tasks.sizing import TOKENS, figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -29,11 +29,6 @@ TIERS = (
     Tier(1 << 62, size=768, dropout=0.1, epochs=4),
 )
 """From the smallest to the largest."""
-
-
-def tiers() -> list[str]:
-    """What is chosen for how many characters, as lines."""
-    return tier_lines("characters", TIERS)
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:

@@ -77,7 +77,7 @@ class WordScores:
 
     @property
     def order(self) -> int:
-        """How many words an n-gram of a count model has at most; 0 for a model that remembers everything."""
+        """How many words an n-gram of an n-gram language model has at most; 0 for a model that remembers everything."""
         return self._stepper().order
 
     def __contains__(self, word: str | bytes) -> bool:

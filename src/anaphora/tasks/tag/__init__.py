@@ -42,6 +42,6 @@ TASK = Task(
     example='tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)',
     tokenizers_of=_tokenizers,
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "tagged sentences", sizing.TIERS),
 )
 """Tagging."""

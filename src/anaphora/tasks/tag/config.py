@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import SET, Conflict, other_than
+from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict, other_than
 from anaphora.models.tagger import TaggerConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
@@ -25,7 +25,7 @@ class TaggedData(DataConfig):
     """Column to predict: a name of CoNLL-U (UPOS, XPOS, FEATS, ..) or a number from 1; "auto": UPOS, or the last."""
     language: str = "en"
     """Language code of the text, for lower-casing."""
-    max_length: int = Field(0, ge=0)
+    max_length: int = Field(0, ge=0, le=MAX_LENGTH)
     """Training sentences with more tokens than this are left out; 0 keeps them all."""
 
     @property
@@ -36,7 +36,7 @@ class TaggedData(DataConfig):
 class TokenVocabulary(Word):
     """Words as the files have them."""
 
-    size: int = Field(50_000, gt=4)
+    size: int = Field(50_000, gt=4, le=MAX_COUNT)
     """Words of the vocabulary, special tokens included: the most frequent ones."""
     segmentation: Segmentation = "whitespace"
     """Tokens are those of the files; "whitespace" has no other effect here."""

@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.ragged import token_counts
 from anaphora.data.tagged import TaggedCorpus
 from anaphora.data.tagged_store import (
@@ -47,8 +46,7 @@ class TaggerWork(UpdatingWork):
     def __init__(self, experiment: TaggerExperiment, report: Report) -> None:
         self._experiment = settled(experiment)
         self._tagged = splits_of(self._experiment, report)
-        # a tagged corpus gives its sentences as running text does
-        self.splits = cast(Splits[TextCorpus], cast(Any, self._tagged))
+        self.splits = self._tagged
 
     @property
     def longest(self) -> int:
@@ -59,7 +57,7 @@ class TaggerWork(UpdatingWork):
         text = self._experiment.text
         lowercase = lowercase_of(text.lowercase, self._experiment.data.language)
         words, letters, tags = Counter[str](), Counter[str](), Counter[str]()
-        for _, sentence in self._tagged.train.sentences():
+        for _, sentence in self._tagged.train.examples():
             words.update(normalise(word, lowercase=lowercase) for word in sentence.words)
             letters.update("".join(map(normalise, sentence.words)))
             for tag in sentence.tags:
@@ -103,7 +101,7 @@ class TaggerWork(UpdatingWork):
             for batch in prediction_batches(store.tokens, training.batch_tokens):
                 found |= tags_of(cast(Tagger, model), tokenizer, batch)
             counts = TagCounts(encoding_in(experiment), tokenizer.several)
-            for row, (_, sentence) in enumerate(valid.sentences()):
+            for row, (_, sentence) in enumerate(valid.examples()):
                 counts.add(sentence.tags, found[row], [True] * len(sentence.words))
             loss = mean_loss(model, batches.epoch(1))
             return {"loss": loss, "accuracy": counts.accuracy, "f1": counts.labels.f1}
@@ -124,7 +122,7 @@ class TaggerWork(UpdatingWork):
         encoding = encoding_in(self._experiment)
         if encoding is None or self._experiment.output.kind != "crf":
             return
-        for path, sentence in corpus.sentences():
+        for path, sentence in corpus.examples():
             fault = first_fault(sentence.tags, encoding)
             if fault is not None:
                 raise DataError(

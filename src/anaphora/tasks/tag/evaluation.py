@@ -115,7 +115,7 @@ def _texts(path: Path, experiment: TaggerExperiment, request: Request, report: R
         return {name: ((Path(name), one) for one in format_of(experiment).read(lines, name, labelled=True))}
     check_found(path, experiment, "--text")
     splits = splits_to_score(splits_of(experiment, report), "--text", report)
-    return {name: corpus.sentences() for name, corpus in splits.items()}
+    return {name: corpus.examples() for name, corpus in splits.items()}
 
 
 def _checked(model: TaggerPredictor, sentences: Located) -> Iterator[Expected]:

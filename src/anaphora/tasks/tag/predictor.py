@@ -1,18 +1,20 @@
 """A trained tagger: sentences in, their tags out; files and streams come back with nothing but their tags changed."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anaphora.data.tagged_store import TokenEncoder, TokenTable, prediction_batches
-from anaphora.errors import DataError
+from anaphora.errors import ConfigError, DataError
 from anaphora.events import Report, silent
 from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding, Span, spans_of
 from anaphora.formats.tagged import Sentence
-from anaphora.kernels.runtime import Runtime
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.tagger import Tagger
-from anaphora.prediction.arguments import demand_several, demand_text
+from anaphora.prediction.arguments import demand_several, demand_text, given_text
+from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
@@ -72,7 +74,7 @@ class TaggerPredictor:
         return self.tokenizer.tags.vocabulary
 
     def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[Tagged]:
-        """The tags of sentences, each a list of words, or a text that is cut into words and signs first.
+        """The tags of sentences, each a list of words, or a text that is tokenized first.
 
         Raises TypeError for one text in place of several.
         """
@@ -109,6 +111,18 @@ class TaggerPredictor:
             return sentence
 
         return self._tagged(found.read(lines, where), read, found.written, limits, report)
+
+    def example(self, text: str, target: str | None = None) -> Example:
+        """A sentence with the tags that the model gives it: see ``prediction.examples``."""
+        if target is not None:
+            raise ConfigError("A tagger is shown with its own tags, but a target was given: leave it out.")
+        words = _sentence(text, 1).words
+        if not words:
+            raise DataError("There is no word in the sentence: give one that has some.")
+        [batch] = prediction_batches(TokenTable.of([words], self.tokenizer), _BUDGET)
+        with running(self._runtime):
+            found = deepcopy(self.model.predict(batch))  # which autograd may save
+        return Example(replace(batch, targets=found), {"encoder": words}, self.predict([words])[0].tags)
 
     def knows(self, word: str) -> bool:
         """Whether a word is in the vocabulary."""
@@ -148,8 +162,7 @@ class TaggerPredictor:
 def _sentence(given: str | Sequence[str], number: int) -> Sentence:
     """A sentence that a caller gave."""
     if isinstance(given, str):
-        demand_text(given, number)
-        [sentence] = Plain().read([given.replace("\n", " ")], "")
+        [sentence] = Plain().read([given_text(given, number).replace("\n", " ")], "")
         return sentence
     words = tuple(given)
     for word in words:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.tasks.sizing import figure, tier_lines, value_at
+from anaphora.tasks.sizing import figure, value_at
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import settled, splits_of
 from anaphora.tasks.task import Sized, Table
@@ -30,11 +30,6 @@ TIERS = (
     Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2),
 )
 """From the smallest to the largest."""
-
-
-def tiers() -> list[str]:
-    """What is chosen for how many sentences, as lines."""
-    return tier_lines("tagged sentences", TIERS)
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:

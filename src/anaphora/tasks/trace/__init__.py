@@ -41,10 +41,10 @@ TASK = Task(
     },
     predictor=_predictor,
     see="see anaphora draw",
-    next_command="anaphora draw {run} --output drawing.svg",
+    next_command="anaphora evaluate {run}",
     example='model = anaphora.load("{path}")\nprint(model.generate("...").svg())',
     tokenizers_of=_tokenizers,
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "vectors (--task trace)", sizing.TIERS),
 )
 """Real-valued sequences."""

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Splits, TextCorpus
+from anaphora.data.corpora import Splits
 from anaphora.data.finding import Names
 from anaphora.data.ragged import token_counts
 from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store
-from anaphora.data.traces import TraceCorpus, TraceSplits, trace_splits
+from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.events import Report, silent
 from anaphora.models.values import ValuesConfig
 from anaphora.run import Run
@@ -25,7 +25,7 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
-def splits_of(experiment: TraceExperiment, report: Report = silent) -> TraceSplits:
+def splits_of(experiment: TraceExperiment, report: Report = silent) -> Splits[TraceCorpus]:
     """The splits of an experiment; errors as for ``data.traces.trace_splits``."""
     data = experiment.data
     return trace_splits(data.paths(), Names(data.train, data.valid, data.test), report)
@@ -40,7 +40,7 @@ def with_values(experiment: TraceExperiment, parent: Any) -> TraceExperiment:
 
 
 def _settled(experiment: TraceExperiment, train: TraceCorpus) -> TraceExperiment:
-    traces = train.traces()
+    traces = train.examples()
     first = next(traces)
     relative = any(trace.offsets is None and (trace.values_TD < 0).any() for trace in chain([first], traces))
     points = experiment.data.points
@@ -51,7 +51,7 @@ def _settled(experiment: TraceExperiment, train: TraceCorpus) -> TraceExperiment
         pen = values.kind == "strokes"
     experiment = experiment.model_copy(update={"data": experiment.data.model_copy(update={"points": points})})
     scale = replace(experiment.scale, pen=pen, upward=pen and experiment.data.y_axis == "up")
-    mean, deviation = moments(train.traces(), scale.raw)
+    mean, deviation = moments(train.examples(), scale.raw)
     settled = ValuesConfig(
         kind="strokes" if pen else "vectors",
         size=len(mean),
@@ -68,8 +68,7 @@ class TraceWork(UpdatingWork):
         """Find and check the data."""
         self.traces = splits_of(experiment, report)
         self._experiment = experiment if experiment.is_settled else _settled(experiment, self.traces.train)
-        # a corpus of sequences gives its texts as running text does
-        self.splits = cast(Splits[TextCorpus], cast(Any, self.traces))
+        self.splits = self.traces
 
     @property
     def longest(self) -> int:

@@ -65,6 +65,7 @@ def svg(drawings: Sequence[Drawing]) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 2 * margin:.2f} {y:.2f}" role="img">',
             f"<title>{title}</title>",
+            '<rect width="100%" height="100%" fill="#fff"/>',
             f'<g fill="none" stroke="#1a1a2e" stroke-width="{pen:.2f}" stroke-linecap="round" stroke-linejoin="round">',
             *lines,
             "</g>",

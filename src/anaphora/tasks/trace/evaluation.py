@@ -11,14 +11,13 @@ import numpy as np
 
 from anaphora.data.trace_store import TraceBatches, TraceStore
 from anaphora.data.traces import TraceCorpus
-from anaphora.errors import DataError
 from anaphora.events import Report
 from anaphora.formats.traces import Floats
 from anaphora.kernels.runtime import running
 from anaphora.models.values import ValueNetwork
 from anaphora.nn.device import device_of
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import load_trained, open_run
 from anaphora.tasks.scores import keep_scores
 from anaphora.tasks.task import Trained
@@ -67,9 +66,9 @@ class TraceScores:
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    """Log-likelihood and squared error of one run on every test split; kept in the run.
+    """Log-likelihood and squared error of one run on ``splits_to_score``; kept in the run.
 
-    Raises ConfigError for what such a model has no use for, DataError where the data has no test split.
+    Raises ConfigError for what such a model has no use for.
     """
     path = one_run(paths, NOUN)
     request.refuse(path, NOUN, ())
@@ -77,11 +76,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     experiment = cast(TraceExperiment, trained.experiment)
     check_found(path, experiment, "data.files")
     work = TraceWork(experiment, report)
-    parts = work.traces
-    if not parts.tests:
-        raise DataError(
-            f"The data of {path} has no test split: add a file whose name begins with test, or set data.test."
-        )
+    splits = splits_to_score(work.traces, "a file whose name begins with test", report)
     run = open_run(path, experiment)
     which = run.load("best", report).which
     with TemporaryDirectory(prefix="anaphora-evaluation-") as folder:
@@ -91,10 +86,10 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
             return measure(trained, store)
 
         has_density = cast(Any, experiment).output.has_density
-        variance = None if has_density else measured(parts.valid).errors_ND.__pow__(2).mean(0)
-        results = {name: measured(corpus).scores(variance) for name, corpus in parts.tests.items()}
+        variance = None if has_density else measured(work.traces.valid).errors_ND.__pow__(2).mean(0)
+        results = {name: measured(corpus).scores(variance) for name, corpus in splits.items()}
     if request.keep:
-        digests = {name: parts.tests[name].fingerprint for name in results}
+        digests = {name: splits[name].fingerprint for name in results}
         keep_scores(run, which, {name: _figures(scores) for name, scores in results.items()}, digests, report)
     return Answer([Scored(str(path), results)])
 

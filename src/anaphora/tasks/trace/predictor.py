@@ -84,7 +84,7 @@ class TracePredictor:
 
         Args:
             texts: what to write.
-            bias: 0 draws from the densities as they are; larger values draw nearer to what is likeliest (Graves 2013).
+            bias: 0 draws from the densities as they are; larger values draw nearer to their peaks (Graves 2013).
             seed: random seed; the sequence of a text depends on it and on the text's place alone.
             length: vectors that are drawn at most.
             prime: a sequence that is continued, in its style; with texts, it has the text that it is of.
@@ -131,7 +131,7 @@ class TracePredictor:
             raise ConfigError(f"{prime.place} has no text, but this model needs what the strokes say: add it.")
 
     def _read(self, prime: Trace | None) -> Floats:
-        """What is read before the first draw."""
+        """Input before the first draw."""
         width = self._scale.pen + self.network.output.size
         if self.writes_text or not self._scale.pen:
             first_1X = np.zeros((1, width))

@@ -42,7 +42,7 @@ def sample(
     """A sequence for each row of ``batch``, of ``lengths`` vectors at most.
 
     ``read_PX`` are the vectors that every row has read before the first draw, P x (D + pen), at least the one that
-    sequences begin with. A higher ``bias`` draws nearer to what is likeliest (Graves 2013, section 5.4).
+    sequences begin with. A higher ``bias`` draws nearer to what is most probable (Graves 2013, section 5.4).
     """
     device, pen = device_of(network), network.output.flags - 1
     state = network.start(batch)

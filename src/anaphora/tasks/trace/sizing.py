@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from anaphora.data.finding import Names
 from anaphora.data.traces import trace_splits
-from anaphora.tasks.sizing import figure, tier_lines, value_at
+from anaphora.tasks.sizing import figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 
@@ -27,11 +27,6 @@ TIERS = (
 """From the smallest to the largest."""
 
 
-def tiers() -> list[str]:
-    """What is chosen for how many vectors, as lines."""
-    return tier_lines("vectors (--task trace)", TIERS)
-
-
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
     """Never by itself: ``--task trace`` asks for it."""
     return False
@@ -40,7 +35,7 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The model for as many vectors, of texts where every training sequence has one; DataError for faulty data."""
     vectors, written = 0, True
-    for trace in trace_splits(data, names).train.traces():
+    for trace in trace_splits(data, names).train.examples():
         vectors += len(trace.values_TD)
         written = written and bool(trace.text.strip())
     tier = next(tier for tier in TIERS if vectors <= tier.vectors)
@@ -68,5 +63,5 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 def describe(table: Table, given: AnyTokenizer | None) -> str:
     """A table in words."""
     if value_at(table, "model") == "synthesis":
-        return f"a network that writes texts{figure(table, 'decoder.size', ' of {:,} hidden tokens')}"
-    return f"a network that predicts vectors{figure(table, 'recurrence.size', ' of {:,} hidden tokens')}"
+        return f"a network that writes texts{figure(table, 'decoder.size', ' of {:,} hidden units')}"
+    return f"a network that predicts vectors{figure(table, 'recurrence.size', ' of {:,} hidden units')}"

@@ -43,6 +43,7 @@ TASK = Task(
     example='transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)',
     tokenizers_of=both_sides,
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, sizing.tiers),
+    inspected=lambda predictor: predictor.translator,
+    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "pairs of strings", sizing.TIERS),
 )
 """Transduction."""

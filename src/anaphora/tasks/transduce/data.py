@@ -53,7 +53,7 @@ class TransducerWork(TranslatorWork):
 
     @staticmethod
     def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
-        """The parts of its data; errors as for ``splits_of``."""
+        """The splits of its data; errors as for ``splits_of``."""
         return splits_of(cast(TransductionExperiment, experiment), report)
 
     def scores(
@@ -69,6 +69,6 @@ class TransducerWork(TranslatorWork):
     def _encoded(
         self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, longest: int, report: Report
     ) -> PairStore:
-        """A part as ids, the training part with what is hallucinated."""
+        """A part as ids, the training split with what is hallucinated."""
         corpus = self._more if part is self.splits.train else part
         return super()._encoded(corpus, tokenizers, folder, longest, report)

@@ -13,12 +13,13 @@ from anaphora.events import Report, silent
 from anaphora.formats.figures import figures_as_json
 from anaphora.formats.strings import recognized
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run
+from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
 from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.transduce.data import answers_of, scores_of, splits_of
 from anaphora.tasks.transduce.predictor import TransducerPredictor
+from anaphora.wording import counted
 
 NOUN = "a transducer"
 _PEEK = 1000
@@ -51,7 +52,7 @@ class TransductionScores:
 
     def figures(self) -> tuple[Figure, ...]:
         """What a run folder keeps."""
-        found = _figures(self.scores, f"{self.scores.inputs:,} inputs; {self.how}")
+        found = _figures(self.scores, f"{counted(self.scores.inputs, 'input')}; {self.how}")
         if self.without is None:
             return found
         return (*found, *_figures(self.without, f"without '{self.left_out}'; {self.how}"))
@@ -61,10 +62,9 @@ class TransductionScores:
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
-    """Accuracy, word and symbol error rate of one run on given pairs or on every test split; kept in the run.
+    """Accuracy, word and symbol error rate of one run on given pairs or on ``splits_to_score``; kept in the run.
 
-    Raises ConfigError for what a transducer has no use for, DataError where there is no test split, and with its line
-    for one that is no pair.
+    Raises ConfigError for what a transducer has no use for, DataError with its line for one that is no pair.
     """
     path = one_run(paths, NOUN)
     request.refuse(path, NOUN, ("text", "search", "sentences"))
@@ -90,10 +90,7 @@ def _texts(
         rows = recognized(first, name, experiment.data.columns).read(chain(first, lines), name)
         return {name: ((row.source, row.target) for row in rows)}
     check_found(path, experiment, "--text")
-    tests = splits_of(experiment, report).tests
-    if not tests:
-        raise DataError(f"The data of {path} has no test split: give one with --text, or set data.test.")
-    return tests
+    return splits_to_score(splits_of(experiment, report), "--text", report)
 
 
 def _scored(

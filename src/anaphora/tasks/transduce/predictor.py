@@ -1,6 +1,7 @@
 """A trained transducer: strings in, strings out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from anaphora.prediction.arguments import demand_several
 from anaphora.prediction.limits import UNLIMITED, Limits
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.text.normalise import normalise
 from anaphora.text.symbols import TAB, SymbolTokenizer
 
 _USUAL = SearchOptions()
@@ -23,6 +25,15 @@ class Transduction:
     """ln p of the output given its input, ``</s>`` included."""
     alternatives: tuple["Transduction", ...] = ()
     """Other outputs that the beam finished, best first."""
+
+    def restored(self, stand_ins: Mapping[str, str]) -> "Transduction":
+        """The same with unknown characters in the place of their stand-ins."""
+        if not stand_ins:
+            return self
+        back = str.maketrans({known: unknown for unknown, known in stand_ins.items()})
+        return Transduction(
+            self.text.translate(back), self.score, tuple(other.restored(stand_ins) for other in self.alternatives)
+        )
 
     @classmethod
     def of(cls, found: Translation) -> "Transduction":
@@ -45,6 +56,8 @@ class TransducerPredictor:
     def __init__(self, translator: TranslationPredictor, source: SymbolTokenizer, target: SymbolTokenizer) -> None:
         """The tokenizers are those of ``translator``."""
         self.translator, self.source, self.target = translator, source, target
+        # with one vocabulary for both sides, what is read can be copied
+        self._copies = not (source.separated or target.separated) and source.fingerprint == target.fingerprint
 
     def predict(self, texts: Sequence[str], options: SearchOptions = _USUAL, **asked: Any) -> list[Transduction]:
         """The output of every string, in their order; the features of an input follow it, a tab between them.
@@ -62,26 +75,38 @@ class TransducerPredictor:
         limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> Iterator[Transduction]:
-        """The same for strings as they come; a Note names the first symbols that training does not have."""
+        """The same for strings as they come; a Note names the first symbols that training does not have.
+
+        Where both sides share their characters, an unknown one is copied: a known one stands in for it in search.
+        """
         demand_several(texts)
-        lines = self._noted(texts, report)
+        copied: deque[dict[str, str]] = deque()
+        lines = self._known(texts, copied, report)
         # a list is searched in full windows, a stream as it comes
         given = list(lines) if isinstance(texts, Sequence) else lines
         found = self.translator.stream(given, options, split=False, limits=limits, report=report)
-        return map(Transduction.of, found)
+        return (Transduction.of(one).restored(copied.popleft()) for one in found)
 
-    def _noted(self, texts: Iterable[str], report: Report) -> Iterator[str]:
-        """The same strings."""
+    def _known(self, texts: Iterable[str], copied: deque[dict[str, str]], report: Report) -> Iterator[str]:
+        """The same strings with stand-ins for unknown characters that can be copied; ``copied`` gets those of each."""
         noted = False
         for number, text in enumerate(texts, 1):
-            if not noted and isinstance(text, str) and (unknown := self.source.unknown(text)):
+            unknown = self.source.unknown(text) if isinstance(text, str) else []
+            copied.append(self.source.stand_ins(text) if unknown and self._copies else {})
+            if unknown and not noted:
                 noted = True
                 shown = ", ".join(f"'{symbol}'" for symbol in unknown)
+                how = "are copied as others are" if self._copies else "are read as unknown"
                 report(
                     Note(
                         f"Input {number} ('{text.replace(TAB, ' ')[:40]}') has symbols that training does not have, "
-                        f"which are read as unknown: {shown}.",
+                        f"which {how}: {shown}.",
                         warning=True,
                     )
                 )
-            yield text
+            yield _replaced(text, copied[-1]) if copied[-1] else text
+
+
+def _replaced(text: str, stand_ins: Mapping[str, str]) -> str:
+    string, tab, tags = text.partition(TAB)
+    return normalise(string).translate({ord(one): known for one, known in stand_ins.items()}) + tab + tags

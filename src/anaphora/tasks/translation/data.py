@@ -85,9 +85,9 @@ class TranslatorWork(PairWork, UpdatingWork):
             target.symbols,
             batch_tokens=batch_tokens,
             seed=self._experiment.training.seed,
-            cuts=(
-                tokenization.cut_of(self._experiment.text, source),
-                tokenization.cut_of(self._experiment.text, target),
+            resegment=(
+                tokenization.resegment_of(self._experiment.text, source),
+                tokenization.resegment_of(self._experiment.text, target),
             ),
             alignments=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
         )

@@ -70,5 +70,5 @@ class EncoderStart:
 
     @staticmethod
     def _tokens(tokenizer: Tokenizer) -> dict[str, int]:
-        """The ids of all tokens, marks among them."""
+        """The ids of all tokens, special tokens among them."""
         return {token: place for place, token in enumerate(written(tokenizer))}

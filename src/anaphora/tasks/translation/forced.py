@@ -11,7 +11,7 @@ from anaphora.formats.figures import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.prediction.arguments import demand_pairs, pieces_of, sentence_of
+from anaphora.prediction.arguments import demand_pairs, given_text, pieces_of, sentence_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.scores import LineScore
@@ -159,7 +159,7 @@ class ForcedDecoding:
             )
 
         def read(pair: tuple[str, str], number: int) -> Pair:
-            source, target = pair
+            source, target = (given_text(text, number) for text in pair)
             return (
                 Given(source, sentence_of(self._source, source, number)),
                 Given(target, sentence_of(self._target, target, number)),

@@ -9,7 +9,7 @@ from anaphora.batch import Constraints
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime
-from anaphora.prediction.arguments import demand_text, demand_texts, sentence_of
+from anaphora.prediction.arguments import demand_texts, given_text, sentence_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.running import ON_CPU
@@ -24,7 +24,8 @@ from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation.config import SearchConfig
-from anaphora.tasks.translation.forced import ForcedDecoding, Given
+from anaphora.tasks.translation.forced import Given
+from anaphora.tasks.translation.inspected import InspectedTranslator, longest
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
 from anaphora.text.sentences import Passage, Splitter
@@ -34,7 +35,7 @@ _EVALUATION = SearchConfig()
 _USUAL = SearchOptions()
 
 
-class TranslationPredictor(ForcedDecoding):
+class TranslationPredictor(InspectedTranslator):
     """Translates texts, and scores translations that are given."""
 
     def __init__(
@@ -146,7 +147,7 @@ class TranslationPredictor(ForcedDecoding):
         splitter = self._splitter if split else None
 
         def read(line: str, number: int) -> _Line:
-            demand_text(line, number)
+            line = given_text(line, number)
             passage = splitter.split(line) if splitter else Passage.whole(line)
             return _Line(passage, [Given(one, sentence_of(self._source, one, number)) for one in passage.sentences])
 
@@ -260,7 +261,7 @@ class TranslationPredictor(ForcedDecoding):
             )
             for text, one in by_text.items()
         )
-        return replace(best, alternatives=tuple(others))
+        return replace(best, alternatives=tuple(others)) if others else best
 
 
 def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
@@ -287,8 +288,3 @@ class _Line(NamedTuple):
 
     passage: Passage
     sentences: list[Given]
-
-
-def longest(tokens: int) -> int:
-    """How many symbols a translation of ``tokens`` may take, ``</s>`` included: far more than it ever should."""
-    return min(3 * tokens + 10, 2 * tokens + 200)

@@ -29,12 +29,12 @@ class RareWords:
     """An aligner of the training split, which learns when it is first asked."""
 
     def __init__(self, experiment: TranslatorExperiment, train: PairCorpus) -> None:
-        """Of ``experiment`` the languages and how words are told apart."""
+        """Languages and tokenizer are those of ``experiment``."""
         self._experiment, self._train = experiment, train
         self._learnt: tuple[Tokenizer, Tokenizer, Aligner] | None = None
 
     def dictionary(self, report: Report) -> dict[str, str]:
-        """The likeliest translation of every word of the training split."""
+        """The most probable translation of every word of the training split."""
         source, target, aligner = self._aligner(report)
         best: dict[str, str] = {}
         for entry in AlignmentPredictor(aligner, source, target).dictionary():

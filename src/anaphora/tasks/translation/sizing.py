@@ -14,7 +14,7 @@ from anaphora.data.finding import Names
 from anaphora.data.sources import translation_splits
 from anaphora.errors import MissingExtraError
 from anaphora.evaluation.bleu import metric_of
-from anaphora.tasks.sizing import TOKENS, figure, tier_lines, value_at
+from anaphora.tasks.sizing import TOKENS, figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer, Bpe
 from anaphora.wording import counted
@@ -46,11 +46,6 @@ TIERS = (
     Tier(1 << 62, 16_000, 384, 512, 768, 0.1, 3, 0.001, 0),
 )
 """From the smallest to the largest."""
-
-
-def tiers() -> list[str]:
-    """What is chosen for how many pairs, as lines."""
-    return tier_lines("pairs", TIERS)
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:

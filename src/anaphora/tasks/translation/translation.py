@@ -26,7 +26,7 @@ class Translation:
     finished: bool
     """Whether it was closed by ``</s>``, and not cut for its length."""
     source_pieces: tuple[str, ...] = ()
-    """What the source was cut into, ``</s>`` included; nothing where attention was not asked for."""
+    """Tokens of the source, ``</s>`` included; nothing where attention was not asked for."""
     target_pieces: tuple[str, ...] = ()
     """What the translation was put together from, with ``</s>`` when it is finished; likewise."""
     weights: npt.NDArray[np.float32] | None = field(default=None, compare=False, repr=False)

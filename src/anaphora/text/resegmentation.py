@@ -1,8 +1,8 @@
-"""Cutting a text into its subwords in another way every time: what a model then learns holds for rare words as well.
+"""Random segmentations of a text into subwords, drawn anew every epoch, so that a model sees rare words as well.
 
-BPE-dropout (Provilkov, Emelianenko, Voita 2020) leaves out merges by chance; subword regularisation (Kudo 2018) draws a
-cut from the unigram model. Both work on a row of ids, which are known to spell the same text whatever the cut, and draw
-from a generator that is given: the same generator gives the same cut. Tokens never cross the space between two words.
+BPE-dropout (Provilkov, Emelianenko, Voita 2020) skips merges at random; subword regularization (Kudo 2018) samples from
+the unigram model. Both map a row of ids to another row that spells the same text. The same generator gives the same
+segmentation. Tokens never cross the space between two words.
 """
 
 import math
@@ -12,7 +12,7 @@ from random import Random
 
 from anaphora.text.tokenizer import SPACE
 
-Cut = Callable[[Sequence[int], Random], list[int]]
+Resegment = Callable[[Sequence[int], Random], list[int]]
 """A row of ids and a generator to another row that spells the same text."""
 
 _WORDS_KEPT = 1 << 14
@@ -20,19 +20,19 @@ _WORDS_KEPT = 1 << 14
 
 
 class _Resegmenting:
-    """Segments every word of a row of ids again, by ``_cut``; ids that spell no text (special tokens, bytes) stay."""
+    """Segments every word of a row of ids again; ids that spell no text (special tokens, bytes) stay."""
 
     def __init__(self, tokens: Mapping[str, int]) -> None:
         self._tokens = tokens
         self._texts = {number: token for token, number in tokens.items()}
 
     def __call__(self, ids: Sequence[int], draw: Random) -> list[int]:
-        cut: list[int] = []
+        segmented: list[int] = []
         for word in _words(ids, self._texts):
-            cut += [word] if isinstance(word, int) else self._cut(word, draw)
-        return cut
+            segmented += [word] if isinstance(word, int) else self._segment(word, draw)
+        return segmented
 
-    def _cut(self, word: str, draw: Random) -> list[int]:
+    def _segment(self, word: str, draw: Random) -> list[int]:
         raise NotImplementedError
 
 
@@ -44,7 +44,7 @@ class MergeDropout(_Resegmenting):
         super().__init__(tokens)
         self._dropout = dropout
 
-    def _cut(self, word: str, draw: Random) -> list[int]:
+    def _segment(self, word: str, draw: Random) -> list[int]:
         parts = list(word)
         while len(parts) > 1:
             merges = [
@@ -70,7 +70,7 @@ class LatticeSampling(_Resegmenting):
         self._longest = max(map(len, tokens), default=0)
         self._lattice = lru_cache(_WORDS_KEPT)(self._filter)
 
-    def _cut(self, word: str, draw: Random) -> list[int]:
+    def _segment(self, word: str, draw: Random) -> list[int]:
         """Backward sampling: from the word's end, each token given what follows it."""
         lattice = self._lattice(word)
         end, chosen = len(word), []

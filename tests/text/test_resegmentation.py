@@ -1,4 +1,4 @@
-"""Other cuts of the same text."""
+"""Other segmentations of the same text."""
 
 import math
 from collections import Counter
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.text.cuts import Cut, LatticeSampling
+from anaphora.text.resegmentation import LatticeSampling, Resegment
 from anaphora.text.subwords import Kind, SubwordTokenizer
 
 TEXT = "the dog dogs cat cats lower lowest newer newest wide wider widest sees seeing seen Жук"
@@ -23,32 +23,32 @@ def tokenizer_of(kind: Kind, byte_fallback: bool = True) -> SubwordTokenizer:
 
 
 BPE, UNIGRAM = tokenizer_of("bpe"), tokenizer_of("unigram")
-CUTS: dict[str, tuple[SubwordTokenizer, Cut]] = {
+SEGMENTERS: dict[str, tuple[SubwordTokenizer, Resegment]] = {
     "bpe": (BPE, BPE.merge_dropout(0.3)),
     "unigram": (UNIGRAM, UNIGRAM.lattice_sampling(0.1)),
 }
 texts = st.lists(st.sampled_from([*WORDS, "dogcat", "字", "é", "d", "▁"]), max_size=8).map(" ".join)
 
 
-@pytest.mark.parametrize("kind", CUTS)
+@pytest.mark.parametrize("kind", SEGMENTERS)
 @given(text=texts, seed=st.integers(0, 1000))
 def test_every_cut_spells_the_same_text(kind: str, text: str, seed: int) -> None:
-    tokenizer, cut = CUTS[kind]
+    tokenizer, cut = SEGMENTERS[kind]
     assert tokenizer.decode(cut(tokenizer.encode(text), Random(seed))) == tokenizer.decode(tokenizer.encode(text))
 
 
-@pytest.mark.parametrize("kind", CUTS)
+@pytest.mark.parametrize("kind", SEGMENTERS)
 @given(text=texts, seed=st.integers(0, 1000))
 def test_a_cut_depends_on_the_generator_and_the_text_alone(kind: str, text: str, seed: int) -> None:
-    tokenizer, cut = CUTS[kind]
+    tokenizer, cut = SEGMENTERS[kind]
     once = cut(tokenizer.encode(text), Random(seed))
     assert cut(tokenizer.encode(text), Random(seed)) == once
     assert cut(once, Random(seed)) == once  # not on how the row was cut before
 
 
-@pytest.mark.parametrize("kind", CUTS)
+@pytest.mark.parametrize("kind", SEGMENTERS)
 def test_there_is_more_than_one_cut(kind: str) -> None:
-    tokenizer, cut = CUTS[kind]
+    tokenizer, cut = SEGMENTERS[kind]
     assert len({tuple(cut(tokenizer.encode(TEXT), Random(seed))) for seed in range(50)}) > 5
 
 
@@ -69,7 +69,7 @@ def test_unknown_characters_stay_unknown() -> None:
     assert tokenizer.merge_dropout(0.0)(ids, Random(0)) == ids
 
 
-def test_cuts_are_drawn_as_often_as_their_probabilities_say() -> None:
+def test_segmentations_are_drawn_as_often_as_their_probabilities_say() -> None:
     scores = {"a": math.log(0.4), "b": math.log(0.3), "ab": math.log(0.2)}
     cut = LatticeSampling({"a": 4, "b": 5, "ab": 6}, scores, alpha=0.5)
     draw = Random(0)

@@ -1,0 +1,194 @@
+"""Captioned images: the training, validation and test splits, every image on one side, joined with their features.
+
+A FOLDER holds array files of features, and captions as files named after splits (``train.tsv``, ``val.json``,
+``captions_train2014.json``), as one file that names the split of each image (Karpathy's), or as one file beside lists
+of names (``Flickr_8k.trainImages.txt``). Files may be given one by one as well.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from anaphora.data.corpora import Splits, fingerprint
+from anaphora.data.features import ENDINGS, Features, array_files, features_of
+from anaphora.data.finding import Names
+from anaphora.data.holdout import in_tenth
+from anaphora.errors import DataError
+from anaphora.events import Note, Report, silent
+from anaphora.formats.captions import Caption, image_key, read_captions
+from anaphora.formats.lines import read_lines, write_lines
+
+_CAPTIONS = (".json", ".tsv", ".txt", ".token")
+_LIST = re.compile(r"([a-z]+)images$", re.IGNORECASE)
+"""The stem of a list of the images of a split ends so."""
+
+
+@dataclass(frozen=True)
+class CaptionCorpus:
+    """The captions of a split, with the features of their images; a caption's number is its place among them."""
+
+    name: str
+    paths: tuple[Path, ...]
+    fingerprint: str
+    """A sha256 of the files' bytes and of what was chosen from them."""
+    captions: tuple[Caption, ...]
+    features: Features
+
+    @property
+    def count(self) -> int:
+        """Captions in the corpus."""
+        return len(self.captions)
+
+    def __iter__(self) -> Iterator[str]:
+        """The texts."""
+        return (caption.text for caption in self.captions)
+
+    lines = __iter__
+
+    def references(self) -> dict[str, list[str]]:
+        """The captions of each image, in their order."""
+        found: dict[str, list[str]] = {}
+        for caption in self.captions:
+            found.setdefault(caption.image, []).append(caption.text)
+        return found
+
+    def located(self) -> Iterator[tuple[Path, int, str]]:
+        """The texts with their files and lines: see ``corpora.LocatedCorpus``."""
+        for caption in self.captions:
+            yield Path(re.split(r":\d+$|, (?:images|annotations)\[", caption.place)[0]), caption.line, caption.text
+
+    def write_sample(self, folder: Path, name: str, limit: int) -> int:
+        """The first captions as a table, and their features beside it: see ``corpora.LocatedCorpus``."""
+        sample = self.captions[:limit]
+        images = list(dict.fromkeys(caption.image for caption in sample))
+        write_lines(folder / f"{name}.tsv", (f"{caption.image}\t{caption.text}" for caption in sample))
+        rows, columns, width = self.features.shape
+        grids = np.stack([self.features[image].reshape(rows, columns, width) for image in images])
+        np.savez(folder / f"{name}.npz", names=np.array(images), values=grids)
+        return len(sample)
+
+
+@dataclass(frozen=True)
+class CaptionSplits(Splits[CaptionCorpus]):
+    """The splits, and the features of all."""
+
+    features: Features
+
+
+def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) -> CaptionSplits:
+    """The splits; without validation a tenth of the images is held out by a hash of their names, as a Note says.
+
+    Raises DataError for a missing file, a faulty caption, an image without features or in two splits, and a split with
+    nothing in it.
+    """
+    if not data:
+        raise DataError("Training needs data, but none was given: pass --data FOLDER, with captions and features.")
+    texts, arrays = _files(data)
+    if not texts:
+        raise DataError(f"{', '.join(map(str, data))} should hold captions (.json, .tsv, .token), but holds none.")
+    features = features_of(arrays)
+    split_of = _split_of(texts, names)
+    rows: dict[str, list[Caption]] = {}
+    for path in texts:
+        if not _LIST.search(_stem(path)):
+            for caption in read_captions(path):
+                rows.setdefault(split_of(path, caption), []).append(caption)
+    _check(rows, features)
+    if unused := len(features) - len({caption.image for found in rows.values() for caption in found}):
+        report(Note(f"{unused:,} of {len(features):,} images with features have no caption; they are not used."))
+    if names.train not in rows:
+        raise DataError(f"The captions have no training split, only {', '.join(rows)}: name it {names.train}.")
+    valid = next((name for name in names.validation() if name in rows), "")
+    if not valid:
+        valid, rows[names.train], rows[names.valid] = names.valid, *_held_out(rows[names.train])
+        held, whole = len(rows[valid]), len(rows[valid]) + len(rows[names.train])
+        report(Note(f"No validation split was given, so {held:,} of {whole:,} captions are held out (by image)."))
+    digest = fingerprint(texts)
+
+    def corpus(name: str) -> CaptionCorpus:
+        return CaptionCorpus(
+            name, tuple(texts), fingerprint([], digest, name, len(rows[name])), tuple(rows[name]), features
+        )
+
+    tests = {name: corpus(name) for name in sorted(rows) if name.startswith(names.test)}
+    return CaptionSplits(corpus(names.train), corpus(valid), tests, features)
+
+
+def _held_out(captions: Sequence[Caption]) -> tuple[list[Caption], list[Caption]]:
+    kept = [caption for caption in captions if not in_tenth(caption.image)]
+    held = [caption for caption in captions if in_tenth(caption.image)]
+    if not kept or not held:
+        raise DataError("There are too few images to hold some out for validation: give a validation split.")
+    return kept, held
+
+
+def _check(rows: Mapping[str, Sequence[Caption]], features: Features) -> None:
+    """DataError for an image without features, or in two splits."""
+    split_of: dict[str, str] = {}
+    for split, captions in rows.items():
+        for caption in captions:
+            if caption.image not in features:
+                raise DataError(
+                    f"{caption.place} describes the image '{caption.image}', which has no features: add them to "
+                    f"{features.paths[0]}, or remove the caption."
+                )
+            if split_of.setdefault(caption.image, split) != split:
+                raise DataError(
+                    f"{caption.place} describes the image '{caption.image}', which is in the splits "
+                    f"{split_of[caption.image]} and {split}: keep all captions of an image in one split."
+                )
+
+
+def _split_of(texts: Sequence[Path], names: Names) -> Callable[[Path, Caption], str]:
+    """From a file and a caption in it to the caption's split."""
+    listed = {
+        image_key(line): _named(found[1].lower(), names)
+        for path in texts
+        if (found := _LIST.search(_stem(path)))
+        for line in read_lines(path)
+        if line.strip()
+    }
+
+    def split_of(path: Path, caption: Caption) -> str:
+        if listed:
+            return listed.get(caption.image, "unlisted")
+        words = re.findall(r"[^\W\d_]+", _stem(path))
+        of_file = next((split for word in (_stem(path), *words) if (split := _named(word, names))), "")
+        return of_file or (_named(caption.split, names) or caption.split if caption.split else names.train)
+
+    return split_of
+
+
+def _named(word: str, names: Names) -> str:
+    """The split that a word names; nothing where it names none."""
+    if word in (names.train, *names.validation()):
+        return word
+    return word if word.startswith(names.test) else ""
+
+
+def _files(data: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The files of captions and of features."""
+    texts, arrays = list[Path](), list[Path]()
+    for path in data:
+        if path.is_dir():
+            arrays += array_files(path)
+            texts += sorted(entry for entry in path.iterdir() if _is_text(entry))
+        elif path.name.lower().endswith(ENDINGS):
+            arrays.append(path)
+        elif path.exists():
+            texts.append(path)
+        else:
+            raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
+    return texts, arrays
+
+
+def _is_text(path: Path) -> bool:
+    name = path.name.lower().removesuffix(".gz")
+    return path.is_file() and name.endswith(_CAPTIONS) and not name.startswith(("readme", "."))
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").rpartition(".")[0]

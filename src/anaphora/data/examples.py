@@ -1,0 +1,100 @@
+"""Corpora of examples in formats of their own: read again as often as needed, counted, and a tenth of them held out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Generic, Self, TypeVar
+
+from anaphora.data.holdout import in_tenth
+from anaphora.errors import DataError
+from anaphora.events import Note, Report
+from anaphora.wording import agreeing, counted, plural
+
+Example = TypeVar("Example")
+
+
+@dataclass(frozen=True)
+class ExampleCorpus(ABC, Generic[Example]):
+    """Examples from one or more files; a ``corpora.LocatedCorpus``."""
+
+    name: str
+    paths: tuple[Path, ...]
+    fingerprint: str
+    """A SHA-256 of the files' bytes and of what was chosen from them."""
+    count: int = 0
+    """Examples in the corpus."""
+    held_out: bool | None = None
+    """True for the tenth that is held out, False for the rest, None for all."""
+
+    @abstractmethod
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file; DataError with the place of a fault."""
+
+    @abstractmethod
+    def text_of(self, example: Example) -> str:
+        """The text of an example."""
+
+    @abstractmethod
+    def place_of(self, example: Example) -> tuple[Path, int]:
+        """The file of an example and its line, from 1."""
+
+    @abstractmethod
+    def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
+        """Write examples as the split ``name`` into ``folder``."""
+
+    def hashed(self, example: Example) -> str:
+        """What decides whether an example is held out."""
+        return self.text_of(example)
+
+    def examples(self) -> Iterator[Example]:
+        """The examples, read again."""
+        for path in self.paths:
+            for example in self.read(path):
+                if self.held_out is None or in_tenth(self.hashed(example)) is self.held_out:
+                    yield example
+
+    def __iter__(self) -> Iterator[str]:
+        """The texts, read again."""
+        return map(self.text_of, self.examples())
+
+    lines = __iter__
+
+    def located(self) -> Iterator[tuple[Path, int, str]]:
+        """The texts with their files and lines."""
+        return ((*self.place_of(example), self.text_of(example)) for example in self.examples())
+
+    def write_sample(self, folder: Path, name: str, limit: int) -> int:
+        """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
+        sample = list(islice(self.examples(), limit))
+        self.write(sample, folder, name)
+        return len(sample)
+
+    def with_count(self, noun: str) -> Self:
+        """The corpus after reading it through; DataError where it has no example."""
+        count = sum(1 for _ in self.examples())
+        if not count:
+            files = ", ".join(map(str, self.paths))
+            raise DataError(f"{files} has no {noun} for the split '{self.name}': add some, or remove the file.")
+        return replace(self, count=count)
+
+    def parted(self, valid: str, rest: str, tenth: str, noun: str, report: Report) -> tuple[Self, Self]:
+        """A training and a validation split named ``valid``, with these fingerprints; a Note reports the sizes."""
+        held = sum(1 for _ in replace(self, held_out=True).examples())
+        if not 0 < held < self.count:
+            raise DataError(
+                f"{self.paths[0]} has too few {plural(noun)} to hold some out for validation: give a validation split."
+            )
+        whole = counted(self.count, noun)
+        report(Note(f"No validation split is used, so {held:,} of {whole} {agreeing(held, 'are')} held out (by hash)."))
+        return (
+            replace(self, fingerprint=rest, count=self.count - held, held_out=False),
+            replace(self, name=valid, fingerprint=tenth, count=held, held_out=True),
+        )
+
+
+def place_in(place: str) -> tuple[Path, int]:
+    """The file and the line of a place such as ``train.tsv:7``; line 1 of a file that is one example."""
+    path, _, line = place.rpartition(":")
+    return (Path(path), int(line)) if path and line.isdecimal() else (Path(place), 1)

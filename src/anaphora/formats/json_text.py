@@ -1,0 +1,48 @@
+"""JSON that a person's file holds: read within bounds, and every string in it can be written as text."""
+
+import json
+import re
+from typing import Any, TypeVar
+
+from anaphora.errors import DataError
+
+T = TypeVar("T", dict[str, Any], list[Any])
+
+_UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+"""Escapes of a NUL, and of halves of characters, which two of them make."""
+
+
+def parsed_json(content: str, place: str, kind: type[T]) -> T:
+    """The object or array, whichever ``kind`` is, that the text from ``place`` holds; errors as for ``any_json``."""
+    found = any_json(content, place)
+    if not isinstance(found, kind):
+        name = "object" if kind is dict else "array"
+        raise DataError(f"{place} should be a JSON {name}, but is {content.strip()[:40]}. Correct the line.")
+    return found
+
+
+def any_json(content: str, place: str) -> Any:
+    """What the text from ``place`` holds.
+
+    Raises DataError for what is no JSON, for nesting that no parser goes through, and for strings with a NUL or with
+    half a surrogate pair, which no text has.
+    """
+    try:
+        found = json.loads(content)
+        if _UNWRITABLE.search(content):
+            _check(found)
+    except (ValueError, RecursionError) as error:
+        what = "is nested too deeply" if isinstance(error, RecursionError) else error
+        raise DataError(f"{place} should be JSON, but is not ({what}). Correct it.") from None
+    return found
+
+
+def _check(value: object) -> None:
+    """Raise ValueError for a string in a value that cannot be written as text."""
+    if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError("a string has a NUL")
+        value.encode()  # whose error is a ValueError, too
+    elif isinstance(value, dict | list):
+        for one in [*value, *value.values()] if isinstance(value, dict) else value:
+            _check(one)

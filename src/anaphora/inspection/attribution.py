@@ -1,0 +1,260 @@
+"""Which input tokens an output token depends on: gradient x input, integrated gradients, and how faithful they are.
+
+    gradient x input        x_i . d f / d x_i
+    integrated gradients    x_i . mean over k = 1 .. K of d f / d x_i at (k - 1/2) / K of all inputs, from zero vectors
+                            (Sundararajan, Taly and Yan 2017, equation 3, midpoint rule); they sum to f - f at zero
+
+f is ln p of an output token, or, contrastively, ln p of it less ln p of another in its place (Yin and Neubig 2022:
+"why X, not Y"). x_i are the vectors of source tokens and of output tokens before it; derivatives come from the derived
+backward passes. Deletion curves (Samek et al. 2017) set the vectors of inputs to zero, the most important first.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from anaphora.batch import Batch, Ids, pad
+from anaphora.errors import ConfigError
+from anaphora.inspection.labels import labels
+from anaphora.inspection.subject import Subject, demand_page
+from anaphora.kernels.runtime import running
+from anaphora.nn.embedding import Embedding
+from anaphora.wording import counted
+
+STEPS = 32
+"""Points of the integral."""
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Gradient x input of every output token."""
+
+    run: str
+    text: str
+    inputs: tuple[str, ...]
+    """Source tokens, if there is a source, then the output tokens that are read."""
+    outputs: tuple[str, ...]
+    values: tuple[Numbers, ...]
+    """[t][i]: of output token t, by input i; zero for tokens that are read later."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """For each output token the three inputs that count most."""
+        names, lines = labels(self.inputs), [f"{self.run}: {self.text}"]
+        for output, row in zip(labels(self.outputs), self.values, strict=True):
+            most = sorted(zip(row, names, strict=True), key=lambda pair: -abs(pair[0]))[:3]
+            lines.append(f"  {output:<16} {', '.join(f'{name} {value:+.2f}' for value, name in most)}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class TokenAttribution:
+    """Integrated gradients of one output token."""
+
+    run: str
+    text: str
+    output: str
+    instead: str
+    """The token it is compared with; empty where there is none."""
+    inputs: tuple[str, ...]
+    values: Numbers
+    """Of each input."""
+    explained: float
+    """f less f at zero vectors: what the values should sum to."""
+    difference: float
+    """Completeness error: the sum of the values less ``explained``."""
+    most_first: Numbers
+    """f after deleting 0, 1, .. inputs, those of the largest values first."""
+    least_first: Numbers
+    """The same, those of the smallest values first."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        what = f"{self.output}, not {self.instead}" if self.instead else self.output
+        lines = [f"{self.run}: {self.text}", f"Why {what}: integrated gradients"]
+        lines += [f"  {name:<16} {value:+.3f}" for name, value in zip(labels(self.inputs), self.values, strict=True)]
+        drops = (sum(curve) / len(curve) for curve in (self.most_first, self.least_first))
+        return "\n".join(
+            [
+                *lines,
+                f"Sum {sum(self.values):+.3f} of {self.explained:+.3f} (completeness error {self.difference:+.4f}).",
+                "Mean over deletions: most important first {:.3f}, least important first {:.3f}.".format(*drops),
+            ]
+        )
+
+
+def lacks_attribution(subject: Subject) -> str:
+    """Why nothing can be attributed; empty where it can."""
+    why = subject.lacks_layers()
+    if why:
+        return why
+    if not any(isinstance(module, Embedding) for module in subject.trained.model.modules()):
+        return "it reads no word vectors"
+    return "" if _side(subject) else "it predicts no tokens one after another"
+
+
+def _side(subject: Subject) -> str:
+    """The vocabulary of the output tokens; empty where there are none."""
+    sides = subject.trained.tokenizers
+    return next((side for side in ("target", "text") if side in sides and set(sides) <= {"source", side}), "")
+
+
+def attribution(subject: Subject, text: str, target: str | None = None) -> Attribution:
+    """Gradient x input of every token of an output, given or the model's own.
+
+    Raises ConfigError where ``lacks_attribution`` says why not, and for a sentence longer than a page.
+    """
+    asked = _Asked(subject, text, target)
+    rows = [asked.outputs[: t + 1] for t in range(len(asked.outputs))]
+    until = asked.products(rows)
+    of_token = [row - before for row, before in zip(until, [torch.zeros_like(until[0]), *until], strict=False)]
+    return Attribution(
+        subject.name, text, asked.inputs, asked.pieces, tuple(tuple(map(float, row)) for row in of_token)
+    )
+
+
+def token_attribution(
+    subject: Subject, text: str, target: str | None = None, *, token: int, instead: str = "", steps: int = STEPS
+) -> TokenAttribution:
+    """Integrated gradients of output token ``token``, counted from 1, of an output that is given or the model's own.
+
+    With ``instead``, of that token less another one. Raises ConfigError as ``attribution``, for a number that is none
+    of a token, and for a word of several tokens or of none of the vocabulary.
+    """
+    asked = _Asked(subject, text, target)
+    if not 1 <= token <= len(asked.outputs):
+        raise ConfigError(
+            f"The output has {counted(len(asked.outputs), 'token')}, but token {token} was asked for: name another."
+        )
+    before = asked.outputs[: token - 1]
+    # f is the difference of the losses of two rows, so nothing but losses is asked of the network
+    less = [*before, asked.id_of(instead)] if instead else before
+    rows = [less, asked.outputs[:token]]
+    sums = torch.zeros(2, len(asked.inputs), dtype=torch.float64)
+    for step in range(steps):
+        sums += torch.stack(asked.products(rows, factor=(step + 0.5) / steps))
+    values = (sums[1] - sums[0]) / steps
+    sources = len(asked.inputs) - len(asked.outputs)
+    seen = sources + token  # inputs that the token can depend on
+    order = values[:seen].argsort(descending=True, stable=True).tolist()
+    explained = asked.score(rows) - asked.score(rows, factor=0.0)
+    return TokenAttribution(
+        subject.name,
+        text,
+        asked.pieces[token - 1],
+        instead,
+        asked.inputs[:seen],
+        tuple(map(float, values[:seen])),
+        explained,
+        float(values.sum()) - explained,
+        *(tuple(asked.score(rows, deleted=places[:n]) for n in range(seen + 1)) for places in (order, order[::-1])),
+    )
+
+
+class _Asked:
+    """A network in float64, and one text that it is asked about."""
+
+    def __init__(self, subject: Subject, text: str, target: str | None) -> None:
+        why = lacks_attribution(subject)
+        if why:
+            raise ConfigError(f"Nothing can be attributed in {subject.name}: {why}.")
+        example = subject.example(text, target)
+        batch = example.batch
+        self.outputs: list[int] = _ids(batch.target_ids)
+        self.pieces = example.predicts
+        read = [pieces for name, pieces in example.reads.items() if name in ("encoder", "decoder", "recurrence")]
+        self.inputs = tuple(piece for pieces in read for piece in pieces)
+        demand_page(self.inputs)
+        self._source = _ids(batch.input_ids) if len(read) > 1 else None
+        self._first = _ids(batch.input_ids)[0]
+        self._model: Any = deepcopy(subject.trained.model).eval().double()
+        self._runtime, self._tokenizer = subject.trained.runtime, subject.trained.tokenizers[_side(subject)]
+
+    def id_of(self, word: str) -> int:
+        """The token that a word is, with a space before it or not."""
+        size = self._tokenizer.symbols.size
+        pieces = self._tokenizer.pieces(range(size))
+        for piece in (word, f"\u2581{word}"):
+            if piece in pieces:
+                return pieces.index(piece)
+        raise ConfigError(f"'{word}' is no token of the vocabulary: give a token that the output could have, as shown.")
+
+    def products(self, rows: Sequence[Sequence[int]], factor: float = 1.0) -> list[Tensor]:
+        """x . d ln p(row) / dx of each row of outputs, by input; the derivative is taken at ``factor`` times x."""
+        totals = [torch.zeros(len(self.inputs), dtype=torch.float64) for _ in rows]
+        if not all(rows):  # nothing is predicted in an empty one
+            return [
+                total if not row else self.products([row], factor)[0] for row, total in zip(rows, totals, strict=True)
+            ]
+        with _vectors(self._model, factor) as found, running(self._runtime), torch.enable_grad():
+            loss, _ = self._model(self._batch(rows))
+            (-loss.sum).backward()
+        start = 0
+        for vectors_TBE, given_TBE in found:
+            assert given_TBE.grad is not None
+            of_input_TB = (vectors_TBE * given_TBE.grad).sum(-1)
+            for row, total in enumerate(totals):
+                total[start : start + len(of_input_TB)] += of_input_TB[:, row]
+            start += len(of_input_TB)
+        return totals
+
+    def score(self, rows: Sequence[Sequence[int]], factor: float = 1.0, deleted: Sequence[int] = ()) -> float:
+        """f: ln p of the second row less ln p of the first, with the vectors of some inputs deleted."""
+        less, more = (self._loss(row, factor, deleted) if row else 0.0 for row in rows)
+        return less - more
+
+    def _loss(self, row: Sequence[int], factor: float, deleted: Sequence[int]) -> float:
+        with _vectors(self._model, factor, deleted), running(self._runtime), torch.no_grad():
+            return float(self._model(self._batch([row]))[0].sum)
+
+    def _batch(self, rows: Sequence[Sequence[int]]) -> Batch:
+        count = len(rows)
+        inputs = [self._source] * count if self._source else [[self._first, *row][: len(row)] for row in rows]
+        numbers, carries = torch.arange(count), torch.zeros(count, dtype=torch.bool)
+        return Batch(pad(inputs), pad(rows), numbers, carries)
+
+
+def _ids(sequence: Ids) -> list[int]:
+    ids: list[int] = sequence.ids_BT[0, : int(sequence.lengths_B[0])].tolist()
+    return ids
+
+
+@contextmanager
+def _vectors(
+    model: nn.Module, factor: float = 1.0, deleted: Sequence[int] = ()
+) -> Iterator[list[tuple[Tensor, Tensor]]]:
+    """Word vectors as they are looked up, T x B x E, with what the network gets: ``factor`` times them, some zero."""
+    found: list[tuple[Tensor, Tensor]] = []
+
+    def scaled(module: nn.Module, arguments: Any, vectors_TBE: Tensor) -> Tensor:
+        start = sum(vectors.shape[0] for vectors, _ in found)
+        given_TBE = vectors_TBE.detach() * factor
+        own = [place - start for place in deleted if 0 <= place - start < len(given_TBE)]
+        given_TBE[own] = 0
+        given_TBE.requires_grad_(torch.is_grad_enabled())
+        found.append((vectors_TBE.detach(), given_TBE))
+        return given_TBE
+
+    handles = [
+        module.register_forward_hook(scaled)
+        for module in dict.fromkeys(model.modules())
+        if isinstance(module, Embedding)
+    ]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()

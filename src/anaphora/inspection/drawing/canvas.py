@@ -1,0 +1,140 @@
+"""What all pictures share: colours that everyone can tell apart, fonts, and files that are written whole.
+
+Figures are made on their own, never through pyplot: no window opens and no figure outlives the call.
+"""
+
+import re
+import unicodedata
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anaphora.errors import ConfigError, MissingExtraError
+from anaphora.formats.replacing import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+FORMATS = ("pdf", "png", "svg")
+INK, QUIET, LINE, FRAME = "#22262e", "#7b828e", "#eef1f6", "#c3cad6"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+"""Those of Okabe and Ito (2008), which people with any colour vision can tell apart."""
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+"""A dash for each colour, so that no line is told apart by its colour alone."""
+
+_SHADES = ("#ffffff", "#e3eaf4", "#b9cae3", "#7f9fcb", "#4570ab", "#1f4480", "#0c2250")
+_TWO_SIDED = ("#7f3b08", "#e08214", "#fdd9ae", "#ffffff", "#b9cae3", "#4570ab", "#0c2250")
+_NO_NUMBER = "#f2d9c9"
+
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",  # text stays text: it can be searched, and the reader's own fonts show every script
+    "svg.hashsalt": "anaphora",  # the same picture is the same bytes
+    "pdf.fonttype": 42,
+    "axes.unicode_minus": False,
+    "axes.edgecolor": FRAME,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "text.color": INK,
+    "font.size": 9,
+    "text.parse_math": False,
+}
+_FONTS = (
+    "Noto Sans CJK JP",
+    "Hiragino Sans",
+    "Yu Gothic",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "WenQuanYi Zen Hei",
+    "Noto Sans Devanagari",
+    "Nirmala UI",
+    "Noto Sans Thai",
+    "Noto Sans Ethiopic",
+    "Arial Unicode MS",
+)
+"""Asked for what matplotlib's own font lacks, where they are installed."""
+
+_METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+
+
+def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
+    """Make a figure and write it to each path, whose suffix chooses the format; missing folders are made.
+
+    Returns one sentence for each script that the PNG lacks glyphs for: the font to install. Raises ConfigError for
+    another suffix, and MissingExtraError without matplotlib.
+    """
+    for path in paths:
+        if path.suffix.lower().removeprefix(".") not in FORMATS:
+            raise ConfigError(
+                f"A picture is written as {', '.join(FORMATS)}, but {path.name} ends in '{path.suffix}': change its "
+                f"suffix."
+            )
+    try:
+        import matplotlib
+        from matplotlib.font_manager import get_font_names
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot") from None
+    installed = frozenset(get_font_names())
+    style = {**_STYLE, "font.family": ["DejaVu Sans", *(font for font in _FONTS if font in installed)]}
+    with matplotlib.rc_context(style), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        figure = make()
+        for path in paths:
+            form = path.suffix.lower().removeprefix(".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as stream:
+                figure.savefig(
+                    stream, format=form, dpi=200, bbox_inches="tight", pad_inches=0.12, metadata=_METADATA[form]
+                )
+    return _missing([str(warning.message) for warning in said])
+
+
+def figure(width: float, height: float, **options: Any) -> "Figure":
+    """An empty figure of this many inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), facecolor="white", **options)
+
+
+def shades(two_sided: bool = False) -> "Colormap":
+    """From white to dark blue; or from dark orange through white to dark blue."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = _TWO_SIDED if two_sided else _SHADES
+    return LinearSegmentedColormap.from_list("anaphora", colours).with_extremes(bad=_NO_NUMBER)
+
+
+def title(axes: "Axes", text: str, size: float = 10) -> None:
+    """A heading over the left end of a panel."""
+    axes.set_title(text, loc="left", fontsize=size, color=INK, parse_math=False)
+
+
+def logarithmic(axes: "Axes") -> None:
+    """A logarithmic scale from bottom to top, with plain numbers."""
+    from matplotlib.ticker import LogLocator
+
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    if high < 100 * low:  # less than two decades have too few powers of ten
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
+
+
+def _missing(messages: Sequence[str]) -> list[str]:
+    """The fonts to install, from matplotlib's warnings of missing glyphs."""
+    scripts = dict[str, None]()
+    for message in messages:
+        if found := re.match(r"Glyph (\d+) ", message):
+            name = unicodedata.name(chr(int(found[1])), "")
+            if name:
+                scripts["CJK JP" if name.startswith(("CJK", "HIRAGANA", "KATAKANA")) else name.split()[0].title()] = (
+                    None
+                )
+    return [f"The picture lacks letters that no installed font has: install Noto Sans {script}." for script in scripts]

@@ -1,0 +1,257 @@
+"""Lines, bars and points: curves, lengths, gradients, saturation, cells that follow something, projections."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from anaphora.inspection.attribution import TokenAttribution
+from anaphora.inspection.curves import Curves
+from anaphora.inspection.drawing import canvas
+from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK
+from anaphora.inspection.embeddings import Embeddings
+from anaphora.inspection.gates import BINS, Followers, Saturation
+from anaphora.inspection.gradients import Reach
+from anaphora.inspection.labels import labels
+from anaphora.inspection.length import ByLength
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARKERS = "osD^vP*X"
+_SHORT = 32
+"""Letters of a name that a projection has room for."""
+
+
+def curves_figure(runs: Sequence[Curves]) -> "Figure":
+    """A panel for each quantity, a line for each run."""
+    quantities = [("training", name) for name in _names([run.training for run in runs])]
+    quantities += [("validation", name) for name in _names([run.validation for run in runs])]
+    figure, panels = _panels(len(quantities), 4.2, 2.8)
+    for axes, (split, name) in zip(panels, quantities, strict=True):
+        for number, run in enumerate(runs):
+            points = getattr(run, split).get(name, ())
+            if points:
+                updates, logged = zip(*points, strict=True)
+                values = _smoothed(logged) if split == "training" else logged
+                _line(axes, number, updates, values, run.run, marker="o" if split == "validation" else "")
+        if split == "validation":
+            for number, run in enumerate(runs):
+                if run.best is not None:
+                    axes.axvline(run.best, color=COLOURS[number % len(COLOURS)], linewidth=0.6, linestyle=":")
+        canvas.title(axes, f"{split} {name.replace('_', ' ')}")
+        axes.set_xlabel("update")
+        if name in ("loss", "gradient_norm"):
+            canvas.logarithmic(axes)
+    _legend(figure, panels, len(runs))
+    return figure
+
+
+def lengths_figure(runs: Sequence[ByLength]) -> "Figure":
+    """Loss, and of translators BLEU, by the length of the source."""
+    names = list(dict.fromkeys(group.name for run in runs for group in run.groups))
+    translated = any(group.bleu is not None for run in runs for group in run.groups)
+    figure, panels = _panels(1 + translated, 5.5, 3.4)
+    for axes, quantity in zip(panels, ("loss", "bleu"), strict=False):
+        for number, run in enumerate(runs):
+            found = [
+                (names.index(g.name), getattr(g, quantity)) for g in run.groups if getattr(g, quantity) is not None
+            ]
+            if found:
+                places, values = zip(*found, strict=True)
+                _line(axes, number, places, values, run.run, marker=_MARKERS[number % len(_MARKERS)])
+        short = [name.removeprefix("source ").removesuffix(" words") for name in names]
+        axes.set_xticks(range(len(names)), short)
+        axes.set_xlabel("words of the source")
+        canvas.title(axes, "BLEU" if quantity == "bleu" else "loss (nats a token)")
+    _legend(figure, panels, len(runs))
+    return figure
+
+
+def token_figure(shown: TokenAttribution) -> "Figure":
+    """Integrated gradients of each input as bars, and the deletion curves."""
+    figure, panels = _panels(2, 4.8, max(2.8, 0.28 * len(shown.inputs)))
+    places = range(len(shown.inputs))
+    colours = [COLOURS[0] if value >= 0 else COLOURS[1] for value in shown.values]
+    panels[0].barh(places, shown.values, color=colours)
+    panels[0].set_yticks(places, labels(shown.inputs), parse_math=False)
+    panels[0].invert_yaxis()
+    panels[0].axvline(0, color=INK, linewidth=0.6)
+    against = f", not {shown.instead}" if shown.instead else ""
+    canvas.title(panels[0], f"why {' '.join(labels([shown.output]))}{against}")
+    for number, (name, curve) in enumerate((("most first", shown.most_first), ("least first", shown.least_first))):
+        _line(panels[1], number, range(len(curve)), curve, f"{name} important", marker=_MARKERS[number])
+    panels[1].set_xlabel("inputs deleted")
+    canvas.title(panels[1], "ln p, or its difference")
+    _legend(figure, panels, 2)
+    return figure
+
+
+def reach_figure(units: Sequence[Reach]) -> "Figure":
+    """For each unit, how far back the last state depends on earlier ones, on a logarithmic scale."""
+    figure, panels = _panels(len(units), 5.0, 3.4)
+    for axes, unit in zip(panels, units, strict=True):
+        back = range(1, len(unit.norms) + 1)
+        lines = {"|dh_T / dh_T-k|": unit.norms}
+        if unit.bound:
+            lines[f"bound ({unit.bound.gamma:g} x {unit.bound.lambda_1:.2f})^k"] = unit.bound.values
+            lines[f"({unit.bound.gamma:g} x spectral radius {unit.bound.radius:.2f})^k"] = unit.bound.radius_values
+        lines |= {"direct path, largest product": unit.direct} if unit.direct else {}
+        lines |= {"|dc_T / dc_T-k|": unit.memory} if unit.memory else {}
+        for number, (name, values) in enumerate(lines.items()):
+            _line(axes, number, back, [max(value, 1e-30) for value in values], name, marker="")
+        canvas.logarithmic(axes)
+        axes.set_xlabel("k, steps before the last")
+        canvas.title(axes, f"{unit.unit} ({unit.cell})", 9)
+        axes.legend(frameon=False, fontsize=7)
+    return figure
+
+
+def terms_figure(units: Sequence[Reach]) -> "Figure":
+    """For each LSTM, the norms of the terms of dh_t/dh_{t-1}, and of their total."""
+    figure, panels = _panels(len(units), 5.0, 3.2)
+    for axes, unit in zip(panels, units, strict=True):
+        places = range(len(unit.terms))
+        for number, name in enumerate(unit.terms[0]):
+            _line(
+                axes,
+                number,
+                places,
+                [term[name] for term in unit.terms],
+                name if name == "total" else f"through {name}",
+                marker="",
+            )
+        axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
+        canvas.title(axes, f"|terms of dh_t / dh_t-1|, {unit.unit}", 9)
+        axes.legend(frameon=False, fontsize=7)
+    return figure
+
+
+def saturation_figure(found: Saturation) -> "Figure":
+    """For each gate its distribution, and below it how often each cell is saturated at either end."""
+    count = len(found.gates)
+    columns = min(4, count)
+    rows = -(-count // columns)
+    figure = canvas.figure(3.0 * columns, 4.4 * rows, layout="constrained")
+    grid = figure.subplots(2 * rows, columns, squeeze=False)
+    for axes in grid.flat[:]:
+        axes.set_visible(False)
+    for number, gate in enumerate(found.gates):
+        top, below = (
+            grid[2 * (number // columns)][number % columns],
+            grid[2 * (number // columns) + 1][number % columns],
+        )
+        top.set_visible(True)
+        below.set_visible(True)
+        total = max(1, sum(gate.histogram))
+        places = [(place + 0.5) / BINS for place in range(BINS)]
+        top.bar(places, [n / total for n in gate.histogram], 0.9 / BINS, color=COLOURS[0])
+        canvas.title(top, f"{gate.gate}, {gate.unit}", 7)
+        top.set_xlabel("|value|" if gate.gate == "g" else "value", fontsize=7)
+        below.scatter(gate.high, gate.low, s=6, color=COLOURS[1], alpha=0.6, linewidths=0)
+        below.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        below.plot([0, 1], [1, 0], color=FRAME, linewidth=0.6)
+        below.set_xlabel("fraction of steps above 0.9", fontsize=7)
+        below.set_ylabel("below 0.1", fontsize=7)
+        for axes in (top, below):
+            axes.tick_params(labelsize=6)
+    return figure
+
+
+def followers_figure(found: Followers) -> "Figure":
+    """For each property, its value over the first steps, and the values of the cell that follows it best."""
+    best = {one.property: one for one in reversed(found.found)}
+    names = [name for name in found.properties if name in best]
+    figure = canvas.figure(max(6.0, 0.13 * len(found.steps)), 1.9 * max(1, len(names)), layout="constrained")
+    panels = figure.subplots(max(1, len(names)), 1, squeeze=False)[:, 0]
+    for axes, name in zip(panels, names, strict=False):
+        one, values = best[name], found.properties[name]
+        places = range(len(values))
+        _line(axes, 1, places, values, name, marker="")
+        beside = axes.twinx()
+        _line(beside, 0, places, one.values, "cell", marker="")
+        axes.set_ylabel(name, color=COLOURS[1], fontsize=8)
+        beside.set_ylabel(f"cell {one.cell}", color=COLOURS[0], fontsize=8)
+        canvas.title(axes, f"{name} (dashed): {one.unit} cell {one.cell}, r = {one.correlation:+.2f}", 8)
+        axes.set_xticks(places, labels(found.steps), fontsize=6, parse_math=False)
+        axes.tick_params(axis="x", length=0)
+    return figure
+
+
+def embeddings_figure(found: Embeddings) -> "Figure":
+    """Words or sentences in two dimensions, with the names that there is room for."""
+    figure = canvas.figure(7.5, 6.0, layout="constrained")
+    axes = figure.subplots()
+    shown = found.projection
+    groups = list(dict.fromkeys(shown.groups)) or [""]
+    for number, group in enumerate(groups):
+        own = [n for n in range(len(shown.names)) if not shown.groups or shown.groups[n] == group]
+        xs, ys = zip(*(shown.points[n] for n in own), strict=True)
+        axes.scatter(
+            xs, ys, s=18, color=COLOURS[number % len(COLOURS)], marker=_MARKERS[number % len(_MARKERS)], label=group
+        )
+    for number in _apart(shown.names, shown.points):
+        name = shown.names[number]
+        short = name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}\u2026"
+        axes.annotate(
+            short, shown.points[number], xytext=(4, 3), textcoords="offset points", fontsize=7, parse_math=False
+        )
+    if len(groups) > 1:
+        axes.legend(frameon=False, fontsize=8)
+    axes.margins(0.12)
+    axes.set_xlabel(f"first component, {shown.explained[0]:.0%} of the variance")
+    axes.set_ylabel(f"second component, {shown.explained[1]:.0%}")
+    canvas.title(axes, f"{shown.what} of {found.run}")
+    return figure
+
+
+def _apart(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[int]:
+    """The names that have room beside their point, in order: none on top of one before it."""
+    spans = [max(axis) - min(axis) or 1.0 for axis in zip(*points, strict=True)]
+    chosen = list[int]()
+    for number, (x, y) in enumerate(points):
+        free = True
+        for other in chosen:
+            right, up = ((a - b) / span for a, b, span in zip((x, y), points[other], spans, strict=True))
+            width = 0.014 * min(_SHORT, len(names[other] if right > 0 else names[number]))
+            free = free and (abs(right) > width or abs(up) > 0.026)
+        if free:
+            chosen.append(number)
+    return chosen
+
+
+def _panels(count: int, width: float, height: float) -> tuple["Figure", list["Axes"]]:
+    """That many panels, at most three in a row."""
+    columns = min(3, count)
+    rows = -(-count // columns)
+    figure = canvas.figure(width * columns, height * rows, layout="constrained")
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axes in grid[count:]:
+        axes.set_visible(False)
+    return figure, grid[:count]
+
+
+def _line(axes: "Axes", number: int, xs: Sequence[Any], ys: Sequence[float], name: str, marker: str) -> None:
+    style: dict[str, Any] = {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": DASHES[number % len(DASHES)],
+        "marker": marker,
+    }
+    axes.plot(xs, ys, label=name, linewidth=1.4, markersize=4, **style)
+
+
+def _legend(figure: "Figure", panels: Sequence["Axes"], count: int) -> None:
+    handles, names = panels[0].get_legend_handles_labels()
+    if count > 1:
+        figure.legend(handles, names, loc="outside lower center", ncols=min(3, count), frameon=False, labelcolor=INK)
+
+
+def _names(tables: Sequence[Any]) -> list[str]:
+    return list(dict.fromkeys(name for table in tables for name in table))
+
+
+def _smoothed(values: Sequence[float], share: float = 0.05) -> list[float]:
+    """Moving averages over a twentieth of the values, so that single batches do not hide the course."""
+    width = max(1, round(len(values) * share))
+    sums = [0.0, *accumulate(values)]
+    return [(sums[place + 1] - sums[max(0, place + 1 - width)]) / min(width, place + 1) for place in range(len(values))]

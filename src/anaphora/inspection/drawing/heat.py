@@ -1,0 +1,228 @@
+"""Heat maps: attention, gates, and what the loss of each step sends where."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from anaphora.errors import ShapeError
+from anaphora.inspection.attention import Alignment
+from anaphora.inspection.attribution import Attribution
+from anaphora.inspection.drawing import canvas
+from anaphora.inspection.drawing.canvas import FRAME, INK, LINE, QUIET
+from anaphora.inspection.gates import Gates, UnitGates
+from anaphora.inspection.gradients import Itemised
+from anaphora.inspection.labels import labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+_CELL = 0.36
+"""Inches of a cell while the picture is small; beyond ``_LARGEST`` inches of cells they shrink."""
+_LARGEST = 22.0
+_POINTS = 10.5
+"""Size of a label beside a cell of full size."""
+
+
+def draw_attention(
+    path: str | Path,
+    source_pieces: Sequence[str],
+    target_pieces: Sequence[str],
+    weights: npt.ArrayLike,
+    title: str = "",
+) -> Path:
+    """Draw attention weights as a heat map, source pieces across and target pieces down, and return the file.
+
+    Args:
+        path: where to write; the suffix chooses .png, .svg or .pdf, and missing folders are made.
+        source_pieces: S labels; U+2581 marks the pieces that begin a word.
+        target_pieces: T labels.
+        weights: [T, S], an array, a list of lists or a tensor; most rows sum to 1. What is no number is shaded apart.
+        title: a line above the picture.
+
+    Raises ShapeError when labels and weights do not fit together or nothing is left to draw, ConfigError for another
+    suffix, and MissingExtraError without matplotlib.
+    """
+    values = _fitting(weights, len(source_pieces), len(target_pieces))
+    canvas.draw(
+        [Path(path)], lambda: _figure([(labels(source_pieces), labels(target_pieces), values, title)], "attention")
+    )
+    return Path(path)
+
+
+def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
+    """The attention of one model, or of several side by side, with windows and their centres."""
+    several = len(alignments) > 1
+    panels = []
+    for one in alignments:
+        values = _fitting(one.weights, len(one.source_pieces), len(one.target_pieces))
+        title = one.run if several else one.source
+        panels.append((labels(one.source_pieces), labels(one.target_pieces), values, title))
+    figure = _figure(panels, "attention")
+    for axes, one in zip(figure.axes, alignments, strict=False):
+        for step, centre in enumerate(one.centres):
+            low, high = centre - one.radius - 1.5, centre + one.radius - 0.5
+            ends = max(low, -0.5), min(high, len(one.source_pieces) - 0.5)
+            axes.plot(ends, [step + 0.42] * 2, color=canvas.COLOURS[1], linewidth=1.2)
+            axes.plot([centre - 1], [step], marker="D", markersize=4, color=canvas.COLOURS[1], markeredgecolor="white")
+    return figure
+
+
+def attribution_figure(shown: Attribution) -> "Figure":
+    """What each output token (down) owes to each input (across), on a scale with two sides."""
+    values = np.array(shown.values)
+    figure = _figure([(labels(shown.inputs), labels(shown.outputs), values, shown.text)], "gradient x input")
+    limit = float(np.abs(values).max()) or 1.0
+    for image in figure.axes[0].images:
+        image.set(cmap=canvas.shades(two_sided=True), clim=(-limit, limit))
+    bar = figure.axes[-1]
+    bar.set_yticks([-limit, 0, limit])
+    return figure
+
+
+def itemised_figure(items: Sequence[Itemised]) -> "Figure":
+    """For each layer, what the loss of each step (down) sends to each step of the input (across)."""
+    panels = []
+    for one in items:
+        steps = labels(one.steps)
+        rows = [*(f"{number} {name}" for number, name in enumerate(steps, 1)), "last state"]
+        values = np.array(one.norms)
+        panels.append((steps, rows, values / max(float(values.max()), 1e-30), one.layer))
+    return _figure(panels, "fraction of the largest")
+
+
+def gates_figure(shown: Gates) -> "Figure":
+    """Every gate of every unit over the steps (across) and cells (down)."""
+    units = shown.units
+    most = max(len(unit.values) for unit in units)
+    widths = [max(2.2, 0.2 * len(unit.steps)) for unit in units]
+    figure = canvas.figure(most * (max(widths) + 0.5), 3.0 * len(units), layout="constrained")
+    grid = figure.subplots(len(units), most, squeeze=False)
+    for row, unit in zip(grid, units, strict=True):
+        for axes in row[len(unit.values) :]:
+            axes.set_visible(False)
+        for number, (axes, name) in enumerate(zip(row, unit.values, strict=False)):
+            _gate(axes, unit, name)
+            if not number:
+                axes.set_ylabel(unit.unit, fontsize=8)
+    figure.suptitle(shown.text, x=0.01, ha="left", fontsize=_POINTS, fontweight="bold", parse_math=False)
+    return figure
+
+
+def _gate(axes: "Axes", unit: UnitGates, name: str) -> None:
+    values = np.array(unit.values[name]).T
+    signed = name in ("g", "c", "h")
+    limit = max(1.0, float(np.abs(values).max()))
+    image = axes.imshow(
+        values,
+        cmap=canvas.shades(signed),
+        vmin=-limit if signed else 0,
+        vmax=limit,
+        aspect="auto",
+        interpolation="nearest",
+    )
+    axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
+    axes.set_yticks([0, len(values) - 1], ["1", str(len(values))], fontsize=7)
+    axes.tick_params(length=0)
+    canvas.title(axes, {"c": "memory c", "h": "output h"}.get(name, f"gate {name}"), 9)
+    bar = axes.figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
+    bar.ax.tick_params(labelsize=6, length=0)
+    bar.outline.set_edgecolor(FRAME)
+
+
+def _fitting(weights: npt.ArrayLike, sources: int, targets: int) -> npt.NDArray[np.float64]:
+    if hasattr(weights, "detach"):  # a tensor, wherever it lives and whatever its precision
+        weights = weights.detach().cpu().double().numpy()
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"Attention weights should be numbers [T, S] with rows of one length, not {weights!r}."
+        ) from None
+    if values.shape != (targets, sources):
+        raise ShapeError(
+            f"{targets} target and {sources} source pieces need weights [T, S] = [{targets}, {sources}], but they are "
+            f"{list(values.shape)}: give one row for every target piece and one column for every source piece."
+        )
+    if values.size == 0:
+        raise ShapeError(
+            f"An alignment needs a piece on either side, but there are {targets} target and {sources} source pieces."
+        )
+    return values
+
+
+_Panel = tuple[list[str], list[str], npt.NDArray[np.float64], str]
+"""Labels across and down, values, and a title."""
+
+
+def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
+    """Panels side by side, with one scale for ``what``."""
+    most = max(max(len(across), len(down)) for across, down, _, _ in panels)
+    cell = min(_CELL, _LARGEST / most)
+    widths = [cell * len(across) for across, _, _, _ in panels]
+    height = cell * max(len(down) for _, down, _, _ in panels)
+    gaps = [0.1 * max(map(len, down)) + 0.6 for _, down, _, _ in panels]  # inches for the labels of the next panel
+    width = sum(widths) + sum(gaps[1:])
+    figure = canvas.figure(width, height)
+    # The cells fill the figure exactly; saving it "tight" makes room for the labels, whatever their length.
+    left = 0.0
+    for number, ((across, down, values, title), own) in enumerate(zip(panels, widths, strict=True)):
+        left += gaps[number] if number else 0.0
+        tall = cell * len(down) / height
+        axes = figure.add_axes((left / width, 1 - tall, own / width, tall))
+        left += own
+        image = _shade(axes, values)
+        _label(axes, across, down, points=_POINTS * cell / _CELL)
+        if title:
+            axes.set_title(
+                title, loc="left", pad=12, fontsize=_POINTS + 1, fontweight="bold", color=INK, parse_math=False
+            )
+    _scale(figure, image, width, height, what)
+    return figure
+
+
+def _shade(axes: "Axes", values: npt.NDArray[np.float64]) -> "AxesImage":
+    """Shade the cells from 0 to 1, or to the largest value beyond, with fine lines between them."""
+    finite = values[np.isfinite(values)]
+    image = axes.imshow(
+        np.ma.masked_invalid(values),
+        cmap=canvas.shades(),
+        vmin=min(0.0, float(finite.min(initial=0.0))),
+        vmax=max(1.0, float(finite.max(initial=1.0))),
+        aspect="auto",
+        interpolation="nearest",
+    )
+    rows, columns = values.shape
+    axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color=LINE, linewidth=0.8 if max(rows, columns) <= 60 else 0.2)
+    for spine in axes.spines.values():
+        spine.set(visible=True, color=FRAME, linewidth=0.8)
+    return image
+
+
+def _label(axes: "Axes", source: list[str], target: list[str], points: float) -> None:
+    """Write the source above, slanted unless it is single characters, and the target to the left."""
+    axes.tick_params(which="both", length=0, labelcolor=INK, labelsize=points, pad=5)
+    axes.xaxis.tick_top()
+    axes.set_xticks(range(len(source)), source, parse_math=False)
+    axes.set_yticks(range(len(target)), target, parse_math=False)
+    if max(map(len, source)) > 1:
+        for text in axes.get_xticklabels():
+            text.set(rotation=45, rotation_mode="anchor", horizontalalignment="left", verticalalignment="center")
+
+
+def _scale(figure: "Figure", image: "AxesImage", width: float, height: float, what: str) -> None:
+    """Put a slim scale at the lower right, in inches so that it looks the same beside every picture."""
+    tall = min(1.2, height)
+    bar = figure.colorbar(image, cax=figure.add_axes((1 + 0.2 / width, 0.0, 0.09 / width, tall / height)))
+    low, high = image.get_clim()
+    bar.set_ticks([low, (low + high) / 2, high] if height > _CELL else [low, high])
+    bar.ax.yaxis.set_major_formatter("{x:.2g}")
+    bar.ax.tick_params(length=0, labelsize=_POINTS - 3, labelcolor=QUIET, pad=4)
+    bar.outline.set(edgecolor=FRAME, linewidth=0.6)
+    bar.set_label(what, fontsize=_POINTS - 3, color=QUIET, labelpad=6)

@@ -1,0 +1,166 @@
+"""Word vectors and sentence encodings: nearest neighbours, and a projection to two dimensions."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.inspection.subject import Subject, layers_of
+from anaphora.nn.embedding import Embedding
+from anaphora.wording import counted
+
+LIMIT = 2000
+"""Sentences that are projected at most."""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The words whose vectors are nearest to one."""
+
+    side: str
+    word: str
+    nearest: tuple[tuple[str, float], ...]
+    """Words with the cosine of the angle between their vector and that of ``word``, the greatest first."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Vectors of words or sentences in two dimensions, by principal component analysis."""
+
+    what: str
+    """"words" or "sentences"."""
+    names: tuple[str, ...]
+    points: tuple[tuple[float, float], ...]
+    explained: tuple[float, float]
+    """The fraction of the variance along each axis."""
+    groups: tuple[str, ...] = ()
+    """What each name belongs to: the word whose neighbour it is; nothing for sentences."""
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """What a run makes of some words, or of some sentences."""
+
+    run: str
+    neighbours: tuple[Neighbours, ...]
+    projection: Projection
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{one.word} ({one.side}): {', '.join(f'{word} {cosine:.2f}' for word, cosine in one.nearest)}"
+            for one in self.neighbours
+        ]
+        first, second = self.projection.explained
+        count = f"{len(self.projection.names):,} {self.projection.what}"
+        return "\n".join([*lines, f"{count} in two dimensions: {first:.0%} and {second:.0%} of their variance"])
+
+
+def tables_of(subject: Subject) -> dict[str, Tensor]:
+    """The word vectors of a run by side (V x D); one table for both sides is that of each."""
+    sides = list(subject.trained.tokenizers)
+    found = {}
+    for name, module in subject.trained.model.named_modules(remove_duplicate=False):
+        side = name.removesuffix("embedding").rstrip("_") or next(iter(sides), "")
+        if isinstance(module, Embedding) and side in sides:
+            found[side] = module.weight.detach().double()
+    return found
+
+
+def lacks_embeddings(subject: Subject) -> str:
+    """Why a run has no word vectors to show; empty where it has."""
+    return "" if tables_of(subject) else "it has no table of word vectors"
+
+
+def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -> Embeddings:
+    """The neighbours of words on every side that knows them, and all of these words in two dimensions.
+
+    Raises ConfigError for a run without word vectors, DataError for a word that no side has as one token.
+    """
+    tables = tables_of(subject)
+    if not tables:
+        raise ConfigError(f"{subject.name} has no word vectors to show: {lacks_embeddings(subject)}.")
+    found, names, groups, vectors = [], list[str](), list[str](), list[Tensor]()
+    for word in words:
+        sides = {side: number for side in tables if (number := _token(subject, side, word)) is not None}
+        if not sides:
+            raise DataError(f"'{word}' is not one token of {subject.name}: give a word that its vocabulary has.")
+        for side, number in sides.items():
+            ids, cosines = _nearest(tables[side], number, nearest)
+            pieces = [_plain(piece) for piece in subject.trained.tokenizers[side].pieces(ids)]
+            found.append(Neighbours(side, word, tuple(zip(pieces, cosines, strict=True))))
+            for name, row in zip((word, *pieces), (number, *ids), strict=True):
+                names.append(name)
+                groups.append(f"{word} ({side})" if len(tables) > 1 else word)
+                vectors.append(tables[side][row] / tables[side][row].norm().clamp(min=1e-12))
+    points, explained = principal_components(torch.stack(vectors))
+    return Embeddings(subject.name, tuple(found), Projection("words", tuple(names), points, explained, tuple(groups)))
+
+
+def sentence_projection(subject: Subject, sentences: Sequence[str]) -> Embeddings:
+    """Encodings of sentences in two dimensions: the last states of the top layer that reads them, side by side.
+
+    Raises ConfigError for a model without recurrent layers, DataError for fewer than three sentences.
+    """
+    if not 3 <= len(sentences) <= LIMIT:
+        raise DataError(
+            f"A projection takes 3 to {counted(LIMIT, 'sentence')}, but {len(sentences):,} were given: change that."
+        )
+    points, explained = principal_components(torch.stack([sentence_encoding(subject, text) for text in sentences]))
+    return Embeddings(subject.name, (), Projection("sentences", tuple(sentences), points, explained))
+
+
+def sentence_encoding(subject: Subject, text: str) -> Tensor:
+    """The last states of the top layer that reads a sentence, one direction after the other."""
+    layers = layers_of(subject, subject.example(text, "") if _has_target(subject) else subject.example(text))
+    reader = layers[0].name.split(".")[0]
+    own = [layer for layer in layers if layer.name.split(".")[0] == reader]
+    top = own[-1].name.rsplit(".", 1)[0]
+    states = [layer.signal(layer.seen.program.returns[0])[-1] for layer in own if layer.name.rsplit(".", 1)[0] == top]
+    return torch.cat(states).double()
+
+
+def principal_components(rows_NW: Tensor) -> tuple[tuple[tuple[float, float], ...], tuple[float, float]]:
+    """Rows along the two directions in which they differ most, and the fraction of the variance that each explains.
+
+    The sign of a direction is such that its largest number is positive.
+    """
+    centred_NW = rows_NW - rows_NW.mean(0)
+    _, size_K, direction_KW = torch.linalg.svd(centred_NW, full_matrices=False)
+    sign_K = direction_KW.gather(1, direction_KW.abs().argmax(1, keepdim=True)).sign()
+    points_N2 = torch.zeros(len(rows_NW), 2, dtype=rows_NW.dtype)
+    kept = min(2, len(size_K))
+    points_N2[:, :kept] = centred_NW @ (direction_KW * sign_K)[:kept].T
+    share_K = size_K**2 / (size_K**2).sum().clamp(min=1e-30)
+    shares = [*share_K[:2].tolist(), 0.0, 0.0]
+    return tuple((x, y) for x, y in points_N2.tolist()), (shares[0], shares[1])
+
+
+def _has_target(subject: Subject) -> bool:
+    """Whether what it writes is another text than what it reads."""
+    return "target" in subject.trained.tokenizers
+
+
+def _token(subject: Subject, side: str, word: str) -> int | None:
+    tokenizer = subject.trained.tokenizers[side]
+    ids = tokenizer.encode(word)
+    return ids[0] if len(ids) == 1 and ids[0] != tokenizer.symbols.unk else None
+
+
+def _nearest(table_VD: Tensor, row: int, count: int) -> tuple[list[int], list[float]]:
+    unit_VD = table_VD / table_VD.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    cosine_V = unit_VD @ unit_VD[row]
+    cosine_V[row] = -torch.inf
+    cosine_V[:4] = -torch.inf  # special tokens
+    values, ids = cosine_V.topk(min(count, len(cosine_V) - 5 if row > 3 else len(cosine_V) - 4))
+    return ids.tolist(), values.tolist()
+
+
+def _plain(piece: str) -> str:
+    return piece.replace("▁", "") or "␣"

@@ -1,0 +1,126 @@
+"""Beam search with k = 2 over a small table, beside greedy and exhaustive search."""
+
+from collections.abc import Sequence
+from itertools import product
+from math import inf, log
+
+import torch
+from torch import Tensor
+
+from anaphora.batch import Batch, pad
+from anaphora.inspection.explain.lesson import Board, Lesson, n
+from anaphora.protocols import SearchStart, Step
+from anaphora.search.beam import beam as beam_search
+
+WORDS = ("<pad>", "<unk>", "<s>", "</s>", "The", "A", "man", "dog", "walks", "sleeps")
+EOS = WORDS.index("</s>")
+NEXT = {
+    (): {"A": 0.5, "The": 0.4, "dog": 0.1},
+    ("A",): {"dog": 0.4, "man": 0.35, "walks": 0.25},
+    ("The",): {"man": 0.7, "dog": 0.3},
+    ("dog",): {"sleeps": 0.6, "walks": 0.4},
+    ("man",): {"walks": 0.8, "sleeps": 0.2},
+}
+"""p of the next word after the last one; a verb is followed by </s>."""
+K = 2
+
+_Scored = tuple[tuple[str, ...], float]
+"""The words of a hypothesis, and its score."""
+
+
+def beam() -> Lesson:
+    """The two best hypotheses are kept at every step; the best finished one is the result."""
+    start = Board("Given", "p of the next word given the word before; walks and sleeps are always followed by </s>.")
+    for before, table in NEXT.items():
+        start.given(**{f"p({word} | {' '.join(before) or '<s>'})": p for word, p in table.items()})
+    sections, finished = [start.section], list[_Scored]()
+    live: list[_Scored] = [((), 0.0)]
+    for step in range(1, 5):
+        board = Board(f"Step {step}", f"Every hypothesis is continued; of all continuations the best {K} are kept.")
+        options = [
+            ((*had, word), before + log(p), before, p) for had, before in live for word, p in _after(had).items()
+        ]
+        best = sorted(options, key=lambda option: -option[1])[:K]
+        for option in options:
+            words, score, kept, p = option
+            fate = "pruned" if option not in best else "finished" if words[-1] == "</s>" else "kept"
+            board.words(" ".join(words), "score before + ln p", f"{n(score)}, {fate}", f"{n(kept)} + ln {n(p)}")
+        sections.append(board.section)
+        finished += [(words, score) for words, score, _, _ in best if words[-1] == "</s>"]
+        live = [(words, score) for words, score, _, _ in best if words[-1] != "</s>"]
+        if not live or (finished and max(score for _, score in finished) >= max(score for _, score in live)):
+            break
+    found = max(finished, key=lambda one: one[1])
+    greedy, exhaustive = _greedy(), max(_all(), key=lambda one: one[1])
+    last = Board("Result", "A hypothesis only gets worse, so the search ends when no live one beats the best finished.")
+    for name, (words, score) in {f"beam, k = {K}": found, "greedy": greedy, "exhaustive": exhaustive}.items():
+        last.words(name, "best output, ln p", f"{' '.join(words[:-1])}, {n(score)}")
+    sections.append(last.section)
+    return Lesson(
+        "Beam search, by hand",
+        "Score of a hypothesis: the sum of ln p of its words. Greedy search is a beam of k = 1.",
+        tuple(sections),
+        _difference([found, greedy, exhaustive]),
+    )
+
+
+def _after(words: Sequence[str]) -> dict[str, float]:
+    if words and words[-1] in ("walks", "sleeps"):
+        return {"</s>": 1.0}
+    return NEXT.get(tuple(words[-1:]), {})
+
+
+def _greedy() -> _Scored:
+    words, score = list[str](), 0.0
+    while words[-1:] != ["</s>"]:
+        word, p = max(_after(words).items(), key=lambda item: item[1])
+        words.append(word)
+        score += log(p)
+    return tuple(words), score
+
+
+def _all() -> list[_Scored]:
+    """Every output with its score."""
+    found = []
+    for length in (2, 3, 4):
+        for words in product(WORDS[3:], repeat=length):
+            steps = [
+                _after(words[:place]).get(word, 0.0) for place, word in enumerate(words) if "</s>" not in words[:place]
+            ]
+            if words[-1] == "</s>" and len(steps) == length and all(steps):
+                found.append((words, sum(map(log, steps))))
+    return found
+
+
+class _Table:
+    """The table as a model for search."""
+
+    size, unk, bos, eos = len(WORDS), 1, 2, EOS
+
+    def start(self, batch: Batch) -> SearchStart:
+        return SearchStart(None, [()] * batch.size, torch.zeros(batch.size, dtype=torch.int64))
+
+    def advance(self, memory: None, state: list[tuple[str, ...]], ids_N: Tensor) -> Step:
+        rows = []
+        paths = [(*path, WORDS[token]) for path, token in zip(state, ids_N.tolist(), strict=True)]
+        for path in paths:
+            table = {} if "</s>" in path else _after(path[1:])
+            rows.append([log(table[word]) if word in table else -inf for word in WORDS])
+        return Step(torch.tensor(rows, dtype=torch.float64), None, paths)
+
+    def select(self, state: list[tuple[str, ...]], rows_N: Tensor) -> list[tuple[str, ...]]:
+        return [state[row] for row in rows_N.tolist()]
+
+    def keep(self, memory: None, sentences_B: Tensor) -> None:
+        return None
+
+
+def _difference(ours: Sequence[_Scored]) -> float:
+    """From the results of ``search.beam`` with k, 1, and as many hypotheses as there are; inf for other words."""
+    batch = Batch(pad([[2]]), None, torch.tensor([0]), torch.tensor([False]))
+    greatest = 0.0
+    for (words, score), size in zip(ours, (K, 1, 100), strict=True):
+        [[best, *_]] = beam_search(_Table(), batch, size=size, max_length=6)
+        same = [WORDS[one] for one in best.ids] == list(words[:-1])
+        greatest = max(greatest, abs(best.score - score) if same else inf)
+    return greatest

@@ -1,0 +1,288 @@
+"""Gates over a sentence, how often they are saturated, and cells that follow a property of the text.
+
+Saturation and cells that follow something: Karpathy, Johnson and Fei-Fei (2016), sections 4.1 and 4.2.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.inspection.subject import Layer, Subject, demand_page, layers_of
+
+LOW, HIGH = 0.1, 0.9
+"""A gate is saturated below the one and above the other."""
+BINS = 20
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class UnitGates:
+    """The gates of one recurrent unit over one sentence."""
+
+    unit: str
+    """Module and unit: "encoder.layers.0.left_to_right layer0"."""
+    steps: tuple[str, ...]
+    """T pieces, in the order in which the unit reads them."""
+    values: Mapping[str, Rows] = field(repr=False)
+    """T rows of H numbers for each gate (i, f, g, o; r, z, g), then for the state: "c", "h"."""
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The gates of a run over one sentence."""
+
+    run: str
+    text: str
+    units: tuple[UnitGates, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.run}: {self.text}"]
+        for unit in self.units:
+            means = ", ".join(f"{name} {_mean(rows):.3f}" for name, rows in unit.values.items())
+            lines.append(f"  {unit.unit}: {len(unit.steps)} steps, means {means}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class GateSaturation:
+    """How the values of one gate are distributed over a text."""
+
+    unit: str
+    gate: str
+    histogram: tuple[int, ...]
+    """Counts in ``BINS`` equal bins from 0 to 1; of g, which lies between -1 and 1, of its absolute value."""
+    low: tuple[float, ...] = field(repr=False)
+    """For each of H cells, the fraction of steps at which its gate is below ``LOW``."""
+    high: tuple[float, ...] = field(repr=False)
+    """The same above ``HIGH``."""
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """How saturated the gates of a run are over a text."""
+
+    run: str
+    steps: int
+    gates: tuple[GateSaturation, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.run}: {self.steps:,} steps"]
+        for gate in self.gates:
+            low, high = sum(gate.low) / len(gate.low), sum(gate.high) / len(gate.high)
+            lines.append(f"  {gate.unit} {gate.gate}: {low:.1%} below {LOW}, {high:.1%} above {HIGH}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A cell whose value goes with a property of the text."""
+
+    property: str
+    unit: str
+    cell: int
+    correlation: float
+    """Pearson's, over all steps."""
+    values: tuple[float, ...] = field(repr=False)
+    """Over the first steps of the text, as many as a page has room for."""
+
+
+@dataclass(frozen=True)
+class Followers:
+    """The cells that follow each property best."""
+
+    run: str
+    steps: tuple[str, ...] = field(repr=False)
+    """The first pieces of the text."""
+    count: int
+    """All steps."""
+    properties: Mapping[str, tuple[float, ...]] = field(repr=False)
+    """Their values over the first steps."""
+    found: tuple[Follower, ...]
+    """For each property, the greatest absolute correlation first."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.run}: {self.count:,} steps"]
+        lines += [
+            f"  {one.property:<12} {one.unit} cell {one.cell:<5} r = {one.correlation:+.3f}" for one in self.found
+        ]
+        return "\n".join(lines)
+
+
+def lacks_gates(subject: Subject) -> str:
+    """Why a run has no gates to show; empty where it has."""
+    why = subject.lacks_layers()
+    if why:
+        return why
+    layers = layers_of(subject, subject.example("a", "" if "target" in subject.trained.tokenizers else None))
+    return "" if any(_units(layer) for layer in layers) else "its cells have no gates"
+
+
+def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
+    """The gates over a sentence, and of a translator over ``target`` or its greedy translation.
+
+    Raises ConfigError for a run without gates, and for a sentence longer than a page.
+    """
+    layers = layers_of(subject, subject.example(text, target))
+    found = []
+    for layer in layers:
+        demand_page(layer.steps)
+        for unit, of_unit in _units(layer).items():
+            found.append(UnitGates(f"{layer.name} {unit}", layer.steps, {n: _rows(v) for n, v in of_unit.items()}))
+    if not found:
+        raise ConfigError(f"{subject.name} has no gates to show: its cells have none.")
+    return Gates(subject.name, text, tuple(found))
+
+
+def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
+    """How the gates are distributed over texts, each read by itself.
+
+    Raises DataError for no text, ConfigError for a run without gates.
+    """
+    steps, blocks = 0, dict[tuple[str, str], list[Tensor]]()
+    for text in texts:
+        layers = layers_of(subject, subject.example(text))
+        steps += sum(layer.size for layer in layers)
+        for layer in layers:
+            for unit, of_unit in _units(layer).items():
+                for gate, values_TH in of_unit.items():
+                    if gate not in ("c", "h"):
+                        blocks.setdefault((f"{layer.name} {unit}", gate), []).append(values_TH.abs())
+    if not steps:
+        raise DataError("The saturation of gates takes a text, but there are no lines: give one that has some.")
+    if not blocks:
+        raise ConfigError(f"{subject.name} has no gates to show: its cells have none.")
+    found = []
+    for (unit, gate), parts in blocks.items():
+        values_NH = torch.cat(parts).float()
+        counts = tuple(int(count) for count in torch.histc(values_NH, BINS, 0, 1))
+        low, high = (values_NH < LOW).float().mean(0), (values_NH > HIGH).float().mean(0)
+        found.append(GateSaturation(unit, gate, counts, tuple(low.tolist()), tuple(high.tolist())))
+    return Saturation(subject.name, steps, tuple(found))
+
+
+def followers(subject: Subject, text: str, best: int = 5, page: int = 120) -> Followers:
+    """The cells (c, or h of units without) that follow each property of a text best, under Pearson's correlation.
+
+    Properties: position in the line, inside of quotation marks, depth of brackets, length of the line, all in pieces.
+    One that never changes has no followers. Raises ConfigError for a model without recurrent layers.
+    """
+    layers = layers_of(subject, subject.example(text, None))
+    layer = layers[0]
+    properties = {name: torch.tensor(of(layer.steps)).double() for name, of in PROPERTIES.items()}
+    found = []
+    for name, value_T in properties.items():
+        candidates = []
+        for unit, states_TH in _states(layer).items():
+            for cell, r in enumerate(_correlation(states_TH, value_T).tolist()):
+                candidates.append((abs(r), unit, cell, r))
+        for size, unit, cell, r in sorted(candidates, key=lambda one: -one[0])[:best]:
+            if size > 0:
+                values = tuple(_states(layer)[unit][:page, cell].tolist())
+                found.append(Follower(name, f"{layer.name} {unit}", cell, r, values))
+    first = {name: tuple(value_T[:page].tolist()) for name, value_T in properties.items()}
+    return Followers(subject.name, layer.steps[:page], layer.size, first, tuple(found))
+
+
+def position(pieces: Sequence[str]) -> list[float]:
+    """How many pieces of its line are before each; line ends are special tokens or line breaks."""
+    found, place = [], 0
+    for piece in pieces:
+        place = 0 if _ends_line(piece) else place + 1
+        found.append(float(place))
+    return found
+
+
+def inside_quotes(pieces: Sequence[str]) -> list[float]:
+    """1 from an opening quotation mark up to the closing one."""
+    found, inside = [], False
+    for piece in pieces:
+        for character in piece:
+            inside = {"\u201c": True, "\u201d": False, '"': not inside}.get(character, inside)
+        inside = inside and not _ends_line(piece)
+        found.append(float(inside))
+    return found
+
+
+def bracket_depth(pieces: Sequence[str]) -> list[float]:
+    """How many brackets are open after each piece."""
+    found, depth = [], 0
+    for piece in pieces:
+        depth += sum((c in "([{") - (c in ")]}") for c in piece)
+        depth = 0 if depth < 0 or _ends_line(piece) else depth
+        found.append(float(depth))
+    return found
+
+
+def line_length(pieces: Sequence[str]) -> list[float]:
+    """How many pieces the line of each has."""
+    places = position(pieces)
+    found, length = [0.0] * len(places), 0.0
+    for number in reversed(range(len(places))):
+        length = places[number] if number + 1 == len(places) or places[number + 1] <= places[number] else length
+        found[number] = length
+    return found
+
+
+PROPERTIES: Mapping[str, Callable[[Sequence[str]], list[float]]] = {
+    "position": position,
+    "quote": inside_quotes,
+    "bracket": bracket_depth,
+    "line length": line_length,
+}
+
+
+def _ends_line(piece: str) -> bool:
+    return piece in ("<s>", "</s>") or "\n" in piece
+
+
+def _units(layer: Layer) -> dict[str, dict[str, Tensor]]:
+    """For each unit with gates, these (T x H) and its state."""
+    found: dict[str, dict[str, Tensor]] = {}
+    for name, values_TH in layer.inside().items():
+        unit, gate = name.split(".")
+        if f"{unit}.h" in layer.seen.signals:
+            found.setdefault(unit, {})[gate] = values_TH
+    for unit, of_unit in found.items():
+        for state in ("c", "h"):
+            if f"{unit}.{state}" in layer.seen.signals:
+                of_unit[state] = layer.signal(f"{unit}.{state}")
+    return found
+
+
+def _states(layer: Layer) -> dict[str, Tensor]:
+    """The memory of each unit, T x H: c, or h of units without."""
+    names = [name for name in layer.seen.signals if name.endswith(".h")]
+    memory = {name: f"{name[:-1]}c" for name in names}
+    return {name[:-2]: layer.signal(c if c in layer.seen.signals else name).double() for name, c in memory.items()}
+
+
+def _correlation(states_TH: Tensor, value_T: Tensor) -> Tensor:
+    """Pearson's correlation of each cell with a value; 0 where one of them never changes."""
+    x_TH, y_T = states_TH - states_TH.mean(0), value_T - value_T.mean()
+    scale_H = x_TH.norm(dim=0) * y_T.norm()
+    return torch.where(scale_H > 1e-9, (x_TH * y_T.unsqueeze(1)).sum(0) / scale_H.clamp(min=1e-12), 0.0)
+
+
+def _rows(values_TH: Tensor) -> Rows:
+    return tuple(tuple(round(value, 5) for value in row) for row in values_TH.tolist())
+
+
+def _mean(rows: Rows) -> float:
+    return sum(map(sum, rows)) / max(1, sum(map(len, rows)))

@@ -1,0 +1,311 @@
+"""How far gradients reach: derivatives of states and losses by what stood k steps before.
+
+All come from the derived backward passes, through an observer of the scan. h_t = state of a unit at step t = 1 .. T,
+h_0 its initial state; norms of matrices are spectral norms (the largest singular value).
+
+The bound (gamma lambda_1)^k of the simple unit, with gamma the largest slope of its function and lambda_1 the largest
+singular value of its matrix: Pascanu, Mikolov and Bengio (2013), section 2.1. The gradients that each step's loss sends
+to each step: Cashman et al. (2017), RNNbow.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from anaphora.inspection.labels import labels
+from anaphora.inspection.subject import Layer, Recorder, Subject, demand_page, layers_of
+from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
+from anaphora.kernels.observer import Gradients
+from anaphora.kernels.parts import Unit
+from anaphora.kernels.program import stages
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.scan import scan
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The bound of the simple unit, for k = 1 .. T."""
+
+    gamma: float
+    """The largest slope of its function."""
+    lambda_1: float
+    """The largest singular value of its recurrent matrix."""
+    radius: float
+    """The spectral radius of the matrix: the largest absolute value of an eigenvalue."""
+    values: Numbers
+    """(gamma lambda_1)^k."""
+    radius_values: Numbers
+    """(gamma radius)^k, which is no bound."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How the last state of a unit depends on earlier ones; entry k - 1 is that of k steps before, k = 1 .. T."""
+
+    unit: str
+    cell: str
+    steps: tuple[str, ...]
+    norms: Numbers
+    """|dh_T/dh_{T-k}| along all paths, those through input feeding too; of an LSTM with c_{T-k} held fixed."""
+    bound: Bound | None
+    """Of a simple unit that nothing else feeds back to."""
+    direct: Numbers
+    """The direct path alone: the largest product of forget gates (LSTM) or of what a GRU keeps; empty for others."""
+    memory: Numbers
+    """|dc_T/dc_{T-k}| of an LSTM, h_{T-k} following c_{T-k}; empty for others."""
+    terms: tuple[Mapping[str, float], ...]
+    """Of an LSTM, for t = 1 .. T: norms of the terms of dh_t/dh_{t-1} through o, f, i and g at fixed c_{t-1}, and
+    of their "total"."""
+
+
+@dataclass(frozen=True)
+class Itemised:
+    """Where the loss of each step sends its gradient."""
+
+    layer: str
+    steps: tuple[str, ...]
+    norms: tuple[Numbers, ...] = field(repr=False)
+    """[s][t]: |dL_s/dx_t|, L_s all of the loss that enters the layer at its output of step s; the last row, T + 1,
+    is what enters at its last state."""
+    total: Numbers
+    """|dL/dx_t|."""
+    last: Numbers
+    """|dL_T/dx_t|, of the last step with a loss."""
+    difference: float
+    """The greatest absolute difference between the sum of the items and the whole gradient."""
+
+
+@dataclass(frozen=True)
+class GradientFlow:
+    """Gradients of a run on one text."""
+
+    run: str
+    text: str
+    fresh: bool
+    """Whether the weights are those before training."""
+    reach: tuple[Reach, ...]
+    itemised: tuple[Itemised, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.run}{' before training' if self.fresh else ''}: {self.text}"]
+        for one in self.reach:
+            shown = [k for k in (1, 2, 5, 10, 20, 50) if k <= len(one.norms)]
+            lines.append(f"  {one.unit} ({one.cell}), k steps before the last:")
+            rows = {"k": [f"{k}" for k in shown], "|dh_T/dh_T-k|": _shown(one.norms, shown)}
+            if one.bound:
+                rows[f"bound ({one.bound.gamma:g} x {one.bound.lambda_1:.3f})^k"] = _shown(one.bound.values, shown)
+            rows |= {"direct path": _shown(one.direct, shown)} if one.direct else {}
+            rows |= {"|dc_T/dc_T-k|": _shown(one.memory, shown)} if one.memory else {}
+            lines += [f"    {name:<24}{''.join(f'{cell:>10}' for cell in cells)}" for name, cells in rows.items()]
+        for item in self.itemised:
+            sent = ", ".join(f"{step} {norm:.1e}" for step, norm in zip(labels(item.steps), item.last, strict=True))
+            lines.append(f"  {item.layer}, |dL_T/dx_t|: {sent}")
+            lines.append(f"  {item.layer}: items sum to the whole gradient within {item.difference:.1e}")
+        return "\n".join(lines)
+
+
+def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: bool = False) -> GradientFlow:
+    """The gradients of each recurrent layer on a text, in float64; ``fresh`` with the weights before training.
+
+    Raises ConfigError for a model without recurrent layers, and for a sentence longer than a page.
+    """
+    example = subject.example(text, target)
+    layers = layers_of(subject.fresh() if fresh else subject, example, gradients=True)
+    for layer in layers:
+        demand_page(layer.steps)
+    return GradientFlow(
+        subject.name,
+        text,
+        fresh,
+        tuple(reach_of(layer, unit) for layer in layers for unit in layer.seen.program.parts if isinstance(unit, Unit)),
+        tuple(itemised(layer) for layer in layers if layer.gradients),
+    )
+
+
+def reach_of(layer: Layer, unit: Unit) -> Reach:
+    """How the last state of a unit depends on its earlier ones."""
+    h, size = f"{unit.name}.h", layer.size
+    width = layer.signal(h).shape[1]
+    jacobians = replayed(layer, {h: _identity(size, width)})
+    norms = _norms(_back(jacobians, h, size))
+    plain = isinstance(unit.cell, Lstm) and not (unit.normalised or unit.masked or unit.before)
+    return Reach(
+        f"{layer.name} {unit.name}",
+        unit.cell.kind,
+        layer.steps,
+        norms,
+        _bound(layer, unit),
+        _direct(layer, unit),
+        _memory(layer, unit) if plain else (),
+        lstm_terms(layer, unit) if plain else (),
+    )
+
+
+def replayed(layer: Layer, seeds: Mapping[str, Tensor]) -> Gradients:
+    """The layer run again, N times side by side, and its gradients for those of its signals that ``seeds`` give.
+
+    ``seeds``: T x N x width by signal.
+    """
+    seen, size = layer.seen, layer.size
+    copies = next(iter(seeds.values())).shape[1]
+
+    def repeated(rows_1W: Tensor) -> Tensor:
+        return rows_1W.detach().expand(copies, *rows_1W.shape[1:]).clone()
+
+    inputs = {
+        name: block[:size, :1].detach().expand(size, copies, -1).clone().requires_grad_()
+        for name, block in seen.inputs.items()
+    }
+    first = {name: repeated(rows[:1]).requires_grad_() for name, rows in seen.first.items()}
+    recorder = Recorder()
+    with (
+        running(replace(Runtime.inference(), caches_weights=False, kernels="python", observer=recorder)),
+        torch.enable_grad(),
+    ):
+        scanned = scan(
+            replace(seen.program, returns=tuple(seeds)),
+            inputs,
+            first,
+            {name: weight.detach() for name, weight in seen.weights.items()},
+            {name: repeated(rows[:1]) for name, rows in seen.memory.items()},
+            torch.full((copies,), size),
+        )
+        torch.autograd.backward([scanned.outputs[name] for name in seeds], list(seeds.values()))
+    [found] = recorder.gradients.values()
+    return found
+
+
+def itemised(layer: Layer) -> Itemised:
+    """What the loss that enters a layer at each step sends to each step of its input."""
+    assert layer.gradients
+    size, source = layer.size, next(iter(layer.seen.inputs))
+    given, last = layer.gradients.outputs, layer.gradients.last
+    seeds = {}
+    for name, block_TBW in given.items():
+        items_TNW = block_TBW.new_zeros(size, size + 1, block_TBW.shape[2])
+        items_TNW[range(size), range(size)] = block_TBW[:size, 0]
+        seeds[name] = items_TNW
+    for name, row_BW in last.items():
+        seeds.setdefault(name, row_BW.new_zeros(size, size + 1, row_BW.shape[1]))
+        seeds[name][-1, -1] += row_BW[0]
+    dx_TNW = replayed(layer, seeds).signals[source]
+    whole_TW = layer.gradients.signals[source][:size, 0]
+    norms_NT = dx_TNW.norm(dim=2).T
+    with_loss = [row for row in range(size) if any(block[row, 0].any() for block in given.values())]
+    return Itemised(
+        layer.name,
+        layer.steps,
+        tuple(tuple(row) for row in norms_NT.tolist()),
+        tuple(whole_TW.norm(dim=1).tolist()),
+        tuple(norms_NT[with_loss[-1] if with_loss else -1].tolist()),
+        float((dx_TNW.sum(1) - whole_TW).abs().max()),
+    )
+
+
+def lstm_terms(layer: Layer, unit: Unit) -> tuple[Mapping[str, float], ...]:
+    """Norms of the terms of dh_t/dh_{t-1} at fixed c_{t-1}, with m = tanh(c_t), through each gate.
+
+    o: diag(m o (1 - o)) W_o;  f: diag(o (1 - m^2) c_{t-1} f (1 - f)) W_f;  i: diag(o (1 - m^2) g i (1 - i)) W_i;
+    g: diag(o (1 - m^2) i (1 - g^2)) W_g.
+    """
+    found = []
+    for terms in lstm_term_matrices(layer, unit):
+        norms = {name: float(torch.linalg.matrix_norm(matrix, 2)) for name, matrix in terms.items()}
+        total = torch.stack(list(terms.values())).sum(0)
+        found.append(norms | {"total": float(torch.linalg.matrix_norm(total, 2))})
+    return tuple(found)
+
+
+def lstm_term_matrices(layer: Layer, unit: Unit) -> list[dict[str, Tensor]]:
+    """The four terms themselves (H x H) for each step."""
+    inside, c_TH = layer.inside(), layer.signal(f"{unit.name}.c")
+    i, f, g, o = (inside[f"{unit.name}.{gate}"] for gate in "ifgo")
+    before_TH = torch.cat([layer.seen.first[f"{unit.name}.c"][:1], c_TH[:-1]]).detach()
+    m = torch.tanh(c_TH)
+    through_c = o * (1 - m * m)
+    scales = {
+        "o": m * o * (1 - o),
+        "f": through_c * before_TH * f * (1 - f),
+        "i": through_c * g * i * (1 - i),
+        "g": through_c * i * (1 - g * g),
+    }
+    blocks = dict(zip("ifgo", layer.seen.weights[f"{unit.name}.h"].detach().chunk(4), strict=True))
+    return [
+        {gate: scale_TH[step].unsqueeze(1) * blocks[gate] for gate, scale_TH in scales.items()}
+        for step in range(layer.size)
+    ]
+
+
+def _memory(layer: Layer, unit: Unit) -> Numbers:
+    """|dc_T/dc_{T-k}|: what was carried as c, and what came through h = o tanh(c)."""
+    h, c, size = f"{unit.name}.h", f"{unit.name}.c", layer.size
+    found = replayed(layer, {c: _identity(size, layer.signal(c).shape[1])})
+    o_TH, m_TH = layer.inside()[f"{unit.name}.o"], torch.tanh(layer.signal(c))
+    through_h_TH = o_TH * (1 - m_TH * m_TH)
+    matrices = []
+    for k in range(1, size + 1):
+        if k == size:
+            matrices.append(found.first[c])  # h_0 is given, and does not follow c_0
+        else:
+            step = size - 1 - k
+            matrices.append(found.signals[c][step] + found.signals[h][step] * through_h_TH[step])
+    return _norms(torch.stack(matrices))
+
+
+def _direct(layer: Layer, unit: Unit) -> Numbers:
+    """The greatest product, over the cells, of what each keeps of its state in the last k steps."""
+    kept_TH = _kept(unit.cell, {name.split(".")[1]: v for name, v in layer.inside().items() if unit.name in name})
+    if kept_TH is None:
+        return ()
+    return tuple(kept_TH.flip(0).cumprod(0).amax(1).tolist())
+
+
+def _kept(cell: Cell, gates: Mapping[str, Tensor]) -> Tensor | None:
+    if "f" in gates:
+        return gates["f"]
+    if isinstance(cell, Gru):
+        return gates["z"] if cell.update == "keep" else 1 - gates["z"]
+    return None
+
+
+def _bound(layer: Layer, unit: Unit) -> Bound | None:
+    alone = any(stage.parts == (unit,) for stage in stages(layer.seen.program))
+    if not isinstance(unit.cell, Elman) or not alone or unit.normalised or unit.masked:
+        return None
+    matrix = layer.seen.weights[f"{unit.name}.h"].detach()
+    gamma = 0.25 if unit.cell.activation == "sigmoid" else 1.0
+    lambda_1 = float(torch.linalg.matrix_norm(matrix, 2))
+    radius = float(torch.linalg.eigvals(matrix).abs().max())
+    powers = range(1, layer.size + 1)
+    values, radius_values = (tuple((gamma * size) ** k for k in powers) for size in (lambda_1, radius))
+    return Bound(gamma, lambda_1, radius, values, radius_values)
+
+
+def _identity(size: int, width: int) -> Tensor:
+    """T x N x H: at the last step, one unit vector for each of N = H copies."""
+    seeds = torch.zeros(size, width, width, dtype=torch.float64)
+    seeds[-1] = torch.eye(width)
+    return seeds
+
+
+def _back(found: Gradients, signal: str, size: int) -> Tensor:
+    """The Jacobians of the last state by that of k steps before, for k = 1 .. T; T x H x H."""
+    earlier = found.signals[signal][: size - 1].flip(0)
+    return torch.cat([earlier, found.first[signal].unsqueeze(0)])
+
+
+def _norms(matrices_THH: Tensor) -> Numbers:
+    return tuple(torch.linalg.matrix_norm(matrices_THH, 2).tolist())
+
+
+def _shown(values: Numbers, steps: list[int]) -> list[str]:
+    return [f"{values[k - 1]:.3g}" for k in steps]

@@ -1,0 +1,113 @@
+"""Loss and BLEU by the length of what is read, of one run or several."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.bleu import bleu
+from anaphora.evaluation.breakdown import by_length
+from anaphora.events import Report, silent
+from anaphora.inspection.subject import Subject
+from anaphora.prediction.scores import LineScore
+from anaphora.wording import counted
+
+
+@runtime_checkable
+class ScoresLines(Protocol):
+    """A predictor that gives lines a probability."""
+
+    def score_lines_of(self, lines: Sequence[str], where: str, report: Report) -> Iterator[LineScore]:
+        """The scores of lines; of pairs, with a tab between source and target."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sentences of like length."""
+
+    name: str
+    """"source 0-10 words"."""
+    sentences: int
+    loss: float
+    """Nats a predicted token, ``</s>`` among them."""
+    tokens: int
+    bleu: float | None
+    """Of translators: raw BLEU of 100."""
+
+
+@dataclass(frozen=True)
+class ByLength:
+    """One run on one text."""
+
+    run: str
+    groups: tuple[Group, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"  {group.name:<24} {counted(group.sentences, 'sentence'):>17}  loss {group.loss:.4f}"
+            + ("" if group.bleu is None else f"  BLEU {group.bleu:6.2f}")
+            for group in self.groups
+        ]
+        return "\n".join([self.run, *lines])
+
+
+def lacks_lengths(subject: Subject) -> str:
+    """Why a run has no scores by length; empty where it has."""
+    return "" if isinstance(subject.predictor, ScoresLines) else "it gives lines no probability"
+
+
+def by_lengths(
+    subjects: Sequence[Subject],
+    sources: Sequence[str],
+    targets: Sequence[str] | None = None,
+    grouped: Callable[[Sequence[str]], Any] = by_length,
+) -> list[ByLength]:
+    """Loss, and of translators BLEU by their own beam, for each group of lengths.
+
+    ``targets`` are the references of translators; language models have none. Raises ConfigError for a run without
+    scores or without what its kind needs, DataError for no sentences or unequal counts.
+    """
+    if not sources:
+        raise DataError("Scores by length take a text, but there are no lines: give one that has some.")
+    return [_of(subject, sources, targets, grouped) for subject in subjects]
+
+
+def _of(
+    subject: Subject, sources: Sequence[str], targets: Sequence[str] | None, grouped: Callable[[Sequence[str]], Any]
+) -> ByLength:
+    predictor, why = subject.predictor, lacks_lengths(subject)
+    if why:
+        raise ConfigError(f"{subject.name} has no scores by length: {why}.")
+    translates = "target" in subject.trained.tokenizers
+    if translates != (targets is not None):
+        wants = "a source and its reference" if translates else "one text, without references"
+        raise ConfigError(f"Scores by length of {subject.name} take {wants}: give that.")
+    lines = list(sources)
+    outputs: list[str] = []
+    if targets is not None:
+        if len(targets) != len(sources):
+            raise DataError(
+                f"There are {counted(len(sources), 'source')} but {counted(len(targets), 'reference')}: give as many."
+            )
+        lines = [f"{source}\t{target}" for source, target in zip(sources, targets, strict=True)]
+        outputs = [output.text for output in predictor.translate(sources)]
+    scores = list(predictor.score_lines_of(lines, subject.name, silent))
+    groups = []
+    for name, numbers in grouped(sources).items():
+        tokens = sum(scores[n].tokens for n in numbers)
+        score = None
+        if targets is not None:
+            pairs = [(outputs[n], targets[n]) for n in numbers]
+            score = bleu(*map(list, zip(*pairs, strict=True)), language=_language(subject)).value
+        loss = -sum(scores[n].nats for n in numbers) / tokens
+        groups.append(Group(name, len(numbers), loss, tokens, score))
+    return ByLength(subject.name, tuple(groups))
+
+
+def _language(subject: Subject) -> str:
+    language: str = getattr(subject.trained.experiment.data, "target", "")
+    return language

@@ -1,0 +1,166 @@
+"""A run as inspection sees it: its network, its predictor, and its recurrent layers at work on a text."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from anaphora.errors import ConfigError
+from anaphora.events import Report, silent
+from anaphora.kernels.observer import Gradients, Trajectory
+from anaphora.kernels.runtime import running
+from anaphora.prediction.examples import Example, GivesExamples
+from anaphora.protocols import Programmed
+from anaphora.run import Which
+from anaphora.tasks.registry import task_of
+from anaphora.tasks.runs import build, load_trained
+from anaphora.tasks.task import Trained
+from anaphora.wording import counted
+
+LONGEST = 120
+"""Tokens that a picture of a sentence has room for on one page."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A run that is looked into."""
+
+    trained: Trained
+    predictor: Any
+    """What turns a text into numbers: see ``prediction.examples``."""
+
+    @classmethod
+    def open(cls, run: str | Path, which: Which = "best", report: Report = silent) -> "Subject":
+        """The checkpoint of a run folder; RunError where there is none that is whole."""
+        return cls.of(load_trained(Path(run), which, report))
+
+    @classmethod
+    def of(cls, trained: Trained) -> "Subject":
+        """What training left, read already."""
+        task = task_of(trained.experiment)
+        return cls(trained, task.inspected(task.predictor(trained)))
+
+    @property
+    def name(self) -> str:
+        """The run, as pictures call it."""
+        return str(self.trained.path)
+
+    def lacks_layers(self) -> str:
+        """Why no recurrent layer can be looked into; empty where one can."""
+        if not isinstance(self.predictor, GivesExamples):
+            return "this kind of model cannot be shown a text"
+        model = self.trained.model
+        if not isinstance(model, Programmed) or not any(model.programs().values()):
+            return "it has no recurrent layers"
+        return ""
+
+    def example(self, text: str, target: str | None = None) -> Example:
+        """A text as the network reads it; ConfigError where ``lacks_layers`` says why not."""
+        why = self.lacks_layers()
+        if why:
+            raise ConfigError(f"{self.name} cannot be looked into: {why}.")
+        example: Example = self.predictor.example(text, target)
+        return example
+
+    def fresh(self) -> "Subject":
+        """The same network with its initial weights."""
+        _, experiment, _, tokenizers, runtime = self.trained
+        model: Any = build(experiment, tokenizers, self.name)
+        model.initialise(experiment.training.seed)
+        return Subject.of(Trained(self.trained.path, experiment, model.eval(), tokenizers, runtime))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One scan of a network over one text."""
+
+    name: str
+    """The module: "encoder.layers.0.left_to_right"."""
+    steps: tuple[str, ...]
+    """What it reads, step by step; T pieces."""
+    seen: Trajectory
+    gradients: Gradients | None
+    """Of the loss of the text, where they were asked for."""
+
+    @property
+    def size(self) -> int:
+        """T."""
+        return len(self.steps)
+
+    def signal(self, name: str) -> Tensor:
+        """T x width of one signal."""
+        return self.seen.signals[name][: self.size, 0]
+
+    def inside(self) -> dict[str, Tensor]:
+        """T x width of what parts compute inside, by ``part.name``."""
+        return {name: block[: self.size, 0] for name, block in self.seen.inside.items()}
+
+
+class Recorder:
+    """An observer that keeps what it sees."""
+
+    def __init__(self) -> None:
+        self.seen: list[Trajectory] = []
+        self.gradients: dict[int, Gradients] = {}
+
+    def forward(self, seen: Trajectory) -> None:
+        """Keep a scan."""
+        self.seen.append(seen)
+
+    def backward(self, seen: Trajectory, gradients: Gradients) -> None:
+        """Keep its gradients."""
+        self.gradients[id(seen)] = gradients
+
+
+def layers_of(subject: Subject, example: Example, *, gradients: bool = False) -> list[Layer]:
+    """The recurrent layers at work on a text, in the order in which they ran.
+
+    With ``gradients``, in float64 and with those of the loss.
+    """
+    model = subject.trained.model.eval()
+    batch = example.batch
+    if gradients:
+        model = deepcopy(model).double()
+    recorder = Recorder()
+    with (
+        running(replace(subject.trained.runtime, kernels="python", observer=recorder)),
+        torch.set_grad_enabled(gradients),
+    ):
+        loss, _ = model(batch)
+        if gradients:
+            loss.sum.backward()
+    names = {id(weight): name for name, weight in model.named_parameters()}
+    found: dict[str, Layer] = {}
+    for seen in recorder.seen:
+        name = _module(seen.weights, names)
+        read = example.reads.get(name.split(".")[0])
+        if read is not None and name not in found:
+            found[name] = Layer(name, _in_order(subject, name, read), seen, recorder.gradients.get(id(seen)))
+    return list(found.values())
+
+
+def _module(weights: Mapping[str, Tensor], names: Mapping[int, str]) -> str:
+    """The module whose weights a scan ran with."""
+    return next((names[id(one)].split(".weights.")[0] for one in weights.values() if id(one) in names), "")
+
+
+def _in_order(subject: Subject, name: str, read: Sequence[str]) -> tuple[str, ...]:
+    """The pieces in the order in which a layer reads them."""
+    if name.endswith("right_to_left"):
+        return tuple(reversed(read))
+    encoder = getattr(subject.trained.experiment, "encoder", None)
+    if name.startswith("encoder") and getattr(encoder, "reversed", False):
+        return (*reversed(read[:-1]), read[-1])  # </s> stays last
+    return tuple(read)
+
+
+def demand_page(steps: Sequence[str], what: str = "The sentence") -> None:
+    """ConfigError for a sentence that no page has room for."""
+    if len(steps) > LONGEST:
+        raise ConfigError(
+            f"{what} has {counted(len(steps), 'token')}, but a picture has room for {LONGEST}: give a shorter one."
+        )

@@ -1,0 +1,313 @@
+"""The tree of a beam search: what was kept, what was pruned and why, and where greedy search goes in it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from math import exp, inf
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.batch import Batch
+from anaphora.errors import ConfigError, DataError
+from anaphora.inspection.labels import labels
+from anaphora.inspection.subject import Subject
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.prediction.examples import GivesSearches, Search
+from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.search.beam import beam as beam_search
+
+LARGEST = 20
+"""Beam of a tree that can be drawn."""
+
+_CONTEXT = 8
+"""Tokens that are printed before a node."""
+
+Fate = Literal["kept", "finished", "pruned"]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A token at a place of the tree."""
+
+    number: int
+    """Its place in ``Tree.nodes``."""
+    parent: int | None
+    """The node before it; None for the first token of an output."""
+    step: int
+    """From 1."""
+    token: str
+    log_prob: float
+    """ln p of the token after its parent."""
+    score: float
+    """ln p of the output up to it."""
+    fate: Fate
+    why: str
+    """Of a pruned node: why the search went on without it."""
+    best: bool
+    """Whether it is part of the result."""
+    greedy: bool
+    """Whether greedy search goes through it."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One beam search; scores are of what follows a given prompt."""
+
+    run: str
+    text: str
+    size: int
+    output: str
+    score: float
+    greedy_output: str
+    greedy_score: float
+    nodes: tuple[Node, ...]
+    mass: tuple[float, ...]
+    """The probability of all outputs that begin with a hypothesis of the beam, or are finished, after each step."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.run}: {self.text}",
+            f"  beam {self.size}  {self.score:9.4f}  {self.output}",
+            f"  greedy  {self.greedy_score:9.4f}  {self.greedy_output}",
+        ]
+        for step in range(1, len(self.mass) + 1):
+            lines.append(f"  step {step} (probability kept {self.mass[step - 1]:.3f})")
+            for node in self.nodes:
+                if node.step == step:
+                    before = "" if node.parent is None else f"{self._path(node.parent)} "
+                    mark = ("*" if node.best else " ") + ("g" if node.greedy else " ")
+                    why = f": {node.why}" if node.why else ""
+                    lines.append(f"   {mark} {node.score:9.4f}  {before}{node.token}  [{node.fate}{why}]")
+        return "\n".join(lines)
+
+    def _path(self, number: int) -> str:
+        """The tokens up to a node, the last few of them."""
+        tokens = list[str]()
+        place: int | None = number
+        while place is not None and len(tokens) < _CONTEXT:
+            tokens.append(self.nodes[place].token)
+            place = self.nodes[place].parent
+        return " ".join([*([] if place is None else ["\u2026"]), *reversed(tokens)])
+
+
+@dataclass(frozen=True)
+class GreedyAgainstBeam:
+    """How often greedy search falls short of beam search on a text."""
+
+    run: str
+    size: int
+    sentences: int
+    below: int
+    """Outputs of greedy search with a lower score than that of the beam."""
+    equal: int
+    above: int
+    """Outputs of greedy search with a higher score: the beam pruned them."""
+    mean_gain: float
+    """Mean of score(beam) - score(greedy)."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        share = self.below / self.sentences
+        return (
+            f"{self.run}, beam {self.size}: greedy scores lower on {self.below:,} of {self.sentences:,} ({share:.1%}), "
+            f"equal on {self.equal:,}, higher on {self.above:,}; the beam gains {self.mean_gain:.4f} nats on average"
+        )
+
+
+def lacks_search(subject: Subject) -> str:
+    """Why a run has no search to show; empty where it has."""
+    return "" if isinstance(subject.predictor, GivesSearches) else "it writes no text"
+
+
+def tree(subject: Subject, text: str, size: int = 5, shown: int = 2, length: int = 60) -> Tree:
+    """The search for a translation or a continuation of a text, scores without a length penalty.
+
+    For each kept hypothesis, up to ``shown`` pruned continuations are in the tree. An output that has no end after
+    ``length`` tokens is cut. Raises ConfigError for a run without search, and for a beam too wide to be drawn.
+    """
+    search = _search(subject, text, size)
+    search = search._replace(max_length=min(search.max_length, search.prefix + length))
+    return tree_of(search, size, subject.trained.runtime, subject.name, text, shown)
+
+
+def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -> GreedyAgainstBeam:
+    """Greedy search and a beam on each text. Raises DataError for no text, ConfigError as ``tree``."""
+    if not texts:
+        raise DataError("Greedy search and a beam are compared on a text, but there are no lines: give some.")
+    _search(subject, texts[0], size)
+    pairs = zip(subject.predictor.searched(texts, 1), subject.predictor.searched(texts, size), strict=True)
+    gains = [beam - greedy for (_, greedy), (_, beam) in pairs]
+    below, above = sum(gain > 1e-6 for gain in gains), sum(gain < -1e-6 for gain in gains)
+    return GreedyAgainstBeam(
+        subject.name, size, len(gains), below, len(gains) - below - above, above, sum(gains) / len(gains)
+    )
+
+
+def _search(subject: Subject, text: str, size: int) -> Search:
+    if lacks_search(subject):
+        raise ConfigError(f"{subject.name} has no search to show: {lacks_search(subject)}.")
+    if not 1 <= size <= LARGEST:
+        raise ConfigError(f"A tree is drawn for a beam of 1 to {LARGEST}, but {size} was asked for: change it.")
+    search: Search = subject.predictor.search_for(text)
+    return search
+
+
+class _Read(NamedTuple):
+    """One step of a search over one sentence."""
+
+    ids_K: list[int]
+    """What each row read."""
+    rows_K: list[int]
+    """The row of the step before that each row continues."""
+    log_probs_KV: Tensor
+
+
+class _Recording:
+    """A Stepper of one sentence that keeps every step of a search."""
+
+    def __init__(self, model: Stepper) -> None:
+        self._model = model
+        self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
+        self.steps: list[_Read] = []
+        self.rows: list[int] = [0]
+
+    def start(self, batch: Batch) -> SearchStart:
+        """The start of the model."""
+        return self._model.start(batch)
+
+    def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
+        """One token of every row, kept."""
+        step = self._model.advance(memory, state, ids_N)
+        self.steps.append(_Read(ids_N.tolist(), self.rows, step.log_probs_NV.double().clone()))
+        return step
+
+    def select(self, state: Any, rows_N: Tensor) -> Any:
+        """The states of the given rows, which the next step continues."""
+        self.rows = rows_N.tolist()
+        return self._model.select(state, rows_N)
+
+    def keep(self, memory: Any, sentences_B: Tensor) -> Any:
+        """The memories of the given sentences."""
+        return self._model.keep(memory, sentences_B)
+
+
+def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str, shown: int = 2) -> Tree:
+    """The tree of a search; names of ``run`` and ``text`` are those of the result."""
+    recording = _Recording(search.stepper)
+    with running(runtime):
+        [found] = beam_search(recording, search.batch, size=size, max_length=search.max_length)
+        [[greedy, *_]] = beam_search(search.stepper, search.batch, size=1, max_length=search.max_length)
+    best, end = found[0], (search.stepper.eos,)
+    paths = [(*one.ids, *(end if one.finished else ()))[search.prefix :] for one in (best, greedy)]
+    grown = _Growing(search, size, shown, *paths)
+    for read in recording.steps[search.prefix :]:
+        grown.add(read)
+    grown.end()
+    grown.add_greedy(recording, runtime)
+    tokens = labels([node.token for node in grown.nodes])
+    nodes = tuple(replace(node, token=token) for node, token in zip(grown.nodes, tokens, strict=True))
+    outputs = ["".join(search.pieces(path)).replace("\u2581", " ").strip() for path in paths]
+    score, of_greedy = (ends[-1].score for ends in ([m for m in nodes if m.best], [m for m in nodes if m.greedy]))
+    return Tree(run, text, size, outputs[0], score, outputs[1], of_greedy, nodes, tuple(grown.mass))
+
+
+class _Growing:
+    """A tree while the steps of its search are added one after the other."""
+
+    def __init__(self, search: Search, size: int, shown: int, best: tuple[int, ...], greedy: tuple[int, ...]) -> None:
+        self._search, self._size, self._shown, self._best, self._greedy = search, size, shown, best, greedy
+        self.nodes: list[Node] = []
+        self.mass: list[float] = []
+        self._paths: dict[tuple[int, ...], int] = {}
+        self._live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
+        """The path and score of each row of the step; a finished one is never continued."""
+        self._finished = 0.0
+
+    def add(self, read: _Read) -> None:
+        """The continuations of the rows of one step, as ``search.beam`` ranks them."""
+        eos = self._search.stepper.eos
+        options = []
+        for row, (path, score) in enumerate(self._live):
+            if path[-1:] == (eos,):
+                continue
+            values, ids = read.log_probs_KV[row].sort(descending=True, stable=True)
+            for log_prob, token in zip(values[: self._size + self._shown].tolist(), ids.tolist(), strict=False):
+                if log_prob > -inf:
+                    options.append((score + log_prob, row, token, log_prob))
+        options.sort(key=lambda one: (-one[0], one[1]))
+        kept, pruned = options[: self._size], options[self._size :]
+        least = kept[-1][0] if kept else -inf
+        live = []
+        for score, row, token, log_prob in kept:
+            path = (*self._live[row][0], token)
+            self._node(path, log_prob, score, "finished" if token == eos else "kept", "")
+            live.append((path, score))
+            self._finished += exp(score) if token == eos else 0.0
+        shown = dict.fromkeys(range(len(self._live)), 0)
+        for score, row, token, log_prob in pruned:
+            path = (*self._live[row][0], token)
+            if shown[row] < self._shown or path == self._greedy[: len(path)]:
+                shown[row] += 1
+                why = f"{score:.4f} is below {least:.4f}, the lowest of the best {self._size}"
+                self._node(path, log_prob, score, "pruned", why)
+        self.mass.append(self._finished + sum(exp(score) for path, score in live if path[-1] != eos))
+        self._live = live
+
+    def end(self) -> None:
+        """Say why the search ended without the hypotheses that were still live."""
+        finished = [node.score for node in self.nodes if node.fate == "finished"]
+        last = max((node.step for node in self.nodes), default=0)
+        for number, node in enumerate(self.nodes):
+            if node.step == last and node.fate == "kept" and finished and not node.best:
+                why = f"{node.score:.4f} can only fall, and {max(finished):.4f} is finished"
+                self.nodes[number] = replace(node, fate="pruned", why=why)
+
+    def add_greedy(self, recording: _Recording, runtime: Runtime) -> None:
+        """The rest of greedy search's path, where the beam went on without it."""
+        missing = [n for n in range(1, len(self._greedy) + 1) if self._greedy[:n] not in self._paths]
+        if not missing:
+            return
+        with running(runtime):
+            start = recording.start(self._search.batch)
+            state, score, ids = start.state, 0.0, []
+            prefix = self._search.batch.constraints.prefixes
+            given = [] if prefix is None else prefix.ids_BT[0, : self._search.prefix].tolist()
+            before = recording.bos
+            for place, token in enumerate((*given, *self._greedy)):
+                step = self._search.stepper.advance(start.memory, state, torch.tensor([before]))
+                log_prob, state, before = float(step.log_probs_NV[0, token]), step.state, token
+                if place >= len(given):
+                    ids.append(token)
+                    score += log_prob
+                    if len(ids) in missing:
+                        self._node(
+                            tuple(ids), log_prob, score, "pruned", "follows a pruned token, in greedy search alone"
+                        )
+
+    def _node(self, path: tuple[int, ...], log_prob: float, score: float, fate: Fate, why: str) -> None:
+        [piece] = self._search.pieces(path[-1:])
+        number = len(self.nodes)
+        self._paths[path] = number
+        parent = self._paths.get(path[:-1]) if len(path) > 1 else None
+        self.nodes.append(
+            Node(
+                number,
+                parent,
+                len(path),
+                piece,
+                log_prob,
+                score,
+                fate,
+                why,
+                path == self._best[: len(path)],
+                path == self._greedy[: len(path)],
+            )
+        )

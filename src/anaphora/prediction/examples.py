@@ -1,0 +1,55 @@
+"""What inspection asks of a predictor: a text as its network reads it, and as a search begins with it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from anaphora.batch import Batch
+from anaphora.protocols import Stepper
+
+
+@dataclass(frozen=True)
+class Example:
+    """One text as a batch of one row."""
+
+    batch: Batch
+    """With targets, so that it has a loss."""
+    reads: Mapping[str, tuple[str, ...]]
+    """The pieces that a module of the network reads step by step, by its name: "encoder", "decoder", "recurrence"."""
+    predicts: tuple[str, ...]
+    """The pieces that are predicted; empty where these are no pieces of text."""
+
+
+@runtime_checkable
+class GivesExamples(Protocol):
+    """A predictor of a network that reads text."""
+
+    def example(self, text: str, target: str | None = None) -> Example:
+        """A text with its target; without one, with what the network itself predicts.
+
+        Raises DataError for a text that is too long, ConfigError for a target where there can be none.
+        """
+
+
+class Search(NamedTuple):
+    """A search over one text."""
+
+    stepper: Stepper
+    batch: Batch
+    prefix: int
+    """Number of tokens that are given, which the output begins with."""
+    max_length: int
+    """Of the output, prefix and ``</s>`` included."""
+    pieces: Callable[[Sequence[int]], list[str]]
+    """Pieces of token ids."""
+
+
+@runtime_checkable
+class GivesSearches(Protocol):
+    """A predictor that writes text token by token."""
+
+    def search_for(self, text: str) -> Search:
+        """The search that translates or continues a text; DataError for one that is too long."""
+
+    def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
+        """What beam search finds for each text, with its ln p."""

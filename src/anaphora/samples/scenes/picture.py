@@ -1,0 +1,67 @@
+"""Pictures of scenes, pixel by pixel: whole numbers alone, so that they are the same on every machine."""
+
+from typing import Any
+
+import numpy as np
+
+from anaphora.samples.draws import Draws
+from anaphora.samples.scenes.scene import CELLS, Scene, Thing
+
+CELL = 8
+"""Pixels of a side of one place."""
+Picture = np.ndarray[Any, np.dtype[np.uint8]]
+"""Rows x columns x 3."""
+
+_INK = {
+    "red": (220, 40, 40),
+    "green": (40, 170, 60),
+    "blue": (50, 80, 220),
+    "yellow": (235, 215, 50),
+    "purple": (150, 50, 190),
+    "orange": (240, 135, 30),
+    "white": (245, 245, 245),
+    "turquoise": (60, 205, 205),
+}
+_RADIUS = {"small": 10, "large": 15}
+"""In quarters of a pixel, as all lengths are while a shape is drawn."""
+_FINE = 4
+"""Samples of a pixel along each side."""
+_NOISE = 8
+"""Largest change of a number by noise, in either direction."""
+
+
+def picture(scene: Scene, draws: Draws) -> Picture:
+    """The scene on a dark background of a shade of its own, with noise."""
+    side = CELLS * CELL
+    shade = 20 + int(draws.pick(range(50)))
+    pixels = np.full((side, side, 3), shade, dtype=np.int64)
+    for thing in scene.things:
+        top, left = thing.row * CELL, thing.column * CELL
+        covered = _coverage(thing)[..., None]
+        place = pixels[top : top + CELL, left : left + CELL]
+        ink, full = np.array(_INK[thing.colour]), _FINE * _FINE
+        place[:] = (place * (full - covered) + ink * covered) // full
+    noise = np.random.RandomState(draws.pick(range(1 << 31))).randint(-_NOISE, _NOISE + 1, pixels.shape)
+    return (pixels + noise).clip(0, 255).astype(np.uint8)
+
+
+def patches(pixels: Picture) -> np.ndarray[Any, np.dtype[np.float16]]:
+    """The pixels of every place, the background about 0 and ink up to about 3: rows x columns x (pixels times 3)."""
+    cells = pixels.reshape(CELLS, CELL, CELLS, CELL, 3).transpose(0, 2, 1, 3, 4).reshape(CELLS, CELLS, -1)
+    return ((cells.astype(np.float32) - 48) / 64).astype(np.float16)
+
+
+def _coverage(thing: Thing) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """How many of its samples each pixel of a place has within the thing."""
+    middle, radius = CELL * _FINE // 2, _RADIUS[thing.size]
+    samples = np.arange(CELL * _FINE)
+    y, x = (2 * (samples - middle - _FINE * shift) + 1 for shift in thing.shift)  # from its middle, doubled
+    y, x, r = y[:, None], x[None, :], 2 * radius
+    inside = {
+        "circle": lambda: x * x + y * y <= r * r,
+        "square": lambda: (abs(x) <= r) & (abs(y) <= r),
+        "triangle": lambda: (y <= r) & (2 * abs(x) <= y + r),
+        "ring": lambda: (x * x + y * y <= r * r) & (4 * (x * x + y * y) >= r * r),
+        "cross": lambda: (abs(x) <= r) & (abs(y) <= r) & ((4 * abs(x) <= r) | (4 * abs(y) <= r)),
+    }[thing.shape]()
+    return np.asarray(inside.reshape(CELL, _FINE, CELL, _FINE).sum((1, 3)), dtype=np.int64)

@@ -1,0 +1,80 @@
+"""The experiments of describers."""
+
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
+
+from anaphora.config import MAX_LENGTH, SET, Config, Conflict, other_than
+from anaphora.models.describer import DescriberConfig
+from anaphora.search.beam import LARGEST
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import DataConfig
+from anaphora.text.tokenization import TextConfig, Word
+from anaphora.training.stopping import Better
+
+
+class CaptionData(DataConfig):
+    """Captions, and features of the images that they describe."""
+
+    language: str = "en"
+    """Language code of the captions, for tokenizers of words."""
+    max_length: int = Field(50, ge=1, le=MAX_LENGTH)
+    """Longer captions are left out of training and validation, and none longer is generated; in tokens."""
+
+    @property
+    def languages(self) -> dict[str, str]:
+        """Of the captions."""
+        return {"text": self.language}
+
+
+class DescriptionEvaluation(Config):
+    """How descriptions are searched."""
+
+    beam: int = Field(5, ge=1, le=LARGEST)
+    """Hypotheses kept at each step."""
+    length_penalty: float = Field(0.0, ge=0)
+    """How strongly length is rewarded (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
+    validation_beam: int = Field(1, ge=1, le=LARGEST)
+    """Hypotheses kept at each step for BLEU and exact match during training."""
+
+
+class DescriberExperiment(DescriberConfig, ExperimentBase):
+    """A describer of images."""
+
+    metrics: ClassVar[dict[str, Better]] = {
+        "loss": "lower",
+        "perplexity": "lower",
+        "bleu": "higher",
+        "exact_match": "higher",
+    }
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "a describer starts from no other run; leave start.run out"),
+        Conflict({"text.rare": other_than("none")}, "it is for the rare words of a translation; leave it out"),
+        Conflict(
+            lambda experiment: experiment.text.sampling_option,
+            "text.{table.text.sampling_option} segments the sentences of translators differently every epoch: leave "
+            "it out",
+        ),
+        Conflict(
+            {"evaluation.validation_beam": SET, "training.metric": ("loss", "perplexity")},
+            'validation searches for BLEU and exact match alone; leave it out, or set training.metric = "bleu"',
+            written=True,
+        ),
+    )
+
+    task: Literal["describe"]
+    """What is learnt."""
+    data: CaptionData = CaptionData()
+    """Captions and features."""
+    text: TextConfig = Word()
+    """Tokenizer."""
+    evaluation: DescriptionEvaluation = DescriptionEvaluation()
+    """How descriptions are searched."""
+
+    def resumed(self, begun: Self) -> Self:
+        """The experiment with the size of grids that its run was begun with, unless it names one."""
+        now = super().resumed(begun)
+        shape = {
+            name: getattr(now.encoder, name) or getattr(begun.encoder, name) for name in ("rows", "columns", "width")
+        }
+        return now.model_copy(update={"encoder": now.encoder.model_copy(update=shape)})

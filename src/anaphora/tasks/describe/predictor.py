@@ -1,0 +1,163 @@
+"""What a person calls: features of images in, sentences about them out."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anaphora.data.caption_batches import prediction_batches
+from anaphora.data.features import GridShape, array_files, features_of, grid_of
+from anaphora.events import Report, silent
+from anaphora.formats.arrays import Floats
+from anaphora.kernels.runtime import Runtime
+from anaphora.models.describer import Describer
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.stream import answers
+from anaphora.search.beam import beam as beam_search
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.watched import Watched
+from anaphora.search.without import Without
+from anaphora.tasks.describe.config import DescriberExperiment
+from anaphora.text.tokenizer import Tokenizer
+
+_BATCH = 64
+"""Images that are searched side by side."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A sentence about an image."""
+
+    text: str
+    score: float
+    """ln p of the sentence, ``</s>`` included."""
+    finished: bool
+    """Whether it was closed by ``</s>``, and not cut for its length."""
+    image: str = ""
+    """The name of the image; empty for features without one."""
+    pieces: tuple[str, ...] = ()
+    """The tokens of the sentence, with ``</s>`` when it is finished."""
+    weights: npt.NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+    """Attention, tokens x rows x columns of the grid; None without attention."""
+    alternatives: tuple["Description", ...] = ()
+    """Other sentences that the beam finished, best first."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything but the attention, for ``json.dumps``."""
+        found: dict[str, Any] = {"image": self.image, "text": self.text, "score": self.score}
+        return found | {"alternatives": [other.text for other in self.alternatives]}
+
+    def __str__(self) -> str:
+        return f"{self.image}\t{self.text}" if self.image else self.text
+
+
+class DescriberPredictor:
+    """A trained describer."""
+
+    def __init__(
+        self, model: Describer, tokenizer: Tokenizer, experiment: DescriberExperiment, runtime: Runtime = ON_CPU
+    ) -> None:
+        """``experiment`` is the one that the model was trained by, with the size of its grids."""
+        self.model, self._tokenizer, self._experiment, self._runtime = model, tokenizer, experiment, runtime
+        encoder = experiment.encoder
+        self.shape = GridShape(encoder.rows, encoder.columns, encoder.width)
+        """The size of a grid."""
+
+    @property
+    def attends_to_grid(self) -> bool:
+        """Whether its descriptions have attention."""
+        return self.model.decoder.attention is not None
+
+    def predict(
+        self, features: Sequence[npt.ArrayLike], *, beam: int | None = None, limits: Limits = UNLIMITED
+    ) -> list[Description]:
+        """A sentence for each image, given as rows x columns x width, positions x width, or width alone.
+
+        Raises DataError for features of another size or with a number that is not finite.
+        """
+        return list(self.predict_stream(features, beam=beam, limits=limits))
+
+    def predict_stream(
+        self,
+        features: Iterable[npt.ArrayLike],
+        *,
+        beam: int | None = None,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> Iterator[Description]:
+        """The same for features as they come, in order; raises StoppedError as ``limits`` say."""
+
+        def read(array: npt.ArrayLike, number: int) -> Floats:
+            return grid_of(np.asarray(array), self.shape, f"Image {number}")
+
+        return self._described(features, read, beam, limits, report)
+
+    def predict_file(
+        self,
+        path: str | Path,
+        *,
+        beam: int | None = None,
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+    ) -> Iterator[Description]:
+        """A sentence for each image in an array file, or in those of a folder, with the name of the image.
+
+        Raises DataError as ``data.features``, and for features of another size.
+        """
+        path = Path(path)
+        found = features_of(array_files(path) if path.is_dir() else [path])
+
+        def read(image: str, number: int) -> Floats:
+            return grid_of(found[image], self.shape, f"{path}, image '{image}',")
+
+        described = self._described(list(found), read, beam, limits, report)
+        return (replace(one, image=image) for image, one in zip(found, described, strict=True))
+
+    def _described(
+        self,
+        items: Iterable[Any],
+        read: Callable[[Any, int], Floats],
+        beam: int | None,
+        limits: Limits,
+        report: Report,
+    ) -> Iterator[Description]:
+        size = beam or self._experiment.evaluation.beam
+
+        def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Description]:
+            model = Watched(Without.special_tokens(self.model.stepper(), self._tokenizer.symbols), watch.check)
+            found: list[Description] = []
+            for batch in prediction_batches(rows, _BATCH):
+                hypotheses = beam_search(
+                    model,
+                    batch,
+                    size=size,
+                    max_length=self._experiment.data.max_length + 1,
+                    length_penalty=self._experiment.evaluation.length_penalty,
+                    attention=True,
+                )
+                found += map(self._description, hypotheses)
+                answered(len(found))
+            return found
+
+        return answers(
+            items, read, answer, task="describe", unit="images", runtime=self._runtime, limits=limits, report=report
+        )
+
+    def _description(self, hypotheses: Sequence[Hypothesis]) -> Description:
+        best, *others = map(self._one, hypotheses)
+        return replace(best, alternatives=tuple(others))
+
+    def _one(self, found: Hypothesis) -> Description:
+        end = [self._tokenizer.symbols.eos] if found.finished else []
+        weights = None if found.weights is None else found.weights.numpy()
+        return Description(
+            text=self._tokenizer.decode(found.ids),
+            score=found.score,
+            finished=found.finished,
+            pieces=tuple(self._tokenizer.pieces([*found.ids, *end])),
+            weights=None if weights is None else weights.reshape(-1, self.shape.rows, self.shape.columns),
+        )

@@ -1,0 +1,59 @@
+"""A translator as inspection looks at it: see ``prediction.examples``."""
+
+from collections.abc import Iterator, Sequence
+
+from anaphora.kernels.runtime import running
+from anaphora.prediction.arguments import pieces_of, sentence_of
+from anaphora.prediction.examples import Example, Search
+from anaphora.search.beam import beam as beam_search
+from anaphora.search.without import Without
+from anaphora.tasks.translation.forced import ForcedDecoding, Given
+from anaphora.text.tokenizer import BOS, MARKS
+
+
+class InspectedTranslator(ForcedDecoding):
+    """Sentences as a translator reads and searches them."""
+
+    def example(self, text: str, target: str | None = None) -> Example:
+        """A sentence with its given translation, or with the greedy one."""
+        source = Given(text, sentence_of(self._source, text, 1))
+        if target is None:
+            search = self.search_for(text)
+            with running(self._runtime):
+                [[best, *_]] = beam_search(search.stepper, search.batch, size=1, max_length=search.max_length)
+            ids = list(best.ids)
+            pieces = self._target.pieces(ids)
+        else:
+            ids = sentence_of(self._target, target, 1)
+            pieces = pieces_of(self._target, target, ids)
+        [batch] = self._batches([source], [ids])
+        end = self._target.pieces([self._target.symbols.eos])
+        read = (MARKS[BOS], *pieces)
+        of_source = (*pieces_of(self._source, text, source.ids), *self._source.pieces([self._source.symbols.eos]))
+        return Example(batch, {"encoder": of_source, "decoder": read, "language_model": read}, (*pieces, *end))
+
+    def search_for(self, text: str) -> Search:
+        """The search for the translation of a sentence."""
+        ids = sentence_of(self._source, text, 1)
+        [batch] = self._batches([Given(text, ids)])
+        stepper = Without.special_tokens(self._stepper(), self._target.symbols)
+        return Search(stepper, batch, 0, longest(len(ids)), self._target.pieces)
+
+    def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
+        """The translations of sentences by a beam of this size, unnormalised."""
+        rows = [Given(text, sentence_of(self._source, text, number)) for number, text in enumerate(texts, 1)]
+        stepper = Without.special_tokens(self._stepper(), self._target.symbols)
+        found: dict[int, tuple[str, float]] = {}
+        for batch in self._batches(rows, beam=beam):
+            numbers = batch.example_ids_B.tolist()
+            most = [longest(len(rows[number].ids)) for number in numbers]
+            with running(self._runtime):
+                hypotheses = beam_search(stepper, batch, size=beam, max_length=most, attention=False)
+            for number, [best, *_] in zip(numbers, hypotheses, strict=True):
+                found[number] = self._target.decode(best.ids), best.score
+        return (found[number] for number in range(len(texts)))
+
+
+def longest(units: int) -> int:
+    """How many symbols a translation of ``units`` may take, ``</s>`` included: far more than it ever should."""
+    return min(3 * units + 10, 2 * units + 200)

@@ -1,0 +1,43 @@
+"""``--columns`` selects source and target of a table by number or by name, for ``check`` and ``train`` alike."""
+
+from pathlib import Path
+
+import pytest
+
+from anaphora.cli.app import main
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    words = [a + b + c for a in "abc" for b in "de" for c in "fgh"]
+    path = tmp_path / "table.tsv"
+    path.write_text("id\tFrench\tEnglish\n" + "".join(f"{n}\t{w[::-1]}\t{w}\n" for n, w in enumerate(words)))
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+@pytest.mark.parametrize("columns", ["3,2", "English,French", "english, 2"])
+def test_columns_by_number_or_name(
+    columns: str, table: Path, tiny_translator: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = [str(tiny_translator), "--data", str(table), "--source", "en", "--target", "fr", "--columns", columns]
+    assert main(["check", *data, "--trial", "0"]) == 0
+    assert main(["train", *data, "--run", "run", "--set", "training.epochs=1"]) == 0
+    capsys.readouterr()
+    assert main(["translate", "run", str(table)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("1", "--columns takes two columns, such as 1,2 or English,French, but got '1'"),
+        ("0,2", "data.columns should be two, that of the source and that of the target: numbers from 1, or names"),
+        ("English,German", "table.tsv:1 names no column 'German', but id, french, english"),
+    ],
+)
+def test_other_columns_are_refused(
+    columns: str, message: str, table: Path, tiny_translator: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = ["--data", str(table), "--source", "en", "--target", "fr", "--columns", columns]
+    assert main(["train", str(tiny_translator), *data, "--run", "run"]) == 2
+    assert message in capsys.readouterr().err

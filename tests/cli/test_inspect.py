@@ -1,0 +1,146 @@
+"""``anaphora inspect``: what a run supports, numbers and pictures, and one sentence for whatever is wrong."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from anaphora.cli.app import main
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from tests.conftest import TINY_LANGUAGE_MODEL, TINY_TRANSLATOR
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs "translator" and "model", and texts."""
+    folder = tmp_path_factory.mktemp("runs")
+    for part, words in (("train", "adf aeg bdh beg cdf ceh"), ("val", "adg beh"), ("test", "cdg aeh")):
+        (folder / f"{part}.en").write_text("\n".join(words.split()) + "\n")
+        (folder / f"{part}.fr").write_text("\n".join(word[::-1] for word in words.split()) + "\n")
+    (folder / "book.txt").write_text("".join(f"line {n} of the little book\n" for n in range(40)))
+    (folder / "empty.txt").write_text("")
+    epoch = ["training.epochs=1"]
+    experiment = read_experiment(TINY_TRANSLATOR, "t.toml", epoch, data=[folder], source="en", target="fr")
+    train(experiment, folder / "translator")
+    blind = [*epoch, "attention=none", "decoder.initial_state=project"]
+    experiment = read_experiment(TINY_TRANSLATOR, "t.toml", blind, data=[folder], source="en", target="fr")
+    train(experiment, folder / "blind")
+    train(read_experiment(TINY_LANGUAGE_MODEL, "m.toml", epoch, data=[folder / "book.txt"]), folder / "model")
+    return folder
+
+
+def inspect(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert main(["inspect", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = inspect(capsys, runs / "translator")
+    assert "no:" not in shown and "attention" in shown
+    assert "attention    no: it writes no text from a source" in inspect(capsys, runs / "model")
+    assert "no: it has no attention" in inspect(capsys, runs / "blind")
+    assert "gates        gates over a sentence" in inspect(capsys)
+
+
+@pytest.mark.parametrize(
+    ("verb", "options", "files"),
+    [
+        ("attention", ["--text", "adf"], ["attention"]),
+        ("attention", ["--source", "test.en", "--target", "test.fr"], ["attention-1", "attention-2"]),
+        ("gates", ["--text", "adf", "--target-text", "fda"], ["gates"]),
+        ("gates", ["test.en"], ["saturation"]),
+        ("gradients", ["--text", "adf", "--fresh"], ["gradients-reach", "gradients-items"]),
+        ("beam", ["--text", "adf", "--beam", "2"], ["beam"]),
+        ("beam", ["test.en", "--beam", "2"], []),
+        ("length", ["--source", "test.en", "--target", "test.fr"], ["length"]),
+        ("embeddings", ["--text", "a", "--text", "d"], ["embeddings"]),
+        ("embeddings", ["train.en"], ["embeddings"]),
+        ("curves", [], ["curves"]),
+    ],
+)
+def test_every_verb_shows_a_translator_as_text_json_and_pictures(
+    runs: Path,
+    verb: str,
+    options: list[str],
+    files: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(runs)
+    assert inspect(capsys, "translator", verb, *options).strip()
+    for line in inspect(capsys, "translator", verb, *options, "--json", "--output", tmp_path / "out").splitlines():
+        assert isinstance(json.loads(line), dict)
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written >= {f"{name}.{form}" for name in files for form in ("png", "svg")}
+    numbers = [path for path in (tmp_path / "out").iterdir() if path.suffix == ".json"]
+    assert numbers and all(json.loads(path.read_text()) for path in numbers)
+
+
+def test_a_language_model_shows_gates_cells_gradients_and_beams(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = inspect(capsys, runs / "model", "gates", runs / "book.txt")
+    assert "position" in shown and "below 0.1" in shown
+    assert "items sum to the whole gradient" in inspect(capsys, runs / "model", "gradients", "--text", "line 3")
+    assert "greedy" in inspect(capsys, runs / "model", "beam", "--text", "line", "--beam", "2")
+    assert "loss" in inspect(capsys, runs / "model", "length", runs / "book.txt")
+
+
+def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "1.51763" in inspect(capsys, "explain", "lstm", "--output", tmp_path)
+    assert "1.51763" in (tmp_path / "lstm.html").read_text() and json.loads((tmp_path / "lstm.json").read_text())
+    assert "________" in inspect(capsys, "explain", "lstm", "--blank", "--output", tmp_path / "class")
+    assert [path.name for path in (tmp_path / "class").iterdir()] == ["lstm.html"]
+    assert "1.51763" not in (tmp_path / "class" / "lstm.html").read_text()
+    assert "recurrence" in inspect(capsys, "diagram", "character-lm", "--output", tmp_path)
+    assert (tmp_path / "diagram.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["model", "attention", "--text", "line"], "has no alignments to show: it writes no text from a source"),
+        (["blind", "attention", "--text", "adf"], "has no attention"),
+        (["translator", "attention", "--text", "a" * 200], "201 tokens, but a picture has room for 120"),
+        (["translator", "attention", "empty.txt"], "empty.txt has no lines"),
+        (["translator", "attention"], "takes a text: name a FILE"),
+        (["translator", "gates", "--text", "a", "--text", "b"], "takes one text, but 2 were given"),
+        (["translator", "model", "gates", "--text", "a"], "takes one run, but 2 were given"),
+        (["gates", "--text", "a"], "takes a run: name its folder"),
+        (["translator", "picture"], "'picture' is nothing that can be shown. Known: attention"),
+        (["nowhere"], "nowhere"),
+        (["translator", "length", "--source", "test.en"], "a source and its reference"),
+        (["translator", "attention", "test.en", "--text", "a"], "three ways to give a text"),
+        (["translator", "attention", "--target", "test.fr"], "A target belongs to a source"),
+        (["translator", "attention", "--source", "test.en", "--target", "train.fr"], "2 texts but 6 targets"),
+        (["translator", "curves", "--output", "model"], "folder of their own"),
+        (["model", "embeddings", "--text", "line"], "is not one token"),
+        (["explain"], "takes one of scalar, bptt, truncation, lstm, attention, beam"),
+        (["explain", "lsmt"], "Did you mean"),
+        (["model", "explain", "lstm"], "takes no run: leave model out"),
+        (["diagram"], "takes a recipe or a run"),
+        (["diagram", "ptb-ngram"], "has no steps to draw"),
+    ],
+)
+def test_whatever_is_wrong_is_one_sentence(
+    runs: Path,
+    arguments: list[str],
+    complaint: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(runs)
+    assert main(["inspect", *arguments]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert complaint in said[-1] and said[-1].startswith("anaphora: ") and not any("Traceback" in line for line in said)
+
+
+def test_a_missing_extra_is_answered_with_the_pip_line(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["inspect", str(runs / "translator"), "curves", "--output", str(tmp_path / "out")]) == 2
+    assert "pip install 'anaphora[plot]'" in capsys.readouterr().err

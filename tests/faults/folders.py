@@ -1,0 +1,153 @@
+"""Run folders in which one file was changed: what is used is what was written, or the file is named."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from tests.faults.damage import drawn
+from tests.faults.processes import Fault, Outcome, command
+from tests.faults.tasks import SAMPLES, Sample
+
+PAYLOAD = b"cos\nsystem\n(S'touch executed'\ntR."
+"""A pickle that runs a program when it is loaded."""
+
+MEANT = ("experiment.toml", "best")
+"""Files in which a person, too, may have written something else, which is then obeyed."""
+
+
+class _Trained:
+    """A trained run with what it says, from its best checkpoint and from any other, and where it goes on to."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        self._folder = tempfile.TemporaryDirectory()
+        self.place = Path(self._folder.name) / "place"
+        sample.write(self.place)
+        self._done(sample.training())
+        self.names = sorted(contents(self.place / "run"))
+        self.names += sorted(
+            {folder for name in self.names for folder in map(str, Path(name).parents) if folder != "."}
+        )
+        best = (self.place / "run" / "best").read_text()
+        self.said = {self._done(sample.using()).out}
+        for step in (self.place / "run" / "checkpoints").iterdir():
+            (self.place / "run" / "best").write_text(f"{step.name}\n")
+            self.said.add(self._done(sample.using()).out)
+        (self.place / "run" / "best").write_text(best)
+        with tempfile.TemporaryDirectory() as other:
+            copy = shutil.copytree(self.place, Path(other) / "place")
+            self._done(sample.resuming(), copy)
+            self.ends = final_weights(copy / "run")
+
+    def _done(self, arguments: list[str | Path], at: Path | None = None) -> Outcome:
+        ended = command(arguments, at=at or self.place)
+        if ended.code:
+            raise Fault(f"{self.sample.name} cannot be used: {ended.err}")
+        return ended
+
+
+trained = cache(_Trained)
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    """What is in every regular file of a run that is no larger than those that were written."""
+    files = [file for file in run.rglob("*") if not file.is_symlink() and file.is_file()]
+    return {str(file.relative_to(run)): file.read_bytes() for file in files if file.stat().st_size < _LARGE}
+
+
+def final_weights(run: Path) -> bytes:
+    """Those of the newest checkpoint."""
+    newest = max(run.glob("checkpoints/step-*"), key=lambda step: int(step.name.removeprefix("step-")))
+    return (newest / "model.safetensors").read_bytes()
+
+
+def trial(random: Random) -> str:
+    """Change one file of a run, and use it, ask what it is, or go on with it; returns the task's name."""
+    whole = trained(random.choice(SAMPLES))
+    name = random.choice(whole.names)
+    with tempfile.TemporaryDirectory() as folder:
+        place = shutil.copytree(whole.place, Path(folder) / "place")
+        change = _change_folder if (place / "run" / name).is_dir() else _change
+        what = change(random, place / "run" / name)
+        verb = random.choice(["use", "info", "resume"])
+        where = f"{whole.sample.name}: {verb} with {name} {what}"
+        before, elsewhere = contents(place / "run"), contents(place / "elsewhere")
+        try:
+            if verb == "resume":
+                _check_resumed(whole, command(whole.sample.resuming(), at=place), place / "run", name)
+            else:
+                ended = command(["info", "run"] if verb == "info" else whole.sample.using(), at=place)
+                if verb == "use":
+                    _check_said(whole, ended, name)
+                if contents(place / "run") != before:
+                    raise Fault("it changed the run")
+            if contents(place / "elsewhere") != elsewhere:
+                raise Fault("it changed what is elsewhere")
+        except Fault as fault:
+            raise Fault(f"{where}: {fault}") from None
+    return whole.sample.name
+
+
+def _check_said(whole: _Trained, ended: Outcome, name: str) -> None:
+    if ended.code == 1:
+        raise Fault("it exits with 1")
+    if ended.code == 0 and ended.out not in whole.said and not (name in MEANT and "anaphora:" in ended.err):
+        raise Fault(f"it says something else:\n{ended.out[:500]}\n{ended.err[-500:]}")
+
+
+def _check_resumed(whole: _Trained, ended: Outcome, run: Path, name: str) -> None:
+    if ended.code not in (0, 2):
+        raise Fault(f"it exits with {ended.code}")
+    if ended.code == 0 and final_weights(run) != whole.ends and name not in MEANT:
+        raise Fault(f"it ends with other weights\n{ended.err[-500:]}")
+
+
+def _change(random: Random, file: Path) -> str:
+    """Change a file; what was done, in a word."""
+    what = random.choice([*_WHOLE, "changed", "changed", "changed", "changed"])
+    if what in _WHOLE:
+        content = file.read_bytes()
+        file.unlink()
+        _WHOLE[what](file, content)
+        return what
+    damage = drawn(random, random.choice([b"", b"", b"[" * 3000, b"\n", PAYLOAD, b"9" * 5000, b"\\ud800"]))
+    file.write_bytes(damage(file.read_bytes()))
+    return str(damage)[:120]
+
+
+def _change_folder(random: Random, folder: Path) -> str:
+    """Remove a folder, or put another thing in its place: a link to where it went, say, with a text of a person."""
+    elsewhere = folder.parents[len(folder.parts) - folder.parts.index("run") - 1] / "elsewhere"
+    folder.rename(elsewhere)
+    for precious in (elsewhere, *(entry for entry in elsewhere.iterdir() if entry.is_dir())):
+        (precious / "thesis.txt").write_text("years of work")
+    what = random.choice(["gone", "a link", "a file", "a pipe"])
+    if what == "a link":
+        folder.symlink_to(elsewhere, target_is_directory=True)
+    elif what == "a file":
+        folder.write_text("x")
+    elif what == "a pipe":
+        os.mkfifo(folder)
+    return what
+
+
+_WHOLE: dict[str, Callable[[Path, bytes], object]] = {
+    "gone": lambda file, content: None,
+    "empty": lambda file, content: file.touch(),
+    "a pipe": lambda file, content: os.mkfifo(file),
+    "a device": lambda file, content: file.symlink_to("/dev/zero"),
+    "a link": lambda file, content: (
+        file.with_name(".moved").write_bytes(content),
+        file.symlink_to(file.with_name(".moved")),
+    ),
+    "a loop": lambda file, content: file.symlink_to(file.name),
+    "a folder": lambda file, content: file.mkdir(),
+    "endless": lambda file, content: (file.touch(), os.truncate(file, 10**13)),
+    "nested": lambda file, content: file.write_bytes(b'{"a":' * 20_000),
+    "a program": lambda file, content: file.write_bytes(PAYLOAD),
+}
+_LARGE = 1 << 26

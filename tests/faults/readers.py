@@ -1,0 +1,226 @@
+"""Files of every format in which something was changed: a reader reads them or names the place, in little memory."""
+
+import json
+import os
+import resource
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from safetensors.numpy import save
+
+from anaphora.errors import AnaphoraError
+from anaphora.formats.arpa import read_arpa
+from anaphora.formats.arrays import ArrayFile, Floats, Sequences
+from anaphora.formats.captions import read_captions
+from anaphora.formats.columns import Columns
+from anaphora.formats.conllu import Conllu
+from anaphora.formats.dictionary import read_dictionary
+from anaphora.formats.documents import recognized
+from anaphora.formats.ink_xml import read_ink_xml
+from anaphora.formats.labelled import read_labelled
+from anaphora.formats.lines import read_lines, unpacked
+from anaphora.formats.nbest import FORMATS
+from anaphora.formats.offsets import Offsets
+from anaphora.formats.pharaoh import read_links
+from anaphora.formats.plain import Plain
+from anaphora.formats.strings import read_format
+from anaphora.formats.stroke_json import read_stroke_json
+from anaphora.formats.tagged import TaggedFormat
+from anaphora.formats.tsv import Layout, read_pairs
+from anaphora.formats.vectors import read_vectors
+from tests.faults.inputs import changed
+from tests.faults.processes import Fault, checked, forked
+
+FILES = 200
+"""Files that are tried in one process."""
+
+MEMORY = 1 << 30
+"""Bytes that reading may take."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A format: a file of it, and what reads one."""
+
+    name: str
+    content: str | bytes
+    read: Callable[[Path], object]
+    """Its values hold all that was read; what must be so for any file, it asserts."""
+
+
+def _tagged(format_: TaggedFormat, path: Path, *, is_exact: bool = True) -> list[object]:
+    """The sentences; with the tags that they have, each is written as it was read, if the format keeps all else."""
+    found: list[object] = []
+    for labelled in (False, True):
+        for sentence in format_.read(read_lines(path, exact=True, any_format=True), str(path), labelled=labelled):
+            found.append(sentence)
+            if labelled and sentence.tags:
+                written = format_.written(sentence, sentence.tags)
+                assert not is_exact or written == "".join(sentence.lines), (sentence, written)
+    return found
+
+
+def _nbest(name: str, path: Path) -> list[object]:
+    format_ = FORMATS[name]
+    entries = [format_.parse(line, f"{path}:{number}") for number, line in enumerate(read_lines(path), 1)]
+    return [entries, [format_.scored(entry, -1.5, "new") for entry in entries]]
+
+
+def _strings(path: Path) -> list[object]:
+    return list(read_format(path).read(read_lines(path), str(path)))
+
+
+def _arrays(path: Path) -> list[object]:
+    """Every array of a file, read as whatever it can be read as."""
+    file, found = ArrayFile(path), list[object]()
+    for name in file.names:
+        for read in (lambda name: file.real(name)[:], file.integers, file.strings):
+            with suppress(AnaphoraError):
+                found.append(read(name))
+    with suppress(AnaphoraError):
+        sequences = Sequences(file)
+        found += [sequences[number] for number in range(len(sequences))]
+    return found
+
+
+def _saved(save: Callable[..., None], *arrays: Floats, **named: Floats) -> bytes:
+    stream = BytesIO()
+    save(stream, *arrays, **named)
+    return stream.getvalue()
+
+
+def _start(path: Path) -> object:
+    start = path.read_bytes()
+    return [recognized(start, name) and start[:9].hex() for name in ("a.csv", "a.html", "a.docx", "a", "a.txt.gz")]
+
+
+_BLOCKS = "EU B-ORG\nrejects O\n. O\n\n-DOCSTART- -X-\n\nA B-PER\nB I-PER\n"
+_TREES = (
+    "# sent_id = 1\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n"
+    "2\tle\tle\tDET\t_\tA=B|C=D\t1\tdet\t_\t_\n2.1\te\t_\t_\t_\t_\t_\t_\t_\t_\n\n1\tfin\tfin\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+)
+_OFFSETS = (
+    '{"text": "EU rejects it", "label": [[0, 2, "ORG"]]}\n'
+    '{"data": {"text": "a B"}, "annotations": [{"result": [{"value": {"start": 2, "end": 3, "labels": ["X"]}}]}]}\n'
+    '{"text": "a", "entities": [{"start_offset": 0, "end_offset": 1, "label": "Y"}]}\n'
+)
+_ARPA = (
+    "\\data\\\nngram 1=4\nngram 2=2\n\n\\1-grams:\n-99\t<s>\t-0.3\n-0.5\t</s>\n-0.4\t<unk>\n-0.2\ta\t-0.1\n\n"
+    "\\2-grams:\n-0.1\t<s> a\n-0.3\ta </s>\n\n\\end\\\n"
+)
+_VALUES = {"values": np.ones((5, 3), np.float32), "lengths": np.array([2, 3]), "names": np.array(["a", "b\u00e9"])}
+_INK = "<WhiteboardCaptureSession><StrokeSet><Stroke>\n<Point x='1' y='2' time='0.1'/><Point x='2' y='3' time='1'/>\n"
+_KARPATHY = '{"images": [{"filename": "a.jpg", "split": "train", "sentences": [{"raw": "a cat"}]}]}'
+_COCO = '{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"image_id": 1, "caption": "a cat"}]}'
+READERS = (
+    Reader("strings.dict", ";;; a\nCAT K AE1 T\nDOG(2)  D AO1 G # b\n", _strings),
+    Reader("strings.tsv", "sagen\tsagst\tV;IND;PST\nlaufen\tlief\tV;PST;3;SG\n", _strings),
+    Reader("karpathy.json", _KARPATHY, lambda path: list(read_captions(path))),
+    Reader("coco.json", _COCO, lambda path: list(read_captions(path))),
+    Reader("flickr.token", "a.jpg#0\ta cat\nb.jpg#1\ta dog\n", lambda path: list(read_captions(path))),
+    Reader("ink.xml", f"{_INK}</Stroke></StrokeSet></WhiteboardCaptureSession>", lambda path: list(read_ink_xml(path))),
+    Reader("ink.inkml", "<ink><trace>1 2, 3 4</trace><trace>5 6</trace></ink>", lambda path: list(read_ink_xml(path))),
+    Reader(
+        "strokes.jsonl",
+        '{"text": "hi", "strokes": [[[1, 2], [3, 4]]]}\n{"word": "c", "drawing": [[[1, 2], [3, 4]]]}\n[[1, 2, 0]]\n',
+        lambda path: list(read_stroke_json(path)),
+    ),
+    Reader("strokes.json", '{"train": [[[1, 2, 0], [0, 1, 1]]], "a": []}', lambda path: list(read_stroke_json(path))),
+    Reader("one.npy", _saved(np.save, _VALUES["values"]), _arrays),
+    Reader("names.npy", _saved(np.save, _VALUES["names"]), _arrays),
+    Reader("some.npz", _saved(np.savez, **_VALUES), _arrays),
+    Reader("packed.npz", _saved(np.savez_compressed, **_VALUES), _arrays),
+    Reader("some.safetensors", save({name: _VALUES[name] for name in ("values", "lengths")}), _arrays),
+    Reader("lines.txt", "a line\nein Straße\r\n\nlast", lambda path: list(read_lines(path))),
+    Reader("exact.txt", "a\nein Straße\r\n\nlast", lambda path: list(read_lines(path, exact=True, any_format=True))),
+    Reader("invalid.txt", "a line\n\u00e9\n", lambda path: list(read_lines(path, replace_invalid=True))),
+    Reader("bytes.txt", "a line\n", lambda path: list(unpacked(path))),
+    Reader("labelled.tsv", "label\ttext\ngood\ta fine film\nbad\tdull\n", lambda path: list(read_labelled(path))),
+    Reader("bare.tsv", "good\ta fine film\nbad\tdull\n", lambda path: list(read_labelled(path))),
+    Reader(
+        "labelled.csv", 'label,text\ngood,"a, ""fine""\nfilm"\nbad,dull\n', lambda path: list(read_labelled(path))
+    ),
+    Reader(
+        "labelled.jsonl",
+        '{"label": "good", "text": "a \\u00e9"}\n{"text": "b", "label": 3}\n',
+        lambda path: list(read_labelled(path)),
+    ),
+    Reader("labelled.txt", "__label__good a fine film\nbad dull\n", lambda path: list(read_labelled(path))),
+    Reader("pairs.tsv", "en\tfr\na cat\tun chat\na dog\tun chien\t\n", lambda path: list(read_pairs(path))),
+    Reader(
+        "quoted.tsv", '1\t"a ""cat"""\tun chat\n2\ta\tb\n', lambda path: list(read_pairs(path, Layout((2, 3), True)))
+    ),
+    Reader("trees.conllu", _TREES, partial(_tagged, Conllu())),
+    Reader("features.conllu", _TREES, partial(_tagged, Conllu("FEATS"))),
+    Reader("blocks.conll", _BLOCKS, partial(_tagged, Columns(2))),
+    Reader("spans.jsonl", _OFFSETS, partial(_tagged, Offsets("iob2"), is_exact=False)),
+    Reader("array.json", json.dumps([json.loads(line) for line in _OFFSETS.splitlines()], indent=1),
+           partial(_tagged, Offsets("iob2"), is_exact=False)),
+    Reader("plain.txt", "a man walks.\n\nit's 5:30\n", partial(_tagged, Plain())),
+    Reader("model.arpa", _ARPA, read_arpa),
+    Reader("list.moses", "0 ||| a man ||| lm: -3 tm= 1 ||| -4\n0 ||| a ||| 0-0 ||| F= -1\n", partial(_nbest, "moses")),
+    Reader("list.kaldi", "utt-7-1 the man\nutt-7-2\n", partial(_nbest, "kaldi")),
+    Reader("list.srilm", "-120.5 -36.2 3 <s> the man </s>\n-1 -2 0\n", partial(_nbest, "srilm")),
+    Reader("words.vec", "2 3\nman 0.1 -2 3e-1\nwoman 1 2 3\n", lambda path: list(read_vectors(path, 3, _Everything()))),
+    Reader("words.dictionary", "man\tMann\t0.9\nhouse\tHaus\t0.5\n", read_dictionary),
+    Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", lambda path: read_links(path, 3)),
+    Reader("start.bin", "<?xml version='1.0'?><!-- a --><tmx version='1.4'>", _start),
+    Reader("start.po", '# a\n#, fuzzy\nmsgctxt "x"\nmsgid "a"\nmsgstr "b"\n', _start),
+    Reader("start.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello\n", _start),
+)  # fmt: skip
+
+
+class _Everything:
+    def __contains__(self, word: object) -> bool:
+        return True
+
+
+def trial(random: Random) -> str:
+    """Read ``FILES`` changed files of random formats in one process; returns what was read."""
+    draws = [(random.choice(READERS), Random(random.random())) for _ in range(FILES)]
+
+    def work() -> int:
+        here = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (here + MEMORY,) * 2)
+        with tempfile.TemporaryDirectory() as folder:
+            for reader, draw in draws:
+                path = Path(folder) / reader.name
+                path.write_bytes(
+                    changed(draw, reader.content if isinstance(reader.content, bytes) else reader.content.encode())
+                )
+                os.write(1, f"{reader.name}: {path.read_bytes()[:3000]!r}\n".encode())
+                try:
+                    _check_text(reader.read(path))
+                except AnaphoraError as error:
+                    assert reader.name in str(error), error
+        return 0
+
+    ended = forked(work)
+    last = "".join(ended.out.splitlines()[-1:])
+    if ended.code:
+        try:
+            checked(ended, "reading")
+        except Fault as fault:
+            raise Fault(f"{last[:4000]}\n{fault}") from None
+        raise Fault(f"{last[:4000]}: {ended.code}")
+    return "files"
+
+
+def _check_text(value: object) -> None:
+    """Every string can be written, and has no NUL, wherever it came from."""
+    if isinstance(value, str):
+        assert value.encode() is not None and "\0" not in value, value
+    elif isinstance(value, Mapping):
+        _check_text([*value.keys(), *value.values()])
+    elif isinstance(value, Iterable) and not isinstance(value, bytes):
+        for one in value:
+            _check_text(one)
+    elif hasattr(value, "__dict__"):
+        _check_text(vars(value))

@@ -1,0 +1,71 @@
+"""What a reader keeps as a whole (a row, a sentence, an array, a document) is bounded while it is read."""
+
+import os
+from collections.abc import Iterator
+from itertools import count, repeat
+from pathlib import Path
+
+import pytest
+
+from anaphora.data.corpora import fingerprint
+from anaphora.errors import DataError
+from anaphora.formats import labelled, offsets
+from anaphora.formats.columns import Columns
+from anaphora.formats.conllu import Conllu
+from anaphora.formats.labelled import read_labelled
+from anaphora.formats.lines import read_lines
+from anaphora.formats.offsets import Offsets
+from anaphora.formats.tagged import TaggedFormat
+
+ENDLESS: dict[str, tuple[TaggedFormat, Iterator[str]]] = {
+    "words": (Conllu(), (f"{number}\ta\t_\tX\t_\t_\t0\t_\t_\t_\n" for number in count(1))),
+    "comments": (Conllu(), repeat("# a comment\n")),
+    "ranges": (Conllu(), repeat("1-2\ta\t_\t_\t_\t_\t_\t_\t_\t_\n")),
+    "columns": (Columns(2), repeat("a X\n")),
+    "long rows": (Columns(2), repeat(f"{'a' * 100_000} X\n")),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_a_sentence_without_end_is_refused(name: str) -> None:
+    format_, lines = ENDLESS[name]
+    with pytest.raises(DataError, match=r"file:\d+ is in a sentence of more than"):
+        list(format_.read(lines, "file", labelled=True))
+
+
+def test_an_array_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offsets, "_LONGEST_ARRAY", 10_000)
+    with pytest.raises(DataError, match="file:1 begins something of more than 10,000 characters"):
+        list(Offsets("iob2").read((line for line in ("[\n", *repeat(" \n", 10_000))), "file"))
+
+
+def test_a_row_or_a_text_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labelled, "LONGEST", 10_000)
+    table = tmp_path / "a.csv"
+    table.write_text("label,text\nx,y\n" + 'x,"a\n' + 'b","c\n' * 3_000)
+    with pytest.raises(DataError, match=r"a\.csv:3 begins a row of more than 10,000 characters"):
+        list(read_labelled(table))
+    for name in ("good", "bad"):
+        (tmp_path / "classes" / name).mkdir(parents=True)
+        (tmp_path / "classes" / name / "1.txt").write_text("a\n" * 6_000)
+    with pytest.raises(DataError, match=r"1\.txt begins something of more than 10,000 characters"):
+        list(read_labelled(tmp_path / "classes"))
+
+
+def test_only_some_rows_are_kept_to_tell_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labelled, "LONGEST", 100)
+    table = tmp_path / "a.tsv"
+    table.write_text(f"x\t{'a' * 200}\n" * 3 + "y\tz\n")
+    assert [one.label for one in read_labelled(table)] == ["x", "x", "x", "y"]
+
+
+def test_a_pipe_or_a_device_is_no_corpus(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "link.txt").symlink_to("pipe.txt")
+    for path in (tmp_path / "pipe.txt", tmp_path / "link.txt", Path("/dev/zero")):
+        for read in (read_lines, read_labelled):
+            with pytest.raises(DataError, match="is a pipe or a device"):
+                list(read(path))
+        with pytest.raises(DataError, match="is a pipe or a device"):
+            fingerprint([path])
+    assert list(read_lines(Path("/dev/null"), pipes=True)) == []

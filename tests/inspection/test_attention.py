@@ -1,0 +1,57 @@
+"""Alignments are the predictor's own, under each way of decoding, by one model or several."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.inspection.attention import MOST, alignments, lacks_attention
+from anaphora.inspection.subject import Subject
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_the_alignment_of_its_own_output_is_that_of_the_predictor(translator: Subject, beam: int) -> None:
+    [[found]] = alignments([translator], ["adf"], beam=beam)
+    [output] = translator.predictor.translate(["adf"], beam=beam, attention=True)
+    assert (found.output, found.score) == (output.text, output.score)
+    assert np.array(found.weights) == pytest.approx(output.weights)
+    assert found.source_pieces == ("a", "d", "f", "</s>") and found.json()["weights"] == found.weights
+
+
+def test_a_given_translation_is_forced(translator: Subject) -> None:
+    [[found]] = alignments([translator], ["adf"], ["fda"])
+    [output] = translator.predictor.score_pairs(["adf"], ["fda"], attention=True)
+    assert found.score == output.score and found.target_pieces == ("f", "d", "a", "</s>")
+    assert [sum(row) for row in found.weights] == pytest.approx([1] * 4)
+
+
+def test_several_models_stand_side_by_side(translator: Subject, make_translator: Any) -> None:
+    other = make_translator("gru")
+    rows = alignments([translator, other], ["adf", "beg"], ["fda", "geb"])
+    assert [[one.run for one in row] for row in rows] == [[translator.name, other.name]] * 2
+    assert rows[0][0].weights != rows[0][1].weights and rows[1][0].source == "beg"
+
+
+def test_local_windows_come_with_their_centres(make_translator: Any) -> None:
+    moving = make_translator("gru", 'attention.window={kind = "local-m", radius = 1}')
+    [[found]] = alignments([moving], ["adf"], ["fda"])
+    assert found.centres == (1, 2, 3, 4) and found.radius == 1
+    predicted = make_translator("gru", 'attention.window={kind = "local-p", radius = 1}')
+    [[found]] = alignments([predicted], ["adf"], ["fda"])
+    assert len(found.centres) == 4 and all(0 < centre < 5 for centre in found.centres)
+    for centre, row in zip(found.centres, found.weights, strict=True):
+        assert all(weight == 0 for place, weight in enumerate(row, 1) if abs(place - centre) > 1.001)
+
+
+def test_what_has_no_alignment_is_refused(translator: Subject, make_translator: Any, language_model: Subject) -> None:
+    blind = make_translator("gru", "attention=none", "decoder.initial_state=project")
+    assert "no attention" in lacks_attention(blind) and "from a source" in lacks_attention(language_model)
+    with pytest.raises(ConfigError, match="has no attention"):
+        alignments([blind], ["adf"])
+    with pytest.raises(ConfigError, match="126 tokens"):
+        alignments([translator], ["a" * 125], ["a"])
+    with pytest.raises(ConfigError, match=f"at most {MOST}"):
+        alignments([translator], ["adf"] * 21)
+    with pytest.raises(DataError, match="equally many"):
+        alignments([translator], ["adf"], [])

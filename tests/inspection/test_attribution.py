@@ -1,0 +1,97 @@
+"""Attributions are derivatives: they agree with finite differences, and integrated ones sum to what they explain."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.inspection.attribution import _vectors, attribution, token_attribution
+from anaphora.inspection.subject import Subject
+
+
+def subjects(make_translator: Any, make_language_model: Any) -> list[tuple[Subject, str]]:
+    return [
+        (make_translator("lstm"), "adf"),
+        (make_translator("gru"), "beh"),
+        (make_language_model("gru", 2), "line 1"),
+    ]
+
+
+def score(subject: Subject, text: str, until: int, factors: dict[int, float]) -> float:
+    """ln p of the first output tokens with the vector of each input times a factor."""
+    from copy import deepcopy
+
+    from anaphora.inspection.attribution import _Asked
+
+    asked = _Asked(subject, text, None)
+    asked._model = deepcopy(asked._model)
+    table: list[Any] = []
+
+    def scaled(module: Any, arguments: Any, vectors_TBE: torch.Tensor) -> torch.Tensor:
+        start = sum(table)
+        table.append(len(vectors_TBE))
+        rows = [factors.get(start + place, 1.0) for place in range(len(vectors_TBE))]
+        return vectors_TBE * torch.tensor(rows, dtype=torch.float64)[:, None, None]
+
+    for module in dict.fromkeys(asked._model.modules()):
+        if type(module).__name__ == "Embedding":
+            module.register_forward_hook(scaled)
+    with torch.no_grad():
+        return -float(asked._model(asked._batch([asked.outputs[:until]]))[0].sum)
+
+
+@pytest.mark.slow
+def test_gradient_times_input_is_the_derivative_by_a_factor_of_the_input(
+    make_translator: Any, make_language_model: Any
+) -> None:
+    for subject, text in subjects(make_translator, make_language_model):
+        found = attribution(subject, text)
+        assert len(found.values) == len(found.outputs) and len(found.values[0]) == len(found.inputs)
+        for token in (1, len(found.outputs)):
+            for place in range(0, len(found.inputs), 2):
+                sides = []
+                for step in (1e-5, -1e-5):
+                    whole, before = (
+                        score(subject, text, until, {place: 1 + step}) if until else 0.0 for until in (token, token - 1)
+                    )
+                    sides.append(whole - before)
+                assert found.values[token - 1][place] == pytest.approx((sides[0] - sides[1]) / 2e-5, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_integrated_gradients_sum_to_what_they_explain(make_translator: Any, make_language_model: Any) -> None:
+    for subject, text in subjects(make_translator, make_language_model):
+        outputs = attribution(subject, text).outputs
+        for token in (1, len(outputs)):
+            found = token_attribution(subject, text, token=token, steps=100)
+            assert abs(found.difference) < 1e-3 * max(1.0, abs(found.explained))
+            assert found.most_first[0] == found.least_first[0]
+            assert found.most_first[-1] == found.least_first[-1] == pytest.approx(found.most_first[0] - found.explained)
+            coarse = token_attribution(subject, text, token=token, steps=2)
+            assert abs(coarse.difference) > abs(found.difference)
+
+
+def test_a_contrast_is_the_difference_of_two_tokens(make_translator: Any) -> None:
+    subject = make_translator("lstm")
+    found = attribution(subject, "adf")
+    other = next(piece for piece in ("a", "b") if piece != found.outputs[0])
+    against = token_attribution(subject, "adf", token=1, instead=other)
+    same = token_attribution(subject, "adf", token=1, instead=found.outputs[0])
+    assert same.values == pytest.approx([0.0] * len(same.values), abs=1e-12) and same.explained == 0
+    assert abs(against.difference) < 0.01 and against.instead == other
+
+
+def test_what_cannot_be_attributed_is_refused(make_translator: Any) -> None:
+    subject = make_translator("lstm")
+    with pytest.raises(ConfigError, match=r"has \d+ tokens, but token 99 was asked for"):
+        token_attribution(subject, "adf", token=99)
+    with pytest.raises(ConfigError, match="'xyz' is no token of the vocabulary"):
+        token_attribution(subject, "adf", token=1, instead="xyz")
+
+
+def test_nothing_is_left_of_the_hooks(make_translator: Any) -> None:
+    model = make_translator("lstm").trained.model
+    with _vectors(model):
+        pass
+    assert all(not module._forward_hooks for module in model.modules())

@@ -1,0 +1,91 @@
+"""Worked examples have the published numbers, agree with the kernels, and hide their answers when asked to."""
+
+from typing import Any
+
+import pytest
+
+from anaphora.inspection.explain import LESSONS
+from anaphora.inspection.explain.bptt import kernel_gradients
+from anaphora.inspection.explain.lesson import shown
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_every_lesson_agrees_with_the_kernels(name: str) -> None:
+    lesson = LESSONS[name]()
+    assert lesson.difference < 1e-12
+    assert "The kernels of this package give the same numbers" in lesson.text()
+    assert lesson.json()["sections"][0]["lines"]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_blank_lesson_has_what_is_given_and_no_answer(name: str) -> None:
+    lesson = LESSONS[name]()
+    text, page = lesson.text(blank=True), lesson.html(blank=True)
+    answers = [line for section in lesson.sections for line in section.lines if line.formula]
+    assert text.count("________") == page.count('class="blank"') == len(answers)
+    for line in answers:
+        assert f"= {line.formula} = ________" in text
+    given = [line for section in lesson.sections for line in section.lines if not line.formula]
+    assert all(f"= {line.answer}" in text for line in given)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_page_needs_nothing_else(name: str) -> None:
+    page = LESSONS[name]().html()
+    assert page.startswith("<!doctype html>") and "<script" not in page and "http" not in page
+    assert page.count("<table>") == page.count("</table>") == page.count("<h2>")
+
+
+def test_lstm_has_the_numbers_of_gomez() -> None:
+    lesson = LESSONS["lstm"]()
+    found = [shown(lesson.value(name)) for name in ("c_1", "c_2", "h_1", "h_2")]
+    assert found == ["0.78573", "1.51763", "0.53631", "0.77198"]
+
+
+def test_scalar_has_the_closed_forms_of_the_gradients() -> None:
+    value: Any = LESSONS["scalar"]().value
+    a, d, y = value("a"), value("d"), value("y")
+    h = [value(f"h_{t}") for t in range(5)]
+
+    def outer(t: int) -> float:
+        return 2 * (value(f"yhat_{t}") - y[t - 1]) * d
+
+    assert value("dL_1/da") == pytest.approx(outer(1) * h[0])
+    assert value("dL_2/da") == pytest.approx(outer(2) * (h[1] + a * h[0]))
+    assert value("dL_4/da") == pytest.approx(outer(4) * (a**3 * h[0] + a**2 * h[1] + a * h[2] + h[3]))
+
+
+def test_truncation_shows_each_term_and_the_sums_of_those_that_are_kept() -> None:
+    lesson = LESSONS["truncation"]()
+    terms = {line.symbol: line for line in lesson.sections[0].lines}
+    assert len(terms) == 10 and all(line.value for line in terms.values())
+    for name, gradients in (
+        ("full", kernel_gradients()[1]),
+        ("chunk", kernel_gradients(chunk=2)[1]),
+        ("window", kernel_gradients(back=1)[1]),
+    ):
+        kept = [line.value for line in terms.values() if name == "full" or f"{name} keeps it" in line.numbers]
+        assert sum(kept) == pytest.approx(float(gradients["dW_hh"])) == pytest.approx(lesson.value(f"dW_hh, {name}"))
+    assert "chunk cuts it, window keeps it" in terms["T(3, 2)"].numbers
+
+
+def test_attention_weights_sum_to_one() -> None:
+    value: Any = LESSONS["attention"]().value
+    assert value("a_1") + value("a_2") + value("a_3") == pytest.approx(1) == pytest.approx(sum(value("p")))
+    assert value("word") == "I"
+
+
+def test_the_beam_finds_the_man_walks_and_greedy_search_does_not() -> None:
+    value: Any = LESSONS["beam"]().value
+    assert value("beam, k = 2") == value("exhaustive") == "The man walks, (-1.49611)"
+    assert value("greedy") == "A dog sleeps, (-2.12026)"
+    assert value("dog").endswith("pruned") and value("The man walks </s>").endswith("finished")
+
+
+def test_bptt_has_every_gradient_at_every_step() -> None:
+    lesson = LESSONS["bptt"]()
+    for t in range(1, 5):
+        for symbol in (f"ds_{t}", f"dh_{t}", f"delta_{t}", f"dx_{t}"):
+            assert lesson.value(symbol) is not None
+    for symbol in ("dW_xh", "dW_hh", "db", "dW_hy", "dh_0"):
+        assert lesson.value(symbol) != 0

@@ -1,0 +1,116 @@
+"""Gates are those that make the states; properties and correlations are right on texts that one can count."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.inspection.gates import (
+    BINS,
+    PROPERTIES,
+    bracket_depth,
+    followers,
+    gates,
+    inside_quotes,
+    lacks_gates,
+    line_length,
+    position,
+    saturation,
+)
+from anaphora.inspection.subject import LONGEST, Subject
+
+
+def test_the_gates_over_a_sentence_make_its_states(language_model: Subject) -> None:
+    found = gates(language_model, "line 3")
+    assert [unit.unit for unit in found.units] == ["recurrence layer0", "recurrence layer1"]
+    for unit in found.units:
+        values = {name: torch.tensor(rows) for name, rows in unit.values.items()}
+        assert unit.steps == ("</s>", *"line", "▁", "3") and set(values) == set("ifgoch")
+        before = torch.cat([torch.zeros(1, 5), values["c"][:-1]])
+        assert torch.allclose(values["c"], values["f"] * before + values["i"] * values["g"], atol=1e-4)
+        assert torch.allclose(values["h"], values["o"] * torch.tanh(values["c"]), atol=1e-4)
+
+
+def test_a_translator_shows_encoder_and_decoder_over_a_given_or_its_own_translation(translator: Subject) -> None:
+    found = gates(translator, "adf", "fda")
+    assert [unit.steps for unit in found.units] == [("</s>", *"fda"), (*"adf", "</s>"), ("<s>", *"fda")]
+    own = gates(translator, "adf")
+    [output] = translator.predictor.translate(["adf"], beam=1, attention=True)
+    assert own.units[-1].steps == ("<s>", *output.target_pieces[: len(output.target_pieces) - output.finished])
+
+
+def test_saturation_counts_every_value_once(language_model: Subject) -> None:
+    found = saturation(language_model, ["line 3", "book"])
+    assert found.steps == 7 + 5 and len(found.gates) == 2 * 4
+    for gate in found.gates:
+        assert len(gate.histogram) == BINS and sum(gate.histogram) == 12 * 5
+        assert len(gate.low) == len(gate.high) == 5
+    shown = gates(language_model, "line 3").units[0].values["f"]
+    more = gates(language_model, "book").units[0].values["f"]
+    f = torch.tensor((*shown, *more))
+    [of_f] = [gate for gate in found.gates if gate.unit == "recurrence layer0" and gate.gate == "f"]
+    assert of_f.high == pytest.approx((f > 0.9).float().mean(0).tolist())
+
+
+PIECES = ("</s>", *'a"b(c[d])"', "</s>", "e", "f")
+
+
+def test_properties_are_what_one_counts() -> None:
+    assert position(PIECES) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 1, 2]
+    assert inside_quotes(PIECES) == [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0]
+    assert bracket_depth(PIECES) == [0, 0, 0, 0, 1, 1, 2, 2, 1, 0, 0, 0, 0, 0]
+    assert line_length(PIECES) == [10] * 11 + [2] * 3
+    assert inside_quotes(["“a", "b", "”", "c"]) == [1, 1, 0, 0]
+    assert inside_quotes(['"', "</s>", "a"]) == [1, 0, 0]
+    assert set(PROPERTIES) == {"position", "quote", "bracket", "line length"}
+
+
+def test_the_cell_that_follows_a_property_best_is_found_with_its_correlation(language_model: Subject) -> None:
+    text = "\n".join(f'line {n} of "the (little) book"' for n in range(4))
+    found = followers(language_model, text, best=3)
+    pieces = language_model.example(text).reads["recurrence"]
+    assert found.count == len(pieces) and {one.property for one in found.found} >= {"position", "quote", "bracket"}
+    for name in ("position", "quote"):
+        own = [one for one in found.found if one.property == name]
+        assert len(own) == 3 and [abs(one.correlation) for one in own] == sorted(
+            (abs(one.correlation) for one in own), reverse=True
+        )
+    best = found.found[0]
+    count = len(best.values)
+    if count == found.count:
+        both = torch.tensor([best.values, position(pieces)])
+        assert best.correlation == pytest.approx(float(torch.corrcoef(both)[0, 1]), abs=1e-4)
+
+
+def test_a_constant_property_has_no_followers(language_model: Subject) -> None:
+    assert not [one for one in followers(language_model, "line").found if one.property == "bracket"]
+
+
+def test_units_without_gates_are_named(make_language_model: Any) -> None:
+    subject = make_language_model("elman")
+    assert "no gates" in lacks_gates(subject)
+    with pytest.raises(ConfigError, match="its cells have none"):
+        gates(subject, "line")
+    assert followers(subject, "line 12 of").found
+
+
+def test_what_cannot_be_shown_is_refused(language_model: Subject) -> None:
+    with pytest.raises(ConfigError, match=f"room for {LONGEST}"):
+        gates(language_model, "a" * LONGEST)
+    with pytest.raises(DataError, match="no lines"):
+        saturation(language_model, [])
+    with pytest.raises(ConfigError, match="leave it out"):
+        gates(language_model, "line", "a target")
+
+
+def test_an_n_gram_model_has_nothing_to_look_into(count_model: str, toy_book: Path, tmp_path: Path) -> None:
+    from anaphora.experiment.conduct import train
+    from anaphora.experiment.reading import read_experiment
+
+    train(read_experiment(count_model, "counts.toml", data=[toy_book]), tmp_path / "run")
+    subject = Subject.open(tmp_path / "run")
+    assert subject.lacks_layers() == "it has no recurrent layers"
+    with pytest.raises(ConfigError, match="cannot be looked into: it has no recurrent layers"):
+        gates(subject, "line")

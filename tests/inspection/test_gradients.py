@@ -1,0 +1,177 @@
+"""Norms of gradients are those of finite differences and of the closed forms, and items sum to the whole."""
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.batch import Ids
+from anaphora.inspection.gradients import gradients, itemised, lstm_term_matrices, reach_of
+from anaphora.inspection.subject import Layer, Subject, layers_of
+from anaphora.kernels.parts import Unit
+from anaphora.kernels.scan import scan
+
+
+def layers(subject: Subject, text: str = "line 12") -> list[Layer]:
+    return layers_of(subject, subject.example(text), gradients=True)
+
+
+def units(layer: Layer) -> list[Unit]:
+    return [part for part in layer.seen.program.parts if isinstance(part, Unit)]
+
+
+def state_after(layer: Layer, step: int, state: dict[str, Tensor], wanted: str) -> Tensor:
+    """The last value of a signal where the state after ``step`` (0: before the first) is given."""
+    inputs = {name: block[step : layer.size, :1].detach() for name, block in layer.seen.inputs.items()}
+    weights = {name: weight.detach() for name, weight in layer.seen.weights.items()}
+    memory = {name: rows[:1].detach() for name, rows in layer.seen.memory.items()}
+    scanned = scan(layer.seen.program, inputs, state, weights, memory, torch.tensor([layer.size - step]))
+    return scanned.state[wanted][0]
+
+
+def carried(layer: Layer, step: int) -> dict[str, Tensor]:
+    if step == 0:
+        return {name: rows[:1].detach() for name, rows in layer.seen.first.items()}
+    return {name: layer.signal(name)[step - 1 : step].detach() for name in layer.seen.program.carried}
+
+
+def finite_differences(layer: Layer, step: int, of: str, by: str) -> Tensor:
+    columns, epsilon = [], 1e-6
+    for cell in range(layer.signal(by).shape[1]):
+        ends = []
+        for sign in (1, -1):
+            state = {name: rows.clone() for name, rows in carried(layer, step).items()}
+            state[by][0, cell] += sign * epsilon
+            ends.append(state_after(layer, step, state, of))
+        columns.append((ends[0] - ends[1]) / (2 * epsilon))
+    return torch.stack(columns, 1)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
+def test_norms_are_those_of_finite_differences_for_every_layer(make_language_model: Any, cell: str) -> None:
+    [layer] = layers(make_language_model(cell, 2), "line")
+    for unit in units(layer):
+        reach, h = reach_of(layer, unit), f"{unit.name}.h"
+        assert len(reach.norms) == layer.size
+        for k in (1, layer.size):
+            jacobian = finite_differences(layer, layer.size - k, h, h)
+            assert reach.norms[k - 1] == pytest.approx(float(torch.linalg.matrix_norm(jacobian, 2)), rel=1e-5)
+
+
+def test_norms_of_a_translator_are_those_of_finite_differences_in_encoder_and_decoder(make_translator: Any) -> None:
+    found = layers(make_translator("gru", "decoder.input_feeding=false"), "adf")
+    assert [layer.name for layer in found] == [
+        "encoder.layers.0.right_to_left",
+        "encoder.layers.0.left_to_right",
+        "decoder",
+    ]
+    assert found[0].steps == tuple(reversed(found[1].steps))
+    for layer in found:
+        [unit] = units(layer)
+        reach, h = reach_of(layer, unit), f"{unit.name}.h"
+        for k in (1, layer.size):
+            jacobian = finite_differences(layer, layer.size - k, h, h)
+            assert reach.norms[k - 1] == pytest.approx(float(torch.linalg.matrix_norm(jacobian, 2)), rel=1e-5)
+
+
+def test_the_memory_of_an_lstm_is_differentiated_with_its_output_following(make_language_model: Any) -> None:
+    [layer] = layers(make_language_model("lstm"))
+    [unit] = units(layer)
+    reach = reach_of(layer, unit)
+    step, epsilon, columns = layer.size - 3, 1e-6, []
+    o = layer.inside()["layer0.o"][step - 1]
+    for cell in range(5):
+        ends = []
+        for sign in (1, -1):
+            state = {name: rows.clone() for name, rows in carried(layer, step).items()}
+            state["layer0.c"][0, cell] += sign * epsilon
+            state["layer0.h"][0] = o * torch.tanh(state["layer0.c"][0])
+            ends.append(state_after(layer, step, state, "layer0.c"))
+        columns.append((ends[0] - ends[1]) / (2 * epsilon))
+    assert reach.memory[2] == pytest.approx(float(torch.linalg.matrix_norm(torch.stack(columns, 1), 2)), rel=1e-5)
+
+
+def test_the_direct_path_is_the_product_of_forget_gates_and_at_most_one(make_language_model: Any) -> None:
+    [layer] = layers(make_language_model("lstm"))
+    [unit] = units(layer)
+    f_TH = layer.inside()["layer0.f"]
+    direct = reach_of(layer, unit).direct
+    for k in (1, 3, layer.size):
+        assert direct[k - 1] == pytest.approx(float(f_TH[layer.size - k :].prod(0).max()))
+    assert all(0 < value <= 1 for value in direct)
+
+
+def test_the_terms_of_an_lstm_sum_to_its_derivative_of_one_step(make_language_model: Any) -> None:
+    [layer] = layers(make_language_model("lstm"))
+    [unit] = units(layer)
+    whole = finite_differences(layer, layer.size - 1, "layer0.h", "layer0.h")
+    terms = lstm_term_matrices(layer, unit)[-1]
+    assert set(terms) == set("ofig")
+    assert_close(torch.stack(list(terms.values())).sum(0), whole, rtol=0, atol=1e-8)
+    reach = reach_of(layer, unit)
+    assert reach.terms[-1]["total"] == pytest.approx(reach.norms[0])
+
+
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_the_simple_unit_never_exceeds_its_bound(make_language_model: Any, activation: str) -> None:
+    cell = f'recurrence.cell={{kind = "elman", activation = "{activation}"}}'
+    [layer] = layers(make_language_model("elman", 1, cell))
+    [unit] = units(layer)
+    reach = reach_of(layer, unit)
+    assert reach.bound
+    matrix = layer.seen.weights["layer0.h"].detach()
+    assert reach.bound.gamma == (1 if activation == "tanh" else 0.25)
+    assert reach.bound.lambda_1 == pytest.approx(float(torch.linalg.svdvals(matrix)[0]))
+    assert all(norm <= bound * (1 + 1e-9) for norm, bound in zip(reach.norms, reach.bound.values, strict=True))
+    assert reach.bound.radius <= reach.bound.lambda_1 + 1e-9
+
+
+def test_gates_have_no_bound(language_model: Subject) -> None:
+    assert all(unit.bound is None for unit in gradients(language_model, "line").reach)
+
+
+@pytest.mark.parametrize("which", ["translator", "language_model"])
+def test_items_sum_to_the_whole_gradient_and_each_goes_back_alone(which: str, request: pytest.FixtureRequest) -> None:
+    subject = request.getfixturevalue(which)
+    for layer in layers(subject, "adf" if which == "translator" else "line 7"):
+        found = itemised(layer)
+        assert found.difference < 1e-12
+        assert max(found.total) > 0
+        for step, row in enumerate(found.norms[:-1]):
+            assert not any(row[step + 1 :])  # no loss reaches what comes after it
+
+
+def test_the_last_item_is_the_gradient_of_the_last_loss_alone(make_language_model: Any) -> None:
+    """L_T is the loss of the text less that of the text without its last prediction."""
+    subject = make_language_model("gru")
+    example = subject.example("line 7")
+    model: Any = deepcopy(subject.trained.model).double()
+
+    def gradient(length: int) -> Tensor:
+        vectors = list[Tensor]()
+        hook = model.embedding.register_forward_hook(
+            lambda module, inputs, output: vectors.append(output) or output.retain_grad()
+        )
+        inputs, targets = (
+            Ids(ids.ids_BT[:, :length], torch.tensor([length])) for ids in (example.batch.inputs, example.batch.targets)
+        )
+        model(replace(example.batch, inputs=inputs, targets=targets))[0].sum.backward()
+        hook.remove()
+        assert vectors[0].grad is not None
+        return vectors[0].grad[:, 0]
+
+    [layer] = layers_of(subject, example, gradients=True)
+    last = gradient(layer.size)
+    last[:-1] -= gradient(layer.size - 1)
+    found = itemised(layer)
+    assert found.last == pytest.approx(last.norm(dim=1).tolist(), rel=1e-9)
+    assert found.last == found.norms[layer.size - 1]
+
+
+def test_a_fresh_network_has_other_gradients_than_a_trained_one(language_model: Subject) -> None:
+    trained, fresh = (gradients(language_model, "line", fresh=fresh) for fresh in (False, True))
+    assert fresh.fresh and trained.reach[0].norms != fresh.reach[0].norms

@@ -1,0 +1,96 @@
+"""Runs of every task say what can be looked into; classifiers and taggers show their encoders."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from anaphora.cli.app import main
+from anaphora.inspection.gates import gates
+from anaphora.inspection.gradients import gradients
+from anaphora.inspection.subject import Subject
+from anaphora.samples import handwriting
+
+RUNS = Path(__file__).resolve().parents[1] / "runs"
+STORED = sorted(path.parent for path in RUNS.glob("kinds-2/*/experiment.toml"))
+SMALL = ["--set", "embedding.size=6", "--set", "encoder.size=4", "--set", "training.epochs=1"]
+
+
+@pytest.mark.parametrize("run", [*STORED, RUNS / "format-2"], ids=lambda run: run.name)
+def test_every_stored_run_says_what_it_supports(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(run)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    supported = [line.split()[0] for line in lines if " no: " not in line]
+    assert "curves" in supported and len(lines) == 7
+    if run.name == "language-model":
+        assert {"gates", "gradients", "beam", "length", "embeddings"} <= set(supported)
+    if run.name in ("counts", "mixture", "aligner"):
+        assert not {"gates", "gradients", "attention"} & set(supported)
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("labelled")
+    for split, count in (("train", 40), ("valid", 8)):
+        rows = [f"{('good', 'bad')[n % 2]}\tthe film {n} was {('fine', 'dull')[n % 2]}" for n in range(count)]
+        (folder / f"{split}.tsv").write_text("\n".join(["label\ttext", *rows]) + "\n")
+    assert main(["train", "--data", str(folder), "--task", "classify", "--run", str(folder / "run"), *SMALL]) == 0
+    return folder / "run"
+
+
+def test_a_classifier_shows_its_encoder_for_a_class_of_ours_or_its_own(labelled: Path) -> None:
+    subject = Subject.open(labelled)
+    found = gates(subject, "the film was fine")
+    assert [unit.unit.split(".")[-1] for unit in found.units] == ["right_to_left layer0", "left_to_right layer0"]
+    good, bad = (gradients(subject, "the film was fine", label) for label in ("good", "bad"))
+    assert good.itemised[0].total != bad.itemised[0].total
+    assert all(item.difference < 1e-12 for item in (*good.itemised, *bad.itemised))
+
+
+def test_a_class_that_there_is_not_is_refused(labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(labelled), "gradients", "--text", "fine", "--target-text", "goood"]) == 2
+    assert "class 'goood' is unknown" in capsys.readouterr().err
+
+
+def test_a_tagger_shows_its_encoder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draw = random.Random(1)
+    for split, count in (("train", 30), ("valid", 6)):
+        sentences = [[(draw.choice(("Ada", "Bo")), "N"), ("sees", "V"), (str(n), "C")] for n in range(count)]
+        text = "\n".join("".join(f"{word} {tag}\n" for word, tag in sentence) for sentence in sentences)
+        (tmp_path / f"{split}.txt").write_text(text)
+    data = ["train", "--data", str(tmp_path), "--task", "tag", "--run", str(tmp_path / "run"), *SMALL]
+    assert main([*data, "--set", "data.format=columns"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", str(tmp_path / "run"), "gradients", "--text", "Ada sees 3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["gradients"]
+    assert found["reach"][0]["steps"] == ["3", "sees", "Ada"]
+    assert all(item["difference"] < 1e-12 for item in found["itemised"])
+
+
+def test_a_transducer_is_looked_into_as_the_translator_that_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for split, words in (("train", "adf aeg bdh beg cdf ceh"), ("valid", "adg beh")):
+        (tmp_path / f"{split}.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words.split()))
+    sizes = [*SMALL, "--set", "decoder.size=4", "--set", "decoder.readout_size=6", "--set", "attention.size=4"]
+    data = ["train", "--data", str(tmp_path), "--task", "transduce", "--run", str(tmp_path / "run"), *sizes]
+    assert main(data) == 0
+    capsys.readouterr()
+    assert main(["inspect", str(tmp_path / "run")]) == 0
+    assert " no: " not in capsys.readouterr().out
+    assert main(["inspect", str(tmp_path / "run"), "attention", "--text", "adf", "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)["attention"]
+    assert found["source_pieces"] == ["a", "d", "f", "</s>"]
+
+
+def test_a_model_of_values_has_curves_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = handwriting.write(tmp_path / "lines", train=8, valid=3, test=1)
+    (tmp_path / "values.toml").write_text('task = "trace"\n[recurrence]\nsize = 4\n[training]\nepochs = 1\n')
+    assert main(["train", "values.toml", "--data", str(data), "--run", "run"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", "run"]) == 0
+    assert [one.split()[0] for one in capsys.readouterr().out.splitlines() if " no: " not in one] == ["curves"]

@@ -1,0 +1,166 @@
+"""The tree of a beam search has every hypothesis of the beam with its score, and greedy search's path."""
+
+from collections.abc import Sequence
+from math import exp, inf, log
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from anaphora.batch import Batch, pad
+from anaphora.errors import ConfigError, DataError
+from anaphora.formats.figures import LN_10
+from anaphora.inspection.subject import Subject
+from anaphora.inspection.tree import LARGEST, Tree, greedy_against_beam, tree, tree_of
+from anaphora.prediction.examples import Search
+from anaphora.prediction.running import ON_CPU
+from anaphora.protocols import SearchStart, Step
+from anaphora.search.beam import beam
+
+WORDS = ("<pad>", "<unk>", "<s>", "</s>", "a", "b", "c")
+
+
+class Table:
+    """p of the next token by the tokens before, from a table; </s> after three tokens."""
+
+    size, unk, bos, eos = len(WORDS), 1, 2, 3
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def log_probs(self, path: Sequence[int]) -> Tensor:
+        if len(path) > 3:
+            row = torch.full((self.size,), -inf)
+            row[self.eos] = 0
+            return row
+        generator = torch.Generator().manual_seed(hash((self.seed, *path)) % 2**31)
+        scores = 2 * torch.randn(self.size, generator=generator)
+        scores[:3] = -inf
+        return torch.log_softmax(scores, 0)
+
+    def start(self, batch: Batch) -> SearchStart:
+        return SearchStart(None, [()] * batch.size, torch.zeros(batch.size, dtype=torch.int64))
+
+    def advance(self, memory: None, state: list[tuple[int, ...]], ids_N: Tensor) -> Step:
+        paths = [(*path, token) for path, token in zip(state, ids_N.tolist(), strict=True)]
+        return Step(torch.stack([self.log_probs(path) for path in paths]), None, paths)
+
+    def select(self, state: list[tuple[int, ...]], rows_N: Tensor) -> list[tuple[int, ...]]:
+        return [state[row] for row in rows_N.tolist()]
+
+    def keep(self, memory: None, sentences_B: Tensor) -> None:
+        return None
+
+
+def search_over(seed: int) -> Search:
+    batch = Batch(pad([[2]]), None, torch.tensor([0]), torch.tensor([False]))
+    return Search(Table(seed), batch, 0, 6, lambda ids: [WORDS[one] for one in ids])
+
+
+def path_of(found: Tree, number: int) -> tuple[int, ...]:
+    node = found.nodes[number]
+    before = () if node.parent is None else path_of(found, node.parent)
+    return (*before, WORDS.index(node.token))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_the_tree_has_the_scores_of_the_model_and_the_result_of_the_search(seed: int, size: int) -> None:
+    search = search_over(seed)
+    found = tree_of(search, size, ON_CPU, "run", "text")
+    model = search.stepper
+    assert isinstance(model, Table)
+    for node in found.nodes:
+        path = (2, *path_of(found, node.number))
+        steps = [float(model.log_probs(path[:n])[path[n]]) for n in range(1, len(path))]
+        assert node.log_prob == pytest.approx(steps[-1]) and node.score == pytest.approx(sum(steps))
+        assert node.step == len(steps)
+    best = [node for node in found.nodes if node.best]
+    [[first, *_]] = beam(model, search.batch, size=size, max_length=6)
+    assert [WORDS.index(node.token) for node in best] == [*first.ids, 3]
+    assert best[-1].fate == "finished" and best[-1].score == pytest.approx(first.score) == pytest.approx(found.score)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_greedy_search_is_a_path_of_the_tree_down_to_its_end(seed: int, size: int) -> None:
+    search = search_over(seed)
+    found = tree_of(search, size, ON_CPU, "run", "text")
+    [[greedy]] = beam(search.stepper, search.batch, size=1, max_length=6)
+    nodes = [node for node in found.nodes if node.greedy]
+    assert [WORDS.index(node.token) for node in sorted(nodes, key=lambda node: node.step)] == [*greedy.ids, 3]
+    assert found.greedy_score == pytest.approx(greedy.score)
+    assert nodes[0].greedy and (size > 1 or all(node.best for node in nodes))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_what_is_pruned_scores_below_all_that_was_kept_in_its_step(seed: int, size: int) -> None:
+    found = tree_of(search_over(seed), size, ON_CPU, "run", "text")
+    for step in range(1, len(found.mass) + 1):
+        own = [node for node in found.nodes if node.step == step]
+        kept = [node.score for node in own if node.fate != "pruned"]
+        pruned = [node for node in own if node.fate == "pruned" and "below" in node.why]
+        assert len(kept) <= size
+        assert all(node.score <= min(kept) + 1e-12 for node in pruned if kept)
+        assert all(node.why for node in own if node.fate == "pruned")
+
+
+def test_the_mass_of_a_beam_as_wide_as_the_tree_is_one() -> None:
+    found = tree_of(search_over(1), 20, ON_CPU, "run", "text")
+    assert found.mass[0] == pytest.approx(1) and all(0 < mass <= 1 + 1e-9 for mass in found.mass)
+    narrow = tree_of(search_over(1), 1, ON_CPU, "run", "text")
+    assert narrow.mass[0] == pytest.approx(exp(narrow.nodes[0].score))
+
+
+class Deceiving(Table):
+    """Greedy search takes "a" (0.5), after which nothing is likely; "b" (0.4) leads to 0.4 x 0.9."""
+
+    def log_probs(self, path: Sequence[int]) -> Tensor:
+        rows = {1: {4: 0.5, 5: 0.4, 6: 0.1}, (1, 4): {4: 0.3, 5: 0.3, 6: 0.4}, (1, 5): {4: 0.9, 5: 0.05, 6: 0.05}}
+        row = torch.full((self.size,), -inf)
+        table = rows[1] if len(path) == 1 else rows[(1, 5 if path[1] == 5 else 4)] if len(path) == 2 else {3: 1.0}
+        for token, p in table.items():
+            row[token] = log(p)
+        return row
+
+
+def test_where_greedy_search_is_misled_the_tree_shows_both_paths() -> None:
+    search = search_over(0)._replace(stepper=Deceiving(0))
+    found = tree_of(search, 2, ON_CPU, "run", "text")
+    assert (found.output, found.greedy_output) == ("ba</s>", "ac</s>")
+    assert found.score == pytest.approx(log(0.36)) and found.greedy_score == pytest.approx(log(0.2))
+    assert "[pruned" in str(found) and "*" in str(found)
+
+
+def test_a_translator_and_a_language_model_show_their_searches(translator: Subject, language_model: Subject) -> None:
+    found = tree(translator, "adf", 3)
+    [output] = translator.predictor.translate(["adf"], beam=3, length_penalty=0)
+    assert found.score == pytest.approx(output.score)
+    continued = tree(language_model, "line 1", 2)
+    [greedy] = language_model.predictor.generate_stream(["line 1"], beam=1, length=60)
+    prompt = language_model.predictor.score("line 1", eos=False) * LN_10
+    assert continued.greedy_score == pytest.approx(greedy.score - prompt, abs=1e-3)
+    assert all(node.step <= 60 for node in continued.nodes)
+
+
+def test_greedy_and_beam_are_compared_over_a_text(translator: Subject) -> None:
+    texts = ["adf", "beg", "cdh", "aeh"]
+    found = greedy_against_beam(translator, texts, 3)
+    options: dict[str, Any] = {"length_penalty": 0}
+    greedy, wide = (
+        [one.score for one in translator.predictor.translate(texts, beam=size, **options)] for size in (1, 3)
+    )
+    assert found.below == sum(w - g > 1e-6 for g, w in zip(greedy, wide, strict=True))
+    assert found.sentences == found.below + found.equal + found.above == 4
+    assert found.mean_gain == pytest.approx(sum(w - g for g, w in zip(greedy, wide, strict=True)) / 4, abs=1e-6)
+
+
+def test_what_cannot_be_drawn_is_refused(translator: Subject) -> None:
+    with pytest.raises(ConfigError, match=f"1 to {LARGEST}"):
+        tree(translator, "adf", LARGEST + 1)
+    with pytest.raises(DataError, match="no lines"):
+        greedy_against_beam(translator, [], 3)

@@ -1,0 +1,90 @@
+"""Drawn scenes: the same for a seed everywhere, true captions, and combinations that training never shows."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.data.captioned import caption_splits
+from anaphora.data.finding import Names
+from anaphora.errors import ConfigError
+from anaphora.samples.draws import Draws
+from anaphora.samples.scenes import Thing, corpus, picture, write
+from anaphora.samples.scenes.corpus import TEST_PAIRS, VALID_PAIRS
+from anaphora.samples.scenes.picture import CELL, patches
+from anaphora.samples.scenes.scene import CELLS, COLOURS, SHAPES, Scene, draw_scene
+
+RELATIONS = {"to the left of": (0, -1), "to the right of": (0, 1), "above": (-1, 0), "below": (1, 0)}
+
+
+def test_a_seed_gives_the_same_files_everywhere(tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", seed=7, train=20, valid=5, test=5)
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["test.npz", "test.tsv", "train.npz", "train.tsv", "val.npz", "val.tsv"]
+    values = np.load(folder / "train.npz")["values"]
+    text = (folder / "train.tsv").read_bytes()
+    assert hashlib.sha256(text).hexdigest()[:12] == "64b0a71e2d79"
+    assert hashlib.sha256(values.tobytes()).hexdigest()[:12] == "bc54b2ba88e9"
+
+
+def test_held_out_splits_show_only_combinations_that_training_never_shows() -> None:
+    splits = corpus(3, train=400, valid=60, test=60)
+    shown = [{thing.pair for thing in scene.things} for scene in splits.train]
+    assert not TEST_PAIRS & VALID_PAIRS
+    assert all(not pairs & (TEST_PAIRS | VALID_PAIRS) for pairs in shown)
+    for own, others, scenes in ((VALID_PAIRS, TEST_PAIRS, splits.valid), (TEST_PAIRS, VALID_PAIRS, splits.test)):
+        for scene in scenes:
+            pairs = {thing.pair for thing in scene.things}
+            assert pairs & own and not pairs & others
+    seen = set.union(*shown)
+    assert {colour for colour, _ in seen} == set(COLOURS) and {shape for _, shape in seen} == set(SHAPES)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 10_000))
+def test_captions_are_true_and_say_no_more_than_one_relation(seed: int) -> None:
+    scene = draw_scene(Draws(seed))
+    if len(scene.things) == 1:
+        assert scene.captions == [str(scene.things[0])]
+        return
+    first, second = scene.things
+    assert (first.row == second.row) != (first.column == second.column)
+    for caption, (one, other) in zip(scene.captions, ((first, second), (second, first)), strict=True):
+        relation = caption.removeprefix(f"{one} with {other} ").removesuffix(" it")
+        down, right = RELATIONS[relation]
+        assert (np.sign(other.row - one.row), np.sign(other.column - one.column)) == (down, right)
+
+
+def test_a_thing_is_drawn_in_its_place_alone() -> None:
+    empty = np.abs(picture(Scene(()), Draws(1)).astype(int) - 45).max()
+    assert empty < 45
+    for shape in SHAPES:
+        for size in ("small", "large"):
+            pixels = picture(Scene((Thing(size, "white", shape, 2, 1, (0, 0)),)), Draws(1))
+            bright = np.argwhere(pixels.min(-1) > 150) // CELL
+            assert len(bright) and (bright == [2, 1]).all()
+            grid = patches(pixels)
+            assert grid.shape == (CELLS, CELLS, CELL * CELL * 3) and 2 < grid.max() < 3.3
+            assert np.unravel_index(grid.max(-1).argmax(), (CELLS, CELLS)) == (2, 1)
+
+
+def test_shapes_and_sizes_look_different() -> None:
+    drawn = [
+        picture(Scene((Thing(size, "white", shape, 0, 0, (0, 0)),)), Draws(1)).astype(int)
+        for shape in SHAPES
+        for size in ("small", "large")
+    ]
+    for n, one in enumerate(drawn):
+        assert all((np.abs(one - other).max(-1) > 60).sum() >= 3 for other in drawn[:n])
+
+
+def test_a_written_corpus_is_data_of_a_describer(tmp_path: Path) -> None:
+    splits = caption_splits([write(tmp_path, train=30, valid=5, test=5)], Names("train", "val", "test"))
+    assert splits.features.shape == (CELLS, CELLS, CELL * CELL * 3)
+    assert (len(splits.train.references()), len(splits.valid.references())) == (30, 5)
+    assert len(splits.tests["test"].references()) == 5
+    with pytest.raises(ConfigError, match="valid = -1"):
+        corpus(1, 10, -1, 10)
