@@ -2,12 +2,17 @@
 
 A FOLDER holds ``train``, ``val`` (or ``valid``, ``dev``) and any ``test*`` as files of ``formats.labelled``, or as
 folders with a folder per class; a FILE, or a folder with a folder per class, is trained on.
+Examples are texts, or sequences of vectors.
 """
 
+import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, place_in
@@ -15,21 +20,37 @@ from anaphora.data.finding import Names, refuse_packed
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
+from anaphora.formats.labelled_vectors import ENDINGS, read_labelled_vectors
 from anaphora.formats.lines import check_regular, write_lines
 
-_ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json")
+_ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *ENDINGS)
 
 
-@dataclass(frozen=True)
-class LabelledCorpus(ExampleCorpus[Example]):
-    """Labelled texts from one or more files."""
+class LabelledFormat(NamedTuple):
+    """How labelled files are read."""
 
     encoding: str = "utf-8"
     separator: str | None = None
     """As for ``formats.labelled.read_labelled``."""
+    vectors: bool = False
+    """Whether examples are sequences of vectors (``formats.labelled_vectors``)."""
+
+
+PLAIN = LabelledFormat()
+"""Texts of one class each, in UTF-8."""
+
+
+@dataclass(frozen=True)
+class LabelledCorpus(ExampleCorpus[Example]):
+    """Labelled texts or sequences from one or more files."""
+
+    format: LabelledFormat = PLAIN
 
     def read(self, path: Path) -> Iterator[Example]:
-        return read_labelled(path, encoding=self.encoding, separator=self.separator)
+        encoding, separator, vectors = self.format
+        if vectors:
+            return read_labelled_vectors(path, separator=separator)
+        return read_labelled(path, encoding=encoding, separator=separator)
 
     def text_of(self, example: Example) -> str:
         return example.text
@@ -38,8 +59,14 @@ class LabelledCorpus(ExampleCorpus[Example]):
         return place_in(example.place)
 
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
-        """A table with a heading."""
-        between = self.separator or ""
+        """A table with a heading, or arrays."""
+        between = self.format.separator or ""
+        if self.format.vectors:
+            values = [one.vectors for one in examples]
+            labels = [between.join(one.labels) for one in examples]
+            lengths = [len(one) for one in values]
+            np.savez(folder / f"{name}.npz", values=np.concatenate(values), lengths=lengths, labels=labels)
+            return
         rows = (f"{between.join(one.labels)}\t{' '.join(one.text.split())}" for one in examples)
         write_lines(folder / f"{name}.tsv", chain(["label\ttext"], rows))
 
@@ -54,17 +81,12 @@ class LabelledSplits(Splits[LabelledCorpus]):
 
 
 def labelled_splits(
-    data: Sequence[Path],
-    names: Names,
-    *,
-    encoding: str = "utf-8",
-    separator: str | None = None,
-    report: Report = silent,
+    data: Sequence[Path], names: Names, format: LabelledFormat = PLAIN, report: Report = silent
 ) -> LabelledSplits:
     """The splits; without a validation split a tenth of the texts is held out by a hash of each, which a Note reports.
 
-    ``separator`` is as for ``formats.labelled.read_labelled``. Raises DataError for a missing file, a faulty line,
-    fewer than two classes (or no label where there may be several), and a split with nothing in it.
+    Raises DataError for a missing file, a faulty line, fewer than two classes (or no label where there may be several),
+    and a split with nothing in it.
     """
     if not data:
         raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
@@ -86,25 +108,26 @@ def labelled_splits(
         for stem, file in sorted(listing.items()):
             if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
-    whole, labels, several = _read(names.train, train, encoding, separator)
+    whole, labels, several = _read(names.train, train, format)
     if len(labels) < (1 if several else 2):
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
         raise DataError(f"{train[0]} has {what}: a classifier needs two classes or more.")
-    of_tests = {name: _read(name, files, encoding, separator, labels)[0] for name, files in tests.items()}
+    of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
     if valid:
-        held = _read(names.valid, valid, encoding, separator, labels)[0]
+        held = _read(names.valid, valid, format, labels)[0]
         return LabelledSplits(whole, held, of_tests, labels, several)
-    rest, tenth = (fingerprint(_files(train), choice) for choice in ("rest", "held"))
-    return LabelledSplits(*whole.parted(names.valid, rest, tenth, "text", report), of_tests, labels, several)
+    files = [] if format.vectors else _files(train)
+    whose = [whole.fingerprint] if format.vectors else []
+    rest, tenth = (fingerprint(files, *whose, choice) for choice in ("rest", "held"))
+    noun = "sequence" if format.vectors else "text"
+    return LabelledSplits(*whole.parted(names.valid, rest, tenth, noun, report), of_tests, labels, several)
 
 
-def labelled_corpus(
-    path: Path, known: Sequence[str], *, encoding: str = "utf-8", separator: str | None = None
-) -> LabelledCorpus:
+def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) -> LabelledCorpus:
     """One file, or a folder with a folder per class; DataError with its line for a fault or a label not ``known``."""
     if not path.is_file() and not (path.is_dir() and class_folders(path)):
         raise DataError(f"{path} should be a file of labelled texts, or a folder with a folder per class: check it.")
-    return _read(path.name, [path], encoding, separator, known)[0]
+    return _read(path.name, [path], format, known)[0]
 
 
 def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[Example]:
@@ -122,14 +145,17 @@ def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[
 
 
 def _read(
-    name: str, files: Sequence[Path], encoding: str, separator: str | None, known: Sequence[str] = ()
+    name: str, files: Sequence[Path], format: LabelledFormat, known: Sequence[str] = ()
 ) -> tuple[LabelledCorpus, tuple[str, ...], bool]:
-    digest = fingerprint(_files(files), encoding)
-    corpus = LabelledCorpus(name, tuple(files), digest, encoding=encoding, separator=separator)
+    corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), format.encoding), format=format)
+    digest = hashlib.sha256()
     labels, several = set[str](), False
     for example in check_labels(corpus.examples(), known) if known else corpus.examples():
         labels.update(example.labels)
         several = several or len(example.labels) != 1
+        digest.update(f"{example.labels} {example.text}".encode())
+    if format.vectors:  # which may be in other files than those named
+        corpus = replace(corpus, fingerprint=digest.hexdigest())
     return corpus.with_count("labelled text"), tuple(sorted(labels)), several
 
 

@@ -7,7 +7,7 @@ point of strokes is where the others start from, and is not predicted.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import torch
@@ -25,6 +25,17 @@ from anaphora.protocols import VocabularyInfo
 from anaphora.text.tokenizer import Tokenizer
 
 Singles = np.ndarray[Any, np.dtype[np.float32]]
+
+
+class Placed(Protocol):
+    """A sequence that errors can name."""
+
+    @property
+    def place(self) -> str:
+        """Its file, and where it is there."""
+
+
+_Placed = TypeVar("_Placed", bound=Placed)
 
 
 @dataclass(frozen=True)
@@ -227,7 +238,7 @@ def _check(trace: Trace, points: int, pen: bool, with_text: bool) -> None:
         )
 
 
-def moments(traces: Iterator[Trace], scale: Callable[[Trace], Floats]) -> tuple[list[float], list[float]]:
+def moments(traces: Iterator[_Placed], scale: Callable[[_Placed], Floats]) -> tuple[list[float], list[float]]:
     """Mean and standard deviation of each number; 1 for one that never varies. Vectors should be of one width."""
     count, total, squares = 0, np.zeros(1), np.zeros(1)
     for trace in traces:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
+from anaphora.formats.arrays import Floats
 from anaphora.formats.json_text import parsed_json
 from anaphora.formats.lines import LONGEST, bounded, read_lines
 from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
 LABEL_COLUMNS = ("label", "labels", "class", "category", "intent", "sentiment", "y")
-TEXT_COLUMNS = ("text", "sentence", "question", "input", "x")
+TEXT_COLUMNS = ("text", "sentence", "question", "input", "x", "file", "path")
 _MARK = "__label__"
 _PEEK = 1000
 """Rows that are compared to tell the label of a table without a header: it has fewer distinct values."""
@@ -36,6 +37,14 @@ class Example(NamedTuple):
     labels: tuple[str, ...]
     """One, unless a text may have several, or none."""
     text: str
+    values_TD: Floats | None = None
+    """The vectors of a sequence in place of a text (``formats.labelled_vectors``)."""
+
+    @property
+    def vectors(self) -> Floats:
+        """Those, of an example that has them."""
+        assert self.values_TD is not None
+        return self.values_TD
 
 
 def read_labelled(path: Path, *, encoding: str = "utf-8", separator: str | None = None) -> Iterator[Example]:
@@ -82,7 +91,8 @@ def _class_folders(path: Path, encoding: str) -> Iterator[Example]:
             yield _checked(str(file), [folder.name], text, "")
 
 
-def _checked(place: str, labels: Sequence[str], text: str, separator: str | None) -> Example:
+def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tuple[str, ...]:
+    """The labels of what stands at ``place``; ``separator`` and errors as for ``read_labelled``."""
     if separator:
         labels = [part for label in labels for part in label.split(separator)]
     labels = list(dict.fromkeys(filter(None, (label.strip() for label in labels))))
@@ -91,13 +101,18 @@ def _checked(place: str, labels: Sequence[str], text: str, separator: str | None
             f"{place} has several labels, but a text has one class: keep one of them, or set "
             f'classes.output = "sigmoid".'
         )
-    if not text.strip() or (separator is None and not labels):
-        what = "label" if text.strip() else "text"
-        raise DataError(f"{place} has an empty {what}: fill it in, or remove the line.")
+    if separator is None and not labels:
+        raise DataError(f"{place} has an empty label: fill it in, or remove the line.")
     for label in labels:
         if not is_label(label):
             raise DataError(f"{place} should have a label of one line without tabs, but has {label!r:.40}: correct it.")
-    return Example(place, tuple(labels), text.strip())
+    return tuple(labels)
+
+
+def _checked(place: str, labels: Sequence[str], text: str, separator: str | None) -> Example:
+    if not text.strip():
+        raise DataError(f"{place} has an empty text: fill it in, or remove the line.")
+    return Example(place, split_labels(place, labels, separator), text.strip())
 
 
 def _plain(lines: Iterator[str], path: Path) -> Iterator[Row]:

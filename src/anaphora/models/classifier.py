@@ -17,11 +17,11 @@ from anaphora.kernels.description import PartDescription
 from anaphora.kernels.labels import label_loss
 from anaphora.kernels.linear import linear
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
-from anaphora.nn.embedding import EmbeddingConfig
+from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders.none import NoEncoderConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.randomness import dropped, generator
-from anaphora.nn.spelling import AnyEmbedding, embedding_of
+from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
 from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
@@ -98,10 +98,12 @@ class PooledClassifier(nn.Module, ABC):
 
     thresholds_C: Tensor
 
-    def __init__(self, config: PooledConfig, width: int) -> None:
-        """The network over vectors of ``width``, with all weights 0."""
+    def __init__(self, config: PooledConfig, width: int, embedding: Embedding | Spelling | None = None) -> None:
+        """The network over vectors of ``width``, which an ``embedding`` may give, with all weights 0."""
         super().__init__()
         self.config = config
+        if embedding is not None:
+            self.embedding = embedding
         self.encoder = config.encoder.build(width)
         if config.classes.several:
             self.register_buffer("thresholds_C", torch.full((len(config.classes.names),), 0.5))
@@ -190,9 +192,8 @@ class Classifier(PooledClassifier):
 
     def __init__(self, config: ClassifierConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
         """The network with all weights 0; ``words`` are those of the vocabulary where tokens are words."""
-        super().__init__(config, config.embedding.size)
+        super().__init__(config, config.embedding.size, embedding_of(config.embedding, text, words, "text"))
         self.symbols = text
-        self.embedding = embedding_of(config.embedding, text, words, "text")
 
     def _initialise(self, source: torch.Generator) -> None:
         self.embedding.initialise(self.config.initializer, source)

@@ -26,6 +26,7 @@ NETWORKS = {
     "aligner": Network("anaphora.models.alignment.aligner", "Aligner", ("source", "target")),
     "recurrent": Network("anaphora.models.language_model", "LanguageModel", ("text",), spells=True),
     "classifier": Network("anaphora.models.classifier", "Classifier", ("text",), spells=True),
+    "vector-classifier": Network("anaphora.models.classifier", "VectorClassifier", ()),
     "tagger": Network("anaphora.models.tagger", "Tagger", ("text", "characters", "tags"), spells=True),
     "describer": Network("anaphora.models.describer", "Describer", ("text",)),
     "prediction": Network("anaphora.models.values", "PredictionNetwork", ()),

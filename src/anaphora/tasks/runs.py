@@ -39,7 +39,7 @@ def experiment_of(path: Path) -> ExperimentBase:
 def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | None = None) -> Run:
     """A run folder of ``experiment``, whose card shows how it is used; ``data`` and errors as for ``Run.open``."""
     run = Run.open(path, data)
-    run.use = task_of(experiment).example
+    run.use = kind_of(experiment).example or task_of(experiment).example
     return run
 
 

@@ -76,6 +76,10 @@ class Kind:
     """From the same: what its weights start from besides ``start.run`` and files of word vectors."""
     weights_of_runs: Callable[[Any, Checkpoint], Mapping[str, float]] = nothing_more
     """From an experiment and its checkpoint: what each of the runs in it counts, for ``anaphora info``."""
+    next_command: str = ""
+    """What to do with a trained ``{run}``, where it differs from the task's."""
+    example: str = ""
+    """Python for its card, with ``{path}``, where it differs from the task's."""
     exports: Mapping[str, Callable[[Path, Path, Report], None]] = field(default_factory=dict)
     """Files of other programs that such a run can be written as, by name: from the run and the file to write."""
 

@@ -86,14 +86,14 @@ class RecurrentEncoder(Encoder):
         """
         x_SBD, summaries = x_BSD.transpose(0, 1), []
         steps, units_B = x_SBD.shape[0], lengths_B.to(x_SBD.device)
-        turned_SB1 = _turned(steps, units_B).unsqueeze(-1)
-        words_SB1 = _turned(steps, units_B - 1).unsqueeze(-1)  # all but </s>
+        turned_SB = _turned(steps, units_B)
+        words_SB = _turned(steps, units_B - 1)  # all but </s>
         if self.config.reversed:
-            x_SBD = x_SBD.take_along_dim(words_SB1, 0)
+            x_SBD = _taken(x_SBD, words_SB)
         for layer in range(self.config.layers):
             outputs, states = [], []
             for way in self.directions:
-                x = x_SBD if way == "left_to_right" else x_SBD.take_along_dim(turned_SB1, 0)
+                x = x_SBD if way == "left_to_right" else _taken(x_SBD, turned_SB)
                 stack, own = self.stack(layer, way), f"{layer}.{way}."
                 given = {
                     f"layer0.{name.removeprefix(own)}": state_BH
@@ -102,14 +102,14 @@ class RecurrentEncoder(Encoder):
                 }
                 scanned = stack(x, lengths_B, stack.initial_state(len(x_BSD), given, carry_mask_B))
                 h = scanned.outputs["h"]
-                outputs.append(h if way == "left_to_right" else h.take_along_dim(turned_SB1, 0))
+                outputs.append(h if way == "left_to_right" else _taken(h, turned_SB))
                 states.append({name.removeprefix("layer0."): state for name, state in scanned.state.items()})
             both_SBM = torch.cat(outputs, -1)
             x_SBD = both_SBM + x_SBD if self.config.residual and layer else both_SBM
             last = states[self._summarised]
             summaries.append({field: torch.cat([state[field] for state in last], -1) for field in last[0]})
         if self.config.reversed:
-            x_SBD = x_SBD.take_along_dim(words_SB1, 0)
+            x_SBD = _taken(x_SBD, words_SB)
         return Encoded(x_SBD.transpose(0, 1), summaries)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
@@ -125,6 +125,12 @@ class RecurrentEncoder(Encoder):
         for layer in range(self.config.layers):
             for way in self.directions:
                 self.stack(layer, way).initialise(start, generator)
+
+
+def _taken(x_SBD: Tensor, positions_SB: Tensor) -> Tensor:
+    """The vectors at other positions of the same sentences, copied whole."""
+    rows_R = (positions_SB * x_SBD.shape[1] + torch.arange(x_SBD.shape[1], device=x_SBD.device)).flatten()
+    return x_SBD.flatten(0, 1).index_select(0, rows_R).view_as(x_SBD)
 
 
 def _turned(steps: int, lengths_B: Tensor) -> Tensor:

@@ -1,20 +1,29 @@
-"""Classification: texts labelled with one class each."""
+"""Classification: texts or sequences of vectors, with one class or several labels each."""
 
 from typing import cast
 
-from anaphora.models.classifier import Classifier
+from anaphora.models.classifier import Classifier, VectorClassifier
 from anaphora.models.registry import NETWORKS
 from anaphora.tasks.classify import sizing
-from anaphora.tasks.classify.config import ClassifierExperiment
-from anaphora.tasks.classify.data import ClassifierWork, with_classes
+from anaphora.tasks.classify.config import ClassifierExperiment, VectorClassifierExperiment
+from anaphora.tasks.classify.data import ClassifierWork, VectorWork, settled
 from anaphora.tasks.classify.evaluation import NOUN, evaluate
-from anaphora.tasks.classify.predictor import Classification, ClassifierPredictor
+from anaphora.tasks.classify.predictor import Classification, ClassifierPredictor, VectorClassifierPredictor
 from anaphora.tasks.task import Kind, Sizing, Task, Trained
 
-__all__ = ["TASK", "Classification", "ClassifierExperiment", "ClassifierPredictor"]
+__all__ = [
+    "TASK",
+    "Classification",
+    "ClassifierExperiment",
+    "ClassifierPredictor",
+    "VectorClassifierExperiment",
+    "VectorClassifierPredictor",
+]
 
 
-def _predictor(trained: Trained) -> ClassifierPredictor:
+def _predictor(trained: Trained) -> ClassifierPredictor | VectorClassifierPredictor:
+    if isinstance(trained.experiment, VectorClassifierExperiment):
+        return VectorClassifierPredictor(cast(VectorClassifier, trained.model), trained.experiment, trained.runtime)
     experiment = cast(ClassifierExperiment, trained.experiment)
     model = cast(Classifier, trained.model)
     return ClassifierPredictor(model, trained.tokenizers["text"], experiment, trained.runtime)
@@ -24,7 +33,16 @@ TASK = Task(
     name="classify",
     noun=NOUN,
     kinds={
-        "": Kind("classifiers", ClassifierExperiment, NETWORKS["classifier"], ClassifierWork, complete=with_classes)
+        "text": Kind("classifiers", ClassifierExperiment, NETWORKS["classifier"], ClassifierWork, complete=settled),
+        "vectors": Kind(
+            "classifiers of vectors",
+            VectorClassifierExperiment,
+            NETWORKS["vector-classifier"],
+            VectorWork,
+            complete=settled,
+            next_command="anaphora evaluate {run}",
+            example='classifier = anaphora.load("{path}")\nprint(classifier.predict([vectors])[0].label)',
+        ),
     },
     predictor=_predictor,
     see="see anaphora predict",

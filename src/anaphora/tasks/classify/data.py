@@ -2,23 +2,30 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
 from anaphora.data.finding import Names
-from anaphora.data.labelled import LabelledCorpus, LabelledSplits, check_labels, labelled_splits
+from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.labelled_batches import LabelledBatches
 from anaphora.data.ragged import token_counts
 from anaphora.data.store import TextStore, text_store
+from anaphora.data.trace_store import moments
+from anaphora.data.vector_batches import VectorBatches, checked
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
-from anaphora.models.classifier import PooledClassifier
+from anaphora.models.classifier import PooledClassifier, VectorsConfig
 from anaphora.protocols import Batches
 from anaphora.run import Run
-from anaphora.tasks.classify.config import ClassifierExperiment
+from anaphora.tasks.classify.config import (
+    ClassifierExperiment,
+    ClassifyExperiment,
+    LabelledData,
+    VectorClassifierExperiment,
+)
 from anaphora.tasks.classify.targets import Targets, balanced_weights, scores_of, targets_of
 from anaphora.tasks.work import UpdatingWork
 from anaphora.text import tokenization
@@ -26,36 +33,52 @@ from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
+AnyClassifier = TypeVar("AnyClassifier", bound=ClassifyExperiment)
 
-def splits_of(experiment: ClassifierExperiment, report: Report = silent) -> LabelledSplits:
+
+def splits_of(experiment: ClassifyExperiment, report: Report = silent) -> LabelledSplits:
     """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
     data = experiment.data
-    names = Names(data.train, data.valid, data.test)
-    return labelled_splits(
-        data.paths(), names, encoding=data.encoding, separator=separator_of(experiment), report=report
-    )
+    return labelled_splits(data.paths(), Names(data.train, data.valid, data.test), format_of(experiment), report)
 
 
-def separator_of(experiment: ClassifierExperiment) -> str | None:
-    """What stands between several labels; None where a text has one."""
-    return experiment.data.label_separator if experiment.classes.several else None
+def format_of(experiment: ClassifyExperiment) -> LabelledFormat:
+    """How the files of an experiment are read."""
+    data = experiment.data
+    separator = data.label_separator if experiment.classes.several else None
+    encoding = data.encoding if isinstance(data, LabelledData) else "utf-8"
+    return LabelledFormat(encoding, separator, isinstance(experiment, VectorClassifierExperiment))
 
 
-def with_classes(experiment: ClassifierExperiment, parent: Any) -> ClassifierExperiment:
-    """The experiment with the classes of its training split, unless it names them."""
-    if experiment.classes.names:
-        return experiment
-    labels = splits_of(experiment).labels
-    return experiment.model_copy(update={"classes": experiment.classes.model_copy(update={"names": labels})})
+def settled(experiment: Any, parent: Any) -> Any:
+    """The experiment with the classes, and the widths and scales of vectors, that its training split has.
+
+    Raises DataError for vectors of several widths.
+    """
+    return experiment if experiment.is_settled else _settled(experiment, splits_of(experiment))
 
 
-class ClassifierWork(UpdatingWork):
-    """Labelled texts, and how well they are classified."""
+def _settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
+    if not experiment.classes.names:
+        classes = experiment.classes.model_copy(update={"names": found.labels})
+        experiment = experiment.model_copy(update={"classes": classes})
+    if isinstance(experiment, VectorClassifierExperiment) and not experiment.vectors.settled:
+        mean, deviation = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))
+        given = experiment.vectors
+        vectors = VectorsConfig(
+            size=len(mean), mean=given.mean or tuple(mean), deviation=given.deviation or tuple(deviation)
+        )
+        experiment = experiment.model_copy(update={"vectors": vectors})
+    return experiment
 
-    def __init__(self, experiment: ClassifierExperiment, report: Report) -> None:
+
+class ClassifyWork(UpdatingWork):
+    """Labelled examples."""
+
+    def __init__(self, experiment: ClassifyExperiment, report: Report) -> None:
         """Find and check the data; DataError where it has no classes or others than the experiment names."""
-        self._experiment = with_classes(experiment, None)
         found = splits_of(experiment, report)
+        self._experiment = experiment if experiment.is_settled else _settled(experiment, found)
         names = self._experiment.classes.names
         if sorted(names) != list(found.labels):
             raise DataError(
@@ -68,6 +91,47 @@ class ClassifierWork(UpdatingWork):
     @property
     def longest(self) -> int:
         return self._experiment.data.max_length
+
+    def _targets(self, corpus: LabelledCorpus) -> Targets:
+        classes = self._experiment.classes
+        return targets_of(classes, (one.labels for one in check_labels(corpus.examples(), classes.names)))
+
+
+class VectorWork(ClassifyWork):
+    """Labelled sequences of vectors, all in memory, and how well they are classified."""
+
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        """None: there is no text."""
+        return {}
+
+    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
+        """None: there are no tokens."""
+        return np.zeros(0, np.int64)
+
+    def batches(
+        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
+    ) -> VectorBatches:
+        """Training batches."""
+        return self._batches(self.labelled.train, batch_tokens, self._experiment.training.seed)[0]
+
+    def validation(
+        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """Loss and accuracy of the validation split, and F1."""
+        return validation_of(*self._batches(self.labelled.valid, training.batch_tokens, 0))
+
+    def _batches(self, corpus: LabelledCorpus, batch_tokens: int, seed: int) -> tuple[VectorBatches, Targets]:
+        targets = self._targets(corpus)
+        width = cast(VectorClassifierExperiment, self._experiment).vectors.size
+        sequences = [checked(one.place, one.vectors, width)[: self.longest] for one in corpus.examples()]
+        weights = balanced_weights(self._experiment.classes, targets)
+        return VectorBatches(sequences, targets, batch_tokens=batch_tokens, seed=seed, weights=weights), targets
+
+
+class ClassifierWork(ClassifyWork):
+    """Labelled texts, and how well they are classified."""
+
+    _experiment: ClassifierExperiment
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         texts = {"text": self.labelled.train.lines}
@@ -110,10 +174,6 @@ class ClassifierWork(UpdatingWork):
             longest=self.longest,
             weights=balanced_weights(self._experiment.classes, targets),
         )
-
-    def _targets(self, corpus: LabelledCorpus) -> Targets:
-        classes = self._experiment.classes
-        return targets_of(classes, (one.labels for one in check_labels(corpus.examples(), classes.names)))
 
 
 def validation_of(batches: Batches, targets: Targets) -> Validate:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from anaphora.data.labelled import LabelledCorpus, labelled_corpus
 from anaphora.evaluation.several_labels import SeveralLabelScores
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.classify.config import ClassifierExperiment
-from anaphora.tasks.classify.data import separator_of, splits_of
-from anaphora.tasks.classify.predictor import ClassifierPredictor
+from anaphora.tasks.classify.config import ClassifyExperiment
+from anaphora.tasks.classify.data import format_of, splits_of
+from anaphora.tasks.classify.predictor import ClassifierPredictor, VectorClassifierPredictor
 from anaphora.tasks.classify.targets import Scores, scores_of, targets_of
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import experiment_of, load, open_run
@@ -30,11 +30,11 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     """
     path = one_run(paths, NOUN)
     request.refuse(path, NOUN, ("data",))
-    experiment = cast(ClassifierExperiment, experiment_of(path))
+    experiment = cast(ClassifyExperiment, experiment_of(path))
     corpora = _corpora(path, experiment, request, report)
     run = open_run(path, experiment)
     which = run.load("best", report).which
-    model: ClassifierPredictor = load(path, which)
+    model: ClassifierPredictor | VectorClassifierPredictor = load(path, which)
     results = {name: _scores(model, corpus, report) for name, corpus in corpora.items()}
     if request.keep:
         digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
@@ -43,20 +43,19 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
 
 
 def _corpora(
-    path: Path, experiment: ClassifierExperiment, request: Request, report: Report
+    path: Path, experiment: ClassifyExperiment, request: Request, report: Report
 ) -> Mapping[str, LabelledCorpus]:
     """The labelled texts that are asked for, by name."""
     if request.data is not None:
-        names, data = experiment.classes.names, experiment.data
-        separator = separator_of(experiment)
-        return {request.data.name: labelled_corpus(request.data, names, encoding=data.encoding, separator=separator)}
+        return {request.data.name: labelled_corpus(request.data, experiment.classes.names, format_of(experiment))}
     check_found(path, experiment, "--data")
     return splits_to_score(splits_of(experiment), "--data", report)
 
 
-def _scores(model: ClassifierPredictor, corpus: LabelledCorpus, report: Report) -> Scores:
+def _scores(model: ClassifierPredictor | VectorClassifierPredictor, corpus: LabelledCorpus, report: Report) -> Scores:
     examples = list(corpus.examples())
-    found = model.predict_stream([example.text for example in examples], report=report)
+    given = [example.text if example.values_TD is None else example.vectors for example in examples]
+    found = model.predict_stream(cast(Any, given), report=report)
     probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
     targets = targets_of(model.model.config.classes, [example.labels for example in examples])
     return scores_of(model.model, targets, probabilities_NC)

@@ -1,25 +1,31 @@
-"""What a person calls: texts in, classes with their probabilities out."""
+"""What a person calls: texts or vectors in, classes with their probabilities out."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from anaphora.batch import Labels
+from anaphora.batch import Batch, Labels
 from anaphora.config import unknown
+from anaphora.data import vector_batches
 from anaphora.data.labelled_batches import prediction_batches
-from anaphora.errors import ConfigError
+from anaphora.data.vector_batches import checked
+from anaphora.errors import ConfigError, DataError
 from anaphora.events import Report, silent
+from anaphora.formats.arrays import Floats
+from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.kernels.runtime import Runtime
-from anaphora.models.classifier import Classifier, PooledClassifier
+from anaphora.models.classifier import Classifier, PooledClassifier, VectorClassifier
 from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
-from anaphora.tasks.classify.config import ClassifierExperiment
+from anaphora.tasks.classify.config import ClassifierExperiment, VectorClassifierExperiment
 from anaphora.tasks.classify.targets import targets_of
 from anaphora.text.tokenizer import Tokenizer
 
@@ -120,15 +126,79 @@ class ClassifierPredictor:
         return Example(batch, {"encoder": tuple(self._tokenizer.pieces([*ids, self._tokenizer.symbols.eos]))}, ())
 
     def _answer(self, rows: Sequence[list[int]], watch: Watch, answered: Callable[[int], None]) -> Iterable[Found]:
-        found: dict[int, Found] = {}
-        device = device_of(self.model)
-        for batch in prediction_batches(rows, self._tokenizer.symbols, _BUDGET):
-            watch.check()
-            probabilities_BC = self.model.predict(batch.to(device)).classes.tolist()
-            for row, probabilities in zip(batch.example_ids_B.tolist(), probabilities_BC, strict=True):
-                found[row] = found_in(self.model, probabilities, self._data.label_separator)
-            answered(len(found))
-        return (found[row] for row in range(len(rows)))
+        batches = prediction_batches(rows, self._tokenizer.symbols, _BUDGET)
+        return _found(self.model, batches, self._data.label_separator, watch, answered)
+
+
+class VectorClassifierPredictor:
+    """A trained classifier of sequences of vectors."""
+
+    def __init__(
+        self, model: VectorClassifier, experiment: VectorClassifierExperiment, runtime: Runtime = ON_CPU
+    ) -> None:
+        """``experiment`` is the one that the model was trained by."""
+        self.model, self._data, self._runtime = model, experiment.data, runtime
+        self._width = experiment.vectors.size
+        self.labels = model.config.classes.names
+        """The classes, in the order of the network's output."""
+
+    def predict(self, sequences: Sequence[Any]) -> list[Found]:
+        """The class of each sequence, or its labels; a sequence is an array, steps x width, or width for one vector.
+
+        Raises DataError for vectors of another width than those of training, and for numbers that are not finite.
+        """
+        return list(self.predict_stream(sequences))
+
+    def predict_file(self, path: Path, *, limits: Limits = UNLIMITED, report: Report = silent) -> Iterator[Found]:
+        """The same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
+        return self._predicted(read_vectors(path), limits, report)
+
+    def predict_stream(
+        self, sequences: Iterable[Any], *, limits: Limits = UNLIMITED, report: Report = silent
+    ) -> Iterator[Found]:
+        """The same for sequences as they come, in order; raises StoppedError as ``limits`` say."""
+        named = ((f"Sequence {number}", one) for number, one in enumerate(sequences, 1))
+        return self._predicted(named, limits, report)
+
+    def _predicted(self, sequences: Iterable[tuple[str, Any]], limits: Limits, report: Report) -> Iterator[Found]:
+        def read(given: tuple[str, Any], number: int) -> Floats:
+            place, values = given
+            values_TD = np.asarray(values, dtype=np.float32)
+            if values_TD.ndim not in (1, 2) or not values_TD.size:
+                raise DataError(f"{place} should be steps x width, but its shape is {values_TD.shape}: reshape it.")
+            if not np.isfinite(values_TD).all():
+                raise DataError(f"{place} has a number that is not finite: correct it.")
+            return checked(place, values_TD.reshape(-1, values_TD.shape[-1]), self._width)[: self._data.max_length]
+
+        def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Found]:
+            batches = vector_batches.prediction_batches(rows, _BUDGET)
+            return _found(self.model, batches, self._data.label_separator, watch, answered)
+
+        return answers(
+            sequences,
+            read,
+            answer,
+            task="predict",
+            unit="sequences",
+            runtime=self._runtime,
+            limits=limits,
+            report=report,
+        )
+
+
+def _found(
+    model: PooledClassifier, batches: Iterable[Batch], separator: str, watch: Watch, answered: Callable[[int], None]
+) -> Iterable[Found]:
+    """The answer for each row of some batches, in the order of their numbers."""
+    found: dict[int, Found] = {}
+    device = device_of(model)
+    for batch in batches:
+        watch.check()
+        probabilities_BC = model.predict(batch.to(device)).classes.tolist()
+        for row, probabilities in zip(batch.example_ids_B.tolist(), probabilities_BC, strict=True):
+            found[row] = found_in(model, probabilities, separator)
+        answered(len(found))
+    return (found[row] for row in sorted(found))
 
 
 def found_in(model: PooledClassifier, probabilities: Sequence[float], separator: str) -> Found:

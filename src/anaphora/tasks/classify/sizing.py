@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.data.labelled import labelled_splits
+from anaphora.data.labelled import LabelledFormat, labelled_splits
+from anaphora.formats.labelled_vectors import is_array_file
 from anaphora.tasks.sizing import TOKENS, figure, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
@@ -38,15 +39,23 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The classifier for as many texts; DataError for data that cannot be read."""
-    found = labelled_splits(data, names, separator="")  # splits nothing: only lists and marks are several labels
+    vectors = any(is_array_file(file) for path in data for file in (path, *(path.iterdir() if path.is_dir() else ())))
+    # an empty separator splits nothing: only lists and marks are several labels
+    found = labelled_splits(data, names, LabelledFormat(separator=None if vectors else "", vectors=vectors))
+    if not vectors and next(found.train.examples()).text.lower().endswith(".npy"):
+        vectors, found = True, labelled_splits(data, names, LabelledFormat(vectors=True))
     count = found.train.count
     tier = next(tier for tier in TIERS if count <= tier.texts)
     what = counted(len(found.labels), "label" if found.several else "class")
     what += ", several a text" if found.several else ""
+    if vectors:
+        return Sized(_of_vectors(tier), f"{counted(count, 'vector sequence')} of {what}")
     return Sized(_classifier(tier, found.several), f"{counted(count, 'text')} of {what}")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
+    if value_at(table, "model") == "vectors":
+        return f"a classifier of vectors{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')}"
     token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")
     return f"a {token} classifier{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')}"
 
@@ -55,16 +64,34 @@ def _classifier(tier: Tier, several: bool) -> dict[str, Any]:
     return {
         "task": "classify",
         "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier is TIERS[0] else 2},
-        "embedding": {"size": tier.embedding, "dropout": tier.dropout},
+        "embedding": {
+            "size": tier.embedding,
+            "dropout": {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout},
+        },
         "encoder": {"cell": "lstm", "size": tier.size},
         "classes": {"pooling": "mean", "dropout": tier.dropout} | ({"output": "sigmoid"} if several else {}),
         "initializer": {"kind": "uniform", "range": 0.1},
-        "training": {
-            "optimizer": {"kind": "adam", "learning_rate": 0.002},
-            "batch_tokens": 1000 if tier in TIERS[:2] else 4000,
-            "epochs": tier.epochs,
-            "patience": 5,
-            "metric": "micro_f1" if several else "accuracy",
-            "precision": "fp32",
-        },
+        "training": _training(tier, "micro_f1" if several else "accuracy"),
+    }
+
+
+def _of_vectors(tier: Tier) -> dict[str, Any]:
+    return {
+        "task": "classify",
+        "model": "vectors",
+        "encoder": {"cell": "lstm", "size": tier.size},
+        "classes": {"pooling": "mean", "dropout": tier.dropout},
+        "training": _training(tier, "accuracy"),
+    }
+
+
+def _training(tier: Tier, metric: str) -> dict[str, Any]:
+    return {
+        "optimizer": {"kind": "adam", "learning_rate": 0.002},
+        "moving_average": 0.99,
+        "batch_tokens": 1000 if tier in TIERS[:2] else 4000,
+        "epochs": tier.epochs,
+        "patience": 5,
+        "metric": metric,
+        "precision": "fp32",
     }

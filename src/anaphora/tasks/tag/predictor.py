@@ -22,7 +22,7 @@ from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, format_of, recognized
 from anaphora.tasks.tag.tagging import tags_of
 
-_BUDGET = 4000
+_BUDGET = 8000
 """Tokens of a batch."""
 
 
