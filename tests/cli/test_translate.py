@@ -227,6 +227,6 @@ def test_numbers_addresses_and_markup_that_a_translation_lacks_are_reported(
     said = printed.err.splitlines()
     assert said[0] == "warning: line 1 and its translation differ in numbers (1 5 | -)"
     assert said[1].startswith("warning: line 4 and its translation differ in placeholders (")
-    assert said[-1].startswith("warning: 14 of 16 lines differ from their translations")
+    assert said[-1].startswith("warning: 14 of 16 lines differ from their translations in ")
     assert len(said) == 11
     assert main(["translate", runs[0], str(text), "--json", "--pairs", str(tmp_path / "made.tsv")]) == 2

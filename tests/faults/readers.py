@@ -25,6 +25,7 @@ from anaphora.formats.dictionary import read_dictionary
 from anaphora.formats.documents import recognized
 from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.labelled import read_labelled
+from anaphora.formats.labelled_vectors import read_labelled_vectors
 from anaphora.formats.lines import read_lines, unpacked
 from anaphora.formats.nbest import FORMATS
 from anaphora.formats.offsets import Offsets
@@ -116,6 +117,7 @@ _ARPA = (
     "\\2-grams:\n-0.1\t<s> a\n-0.3\ta </s>\n\n\\end\\\n"
 )
 _VALUES = {"values": np.ones((5, 3), np.float32), "lengths": np.array([2, 3]), "names": np.array(["a", "b\u00e9"])}
+_LABELLED = {**{name: _VALUES[name] for name in ("values", "lengths")}, "labels": np.array(["good", "bad"])}
 _INK = "<WhiteboardCaptureSession><StrokeSet><Stroke>\n<Point x='1' y='2' time='0.1'/><Point x='2' y='3' time='1'/>\n"
 _KARPATHY = '{"images": [{"filename": "a.jpg", "split": "train", "sentences": [{"raw": "a cat"}]}]}'
 _COCO = '{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"image_id": 1, "caption": "a cat"}]}'
@@ -142,6 +144,11 @@ READERS = (
     Reader("exact.txt", "a\nein Straße\r\n\nlast", lambda path: list(read_lines(path, exact=True, any_format=True))),
     Reader("invalid.txt", "a line\n\u00e9\n", lambda path: list(read_lines(path, replace_invalid=True))),
     Reader("bytes.txt", "a line\n", lambda path: list(unpacked(path))),
+    Reader(
+        "sequences.npz",
+        _saved(np.savez, **_LABELLED),
+        lambda path: list(read_labelled_vectors(path)),
+    ),
     Reader("labelled.tsv", "label\ttext\ngood\ta fine film\nbad\tdull\n", lambda path: list(read_labelled(path))),
     Reader("bare.tsv", "good\ta fine film\nbad\tdull\n", lambda path: list(read_labelled(path))),
     Reader(

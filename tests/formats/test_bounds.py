@@ -56,7 +56,7 @@ def test_only_some_rows_are_kept_to_tell_the_columns(tmp_path: Path, monkeypatch
     monkeypatch.setattr(labelled, "LONGEST", 100)
     table = tmp_path / "a.tsv"
     table.write_text(f"x\t{'a' * 200}\n" * 3 + "y\tz\n")
-    assert [one.label for one in read_labelled(table)] == ["x", "x", "x", "y"]
+    assert [one.labels for one in read_labelled(table)] == [("x",), ("x",), ("x",), ("y",)]
 
 
 def test_a_pipe_or_a_device_is_no_corpus(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def computed(kernels: Kernels, cell: Cell, masked: bool, normalised: bool, condi
     [
         (Lstm(), False, False),
         (Lstm(), True, False),
-        (Gru(reset="before", update="new"), False, True),
+        (Gru(update="new"), False, True),
         (Gru(recurrent_bias=True), True, False),
         (Peephole(), False, False),
         (Peephole(), True, False),

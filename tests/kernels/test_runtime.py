@@ -208,11 +208,20 @@ def test_nothing_is_kept_outside_of_every_block(preparations: list[bool]) -> Non
 
 
 ENTER = {
+    "inspection/attribution.py",
+    "inspection/gradients.py",
+    "inspection/subject.py",
+    "inspection/tree.py",
     "prediction/running.py",
+    "prediction/stream.py",
+    "tasks/language_model/inspected.py",
     "tasks/language_model/predictor.py",
     "tasks/language_model/word_scores.py",
+    "tasks/tag/predictor.py",
+    "tasks/trace/evaluation.py",
+    "tasks/trace/predictor.py",
     "tasks/translation/forced.py",
-    "prediction/stream.py",
+    "tasks/translation/inspected.py",
     "training/loop.py",
 }
 READ = {

@@ -233,8 +233,7 @@ class _Losses:
         if self._lossy > _SHOWN:
             self._report(
                 Note(
-                    f"{self._lossy:,} of {counted(self._lines, 'line')} {agreeing(self._lossy, 'differ')} from the "
-                    f"translation in numbers, addresses, "
+                    f"{self._lossy:,} of {self._lines:,} lines differ from their translations in numbers, addresses, "
                     f"placeholders or tags: --json has them all.",
                     warning=True,
                 )

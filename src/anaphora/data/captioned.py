@@ -22,7 +22,7 @@ from anaphora.formats.captions import Caption, image_key, read_captions
 from anaphora.formats.lines import read_lines, write_lines
 
 _CAPTIONS = (".json", ".tsv", ".txt", ".token")
-_LIST = re.compile(r"([a-z]+)images$", re.IGNORECASE)
+_LIST = re.compile(r"(?<![a-z])([a-z]+)images\Z", re.IGNORECASE)
 """The stem of a list of the images of a split ends so."""
 
 

@@ -49,7 +49,7 @@ class TextWindows:
         self._span = predictions // rows
         if not self._span:
             raise DataError(
-                f"A text should give each of the {rows} streams of a batch something to predict, but holds only "
+                f"The text should have a token for each of the {rows} streams of a batch, but has "
                 f"{counted(predictions, 'token')}: give more text, or fewer rows."
             )
         self._starts = np.arange(rows) * self._span

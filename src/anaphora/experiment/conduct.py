@@ -169,7 +169,7 @@ def _go_on_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> N
     if latest:
         differences += [f"{name} has changed" for name in run.changed(latest)]
     if differences:
-        of_data = any(difference.startswith("data/") for difference in differences)
+        of_data = any(difference.startswith(("data/train", "data/valid")) for difference in differences)
         kept = " Older versions kept headings, empty columns and special tokens in it." if of_data else ""
         raise RunError(
             f"{run.path} cannot go on, since it was begun otherwise: {'; '.join(differences)}.{kept} "

@@ -33,7 +33,7 @@ _SIDES = ("source", "target", "features")
 _COMMENT = ";;;"
 _REMARK = re.compile(r"\s#.*")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
-_NUMBER = re.compile(r"\d*\.?\d+(?:[eE]-?\d+)?")
+_NUMBER = re.compile(r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE]-?\d++)?")
 _FEATURES = re.compile(r"[A-Z0-9.+\-/{}()*_,|:=]+(?:;[A-Z0-9.+\-/{}()*_,|:=]*)*")
 _HEADINGS = frozenset(("source", "target", "input", "output", "word", "spelling", "pronunciation", "lemma", "form"))
 _HEADINGS |= {"phones", "phonemes", "graphemes", "features", "tags", "transcription"}

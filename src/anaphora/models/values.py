@@ -8,7 +8,7 @@ that ends. What is predicted has one flag more: whether the sequence ends there.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import torch
 from pydantic import Field
@@ -46,6 +46,10 @@ class ValuesConfig(Config):
     def settled(self) -> bool:
         """Whether nothing is left to the data."""
         return self.kind != "auto" and self.size > 0 and len(self.mean) == len(self.deviation) == self.size
+
+    def outlined(self) -> Self:
+        """As settled; before the data says what its vectors are, those of a pen."""
+        return self if self.size else self.model_copy(update={"kind": "strokes", "size": 2})
 
     @property
     def pen(self) -> int:
@@ -125,9 +129,10 @@ class PredictionNetwork(nn.Module):
         """The network with all weights 0."""
         super().__init__()
         self.config = config
-        width = config.values.size + config.values.pen
+        values = config.values.outlined()
+        width = values.size + values.pen
         self.recurrence = Stack(config.recurrence, width, "recurrence")
-        self.output = config.output.build(config.recurrence.size, config.values.size, config.values.pen + 1)
+        self.output = config.output.build(config.recurrence.size, values.size, values.pen + 1)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with its initial value under this seed."""
@@ -177,11 +182,12 @@ class SynthesisNetwork(nn.Module):
         """The network with all weights 0. Raises ConfigError where the options do not go together."""
         super().__init__()
         self.config, self.symbols = config, text
-        self._width = config.values.size + config.values.pen
+        values = config.values.outlined()
+        self._width = values.size + values.pen
         self.embedding = Embedding(config.embedding, text.size, "text")
         self.encoder = config.encoder.build(config.embedding.size)
         self.decoder = Decoder(config.decoder, config.attention, self._width, self.encoder.spec, NoFusion())
-        self.output = config.output.build(config.decoder.readout_width, config.values.size, config.values.pen + 1)
+        self.output = config.output.build(config.decoder.readout_width, values.size, values.pen + 1)
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with its initial value under this seed."""

@@ -117,8 +117,10 @@ class UpdatingWork(Work):
         return loop.train(model, batches, training, run, validate, report, stop, better=experiment.better)
 
 
-def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, report: Report) -> None:
-    """Note the fraction of unknown tokens in an encoded validation split, if there are any."""
+def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, run: Run, report: Report) -> None:
+    """Note the fraction of unknown tokens in an encoded validation split, if any, where ``run`` is not resumed."""
+    if run.metrics.lines():
+        return
     unknown = int(token_counts(ids, symbols.size)[symbols.unk])
     if unknown:
         report(

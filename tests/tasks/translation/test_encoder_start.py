@@ -122,7 +122,7 @@ def test_an_encoder_unlike_the_language_model_is_refused_and_nothing_is_made(
     ):
         with pytest.raises(ConfigError, match=sentence):
             train(of(text, toy_pairs, f"start.encoder={english}", *settings), tmp_path / "started")
-    with pytest.raises(ConfigError, match="has no unit in common"):
+    with pytest.raises(ConfigError, match="has no token in common"):
         train(of(text, tmp_path / "other", f"start.encoder={english}"), tmp_path / "started")
     assert not (tmp_path / "started").exists()
 

@@ -283,7 +283,7 @@ def test_the_same_seed_writes_the_same_text(untrained_language_model: LanguageMo
 
 
 def test_a_length_of_none_is_refused(untrained_language_model: LanguageModelPredictor) -> None:
-    with pytest.raises(ConfigError, match="at least 1 unit"):
+    with pytest.raises(ConfigError, match="at least 1 token"):
         untrained_language_model.generate("the", length=0)
 
 

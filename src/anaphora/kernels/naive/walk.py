@@ -199,6 +199,7 @@ def unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], ma
     rows = []
     for b, mask_H in enumerate(mask_BH):
         masked = weights | {name: weights[name] * mask_H for name in recurrent}
+        masked |= {name: weights[name][b : b + 1] for name in ("condition",) if name in weights}
         rows.append(step(cell, a_BG[b : b + 1], tuple(field[b : b + 1] for field in before), masked))
     return tuple(torch.cat(field) for field in zip(*rows, strict=True))
 

@@ -20,7 +20,6 @@ from anaphora.models.interpolation.weights import interpolated
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.models.ngram.model import NgramModel, NgramModelConfig
 from anaphora.protocols import Carry, Growing, Loss, SearchStart, Step, TextModel, TextStepper, VocabularyInfo
-from anaphora.wording import counted
 
 
 class RecurrentMember(LanguageModelConfig):
@@ -75,7 +74,7 @@ class InterpolationConfig(Config):
     @property
     def component_names(self) -> list[str]:
         """The components, in the order of their weights: every run, and every order of the cache."""
-        return [*self.runs, *(f"cache of {counted(order, 'token')}" for order in range(1, self.cache.order + 1))]
+        return [*self.runs, *(f"cache of order {order}" for order in range(1, self.cache.order + 1))]
 
 
 class InterpolationModelConfig(Config):

@@ -66,7 +66,7 @@ class LanguageModelWork(TextWork, UpdatingWork):
     ) -> Validate:
         """What it costs to predict the validation text."""
         valid = text_store(self.splits.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
-        report_unknown(valid.ids, tokenizers["text"].symbols, report)
+        report_unknown(valid.ids, tokenizers["text"].symbols, run, report)
         batches: Batches
         if self._of_sentences:
             batches = TextSentences(valid, tokenizers["text"].symbols, batch_tokens=training.batch_tokens, seed=0)

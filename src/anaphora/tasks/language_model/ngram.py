@@ -24,7 +24,7 @@ class NgramWork(FittingWork, TextWork):
         splits, encoded = self.splits, run.path / "encoded"
         train = text_store(splits.train, tokenizer, encoded / "train", report=report)
         valid = text_store(splits.valid, tokenizer, encoded / "valid", report=report)
-        report_unknown(valid.ids, tokenizer.symbols, report)
+        report_unknown(valid.ids, tokenizer.symbols, run, report)
         guessed: list[int] = []
         counted.fit(train, guessed.append, report)
         if guessed:

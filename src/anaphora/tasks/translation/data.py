@@ -115,7 +115,7 @@ class TranslatorWork(PairWork, UpdatingWork):
     ) -> Validate:
         """The loss of the validation split, and the scores of its outputs."""
         valid = self._encoded(self.splits.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
-        report_unknown(valid.targets.ids, tokenizers["target"].symbols, report)
+        report_unknown(valid.targets.ids, tokenizers["target"].symbols, run, report)
         # no more padding than search has, and the same batches every time
         batches = search_batches(
             valid.sources,
