@@ -233,8 +233,8 @@ class _Losses:
         if self._lossy > _SHOWN:
             self._report(
                 Note(
-                    f"{self._lossy:,} of {self._lines:,} lines differ from their translations in numbers, addresses, "
-                    f"placeholders or tags: --json has them all.",
+                    f"{self._lossy:,} of {counted(self._lines, 'line')} differ from their translations in numbers, "
+                    f"addresses, placeholders or tags: --json has them all.",
                     warning=True,
                 )
             )
