@@ -71,7 +71,7 @@ def test_a_closed_terminal_is_a_signal_to_save(toy_pairs: Path, tiny_translator:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has what it starts ignore it
         os.execv(sys.executable, command(tiny_translator, toy_pairs, run, 100_000))
     said = b""
-    while b"validation" not in said:
+    while b"validation loss" not in said:
         said += os.read(terminal, 4096)
     os.close(terminal)  # the kernel sends SIGHUP, and every write fails from now on
     _, status = os.waitpid(child, 0)

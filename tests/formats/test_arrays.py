@@ -263,3 +263,11 @@ def test_numbers_that_are_no_characters_are_no_strings(tmp_path: Path, number: i
     np.save(tmp_path / "names.npy", np.array([number, 97], np.uint32).view("<U2"))
     with pytest.raises(DataError, match="a string that is no text"):
         ArrayFile(tmp_path / "names.npy").strings("names")
+
+
+def test_a_header_that_is_no_python_is_refused_without_a_warning(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.ones(3, np.float32))
+    content = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(content.replace(b"      \n", b"\n\n  \n\n", 1))
+    with pytest.raises(DataError, match=r"no header of an \.npy file|is damaged"):
+        ArrayFile(tmp_path / "a.npy")

@@ -213,3 +213,10 @@ def test_exact_lines_are_the_bytes_of_the_file(tmp_path: Path, packed: bool) -> 
     assert list(read_lines(path, exact=True, any_format=True)) == ['\ufeff{"text": "a"}\r\n', "\n", "no end"]
     with pytest.raises(DataError, match="a JSON document"):
         list(read_lines(path, exact=True))
+
+
+def test_spans_that_begin_or_end_inside_of_a_token_are_written_again() -> None:
+    line = '{"text": "a0B c", "label": [[1, 2, "X"], [4, 5, "Y"]]}\n'
+    [sentence] = Offsets("iob2").read([line], "a.jsonl", labelled=True)
+    assert sentence.words == ("a", "0", "B", "c")
+    assert json.loads(Offsets("iob2").written(sentence, sentence.tags))["label"] == [[1, 2, "X"], [4, 5, "Y"]]

@@ -9,6 +9,7 @@ that grows far beyond its size in the file is refused.
 import json
 import struct
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -237,7 +238,8 @@ class ArrayFile:
         try:
             version = np.lib.format.read_magic(header)
             read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-            shape, fortran, dtype = read(header)
+            with warnings.catch_warnings(action="ignore"):  # numpy tries a header that it cannot read as Python 2's
+                shape, fortran, dtype = read(header)
         except KeyError:
             raise DataError(f"{where} has a format of .npy that is not read: save plain numbers.") from None
         except _NOT_READ as error:

@@ -59,10 +59,20 @@ class Offsets:
         (line,) = sentence.lines
         content, end = split_end(line)
         item = json.loads(content_of(content))
-        places = token_places(_text(item, ""))
+        places = _places_of(sentence.words, _text(item, ""))
         spans = [[places[s][0], places[e - 1][1], type_] for s, e, type_ in spans_of(tags, self.encoding)]
         key = next((key for key in _LABELS if key in item), _LABELS[0])
         return json.dumps({**item, key: spans}, ensure_ascii=False) + end
+
+
+def _places_of(words: Sequence[str], text: str) -> list[tuple[int, int]]:
+    """Where the words of a text begin and end; those that a span cut are words of their own."""
+    places, end = list[tuple[int, int]](), 0
+    for word in words:
+        start = text.index(word, end)
+        end = start + len(word)
+        places.append((start, end))
+    return places
 
 
 def _items(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
