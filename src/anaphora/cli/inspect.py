@@ -35,7 +35,7 @@ EXAMPLES = (
 )
 
 NO_RUN = ("explain", "diagram")
-"""Verbs that take a name in the place of a run."""
+"""Verbs that take no run, but the name of a lesson, recipe or run."""
 
 
 @dataclass(frozen=True)

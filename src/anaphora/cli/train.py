@@ -155,7 +155,7 @@ def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":
         if vocabulary != "keep":
             raise ConfigError("--vocabulary belongs to --from RUN, which is missing.")
         return None
-    if (parent / "experiment.toml").exists():  # said before what reads it, which takes seconds to load
+    if (parent / "experiment.toml").exists():  # reported before the imports below, which take seconds
         say(f"Starting from the {'' if vocabulary == 'only' else 'weights and '}vocabulary of {parent} ...")
 
     from anaphora.tasks.base import StartConfig

@@ -169,7 +169,7 @@ def _scan(files: Sequence[PairFiles], held: HeldOut | None, read: set[str], repo
 
 
 def _told(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
-    """The pairs of a file; when it is through, ``report`` is told of what was left out of its lines.
+    """The pairs of a file; at its end, ``report`` receives what was left out of its lines.
 
     What versions before did not leave out is added to ``read``, which goes into the fingerprint of a split: a run of
     such a version is not resumed on other pairs unnoticed.

@@ -1,7 +1,7 @@
 """What the sizing of tasks shares: tables of tiers, and a table of options in words."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 TOKENS = {
     "bpe": "subword",
@@ -12,6 +12,15 @@ TOKENS = {
     "symbol": "symbol",
 }
 """Name of a token by ``text.tokenizer``."""
+
+
+Tier = TypeVar("Tier", bound=tuple[Any, ...])
+"""A row of options; its first field is the largest amount of data that it is for."""
+
+
+def tier_for(count: int, tiers: Sequence[Tier]) -> Tier:
+    """The first tier, from the smallest to the largest, that is for so much data."""
+    return next(tier for tier in tiers if count <= tier[0])
 
 
 def tier_lines(counted: str, tiers: Sequence[Any]) -> list[str]:

@@ -162,3 +162,12 @@ def both_sides(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokeni
             f"pairs, or leave start out."
         )
     return tokenizers
+
+
+def no_vocabulary(noun: str) -> Callable[[dict[str, Tokenizer], Path], dict[str, Tokenizer]]:
+    """For ``Task.tokenizers_of`` of a task that takes none over; ``noun`` is that of the task."""
+
+    def refuse(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
+        raise ConfigError(f"{noun.capitalize()} takes no vocabulary from another run, such as {path}: leave start out.")
+
+    return refuse

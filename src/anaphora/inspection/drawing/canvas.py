@@ -23,7 +23,7 @@ INK, QUIET, LINE, FRAME = "#22262e", "#7b828e", "#eef1f6", "#c3cad6"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 """Those of Okabe and Ito (2008), which people with any colour vision can tell apart."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
-"""A dash for each colour, so that no line is told apart by its colour alone."""
+"""A dash pattern for each colour, so that lines differ in more than colour."""
 
 _SHADES = ("#ffffff", "#e3eaf4", "#b9cae3", "#7f9fcb", "#4570ab", "#1f4480", "#0c2250")
 _TWO_SIDED = ("#7f3b08", "#e08214", "#fdd9ae", "#ffffff", "#b9cae3", "#4570ab", "#0c2250")

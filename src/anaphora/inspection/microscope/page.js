@@ -244,24 +244,6 @@ class Page {
       el("div", {className: "wide", tabIndex: 0}, svg),
       details("The tree as a table", plainTable("Hypotheses of the search", ["Step", "Token", "Probability", "Score", "Fate"], rows)));
   }
-
-  /** Alignments of validation pairs as they were recorded during training. */
-  recorded() {
-    const {recorded} = this.contents;
-    if (!recorded.length) return;
-    const box = $("recorded"), slider = el("input", {type: "range", min: 0, max: recorded.length - 1, value: recorded.length - 1, id: "when"});
-    const label = el("label", {for: "when"}), pictures = el("div");
-    const draw = () => {
-      const {update, pairs} = recorded[Number(slider.value)];
-      label.textContent = `After update ${update.toLocaleString("en")}: `;
-      pictures.replaceChildren(...pairs.map(({source, target, weights}, i) => heatTable({caption: `Validation pair ${i + 1}`,
-        rows: target, columns: source, values: weights, lang: [this.contents.languages.target, this.contents.languages.source]})));
-    };
-    slider.addEventListener("input", draw);
-    draw();
-    box.replaceChildren(el("h2", {}, "Alignments during training"), el("p", {className: "row"}, label, slider), pictures);
-    box.hidden = false;
-  }
 }
 
 async function main() {
@@ -286,7 +268,6 @@ async function main() {
   $("beam").addEventListener("input", () => ask(300));
   $("undo").addEventListener("click", () => { page.reset(); ask(0); });
   $("input").addEventListener("submit", (event) => event.preventDefault());
-  page.recorded();
   $("text").value = contents.examples[0] || "";
   await page.show();
 }

@@ -64,7 +64,6 @@ def page_of(trained: Trained, title: str, examples: Sequence[str] = ()) -> str:
         },
         "languages": {side: getattr(data, side, "") for side in trained.tokenizers},
         "examples": list(examples),
-        "recorded": [],
         "about": f"{weights:,} weights, trained with Anaphora. This page computes everything itself and sends nothing.",
     }
     own = files("anaphora.inspection.microscope")

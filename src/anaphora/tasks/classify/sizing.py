@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledFormat, labelled_splits
 from anaphora.formats.labelled_vectors import is_array_file
-from anaphora.tasks.sizing import TOKENS, figure, value_at
+from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -45,7 +45,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     if not vectors and next(found.train.examples()).text.lower().endswith(".npy"):
         vectors, found = True, labelled_splits(data, names, LabelledFormat(vectors=True))
     count = found.train.count
-    tier = next(tier for tier in TIERS if count <= tier.texts)
+    tier = tier_for(count, TIERS)
     what = counted(len(found.labels), "label" if found.several else "class")
     what += ", several a text" if found.several else ""
     if vectors:

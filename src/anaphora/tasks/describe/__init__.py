@@ -1,9 +1,7 @@
 """Description: features of an image in, a sentence about it out."""
 
-from pathlib import Path
 from typing import cast
 
-from anaphora.errors import ConfigError
 from anaphora.models.describer import Describer
 from anaphora.models.registry import NETWORKS
 from anaphora.tasks.describe import sizing
@@ -11,8 +9,7 @@ from anaphora.tasks.describe.config import DescriberExperiment
 from anaphora.tasks.describe.data import DescriberWork, with_shape
 from anaphora.tasks.describe.evaluation import NOUN, evaluate
 from anaphora.tasks.describe.predictor import DescriberPredictor, Description
-from anaphora.tasks.task import Kind, Sizing, Task, Trained
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.tasks.task import Kind, Sizing, Task, Trained, no_vocabulary
 
 __all__ = ["TASK", "DescriberExperiment", "DescriberPredictor", "Description"]
 
@@ -20,10 +17,6 @@ __all__ = ["TASK", "DescriberExperiment", "DescriberPredictor", "Description"]
 def _predictor(trained: Trained) -> DescriberPredictor:
     experiment, model = cast(DescriberExperiment, trained.experiment), cast(Describer, trained.model)
     return DescriberPredictor(model, trained.tokenizers["text"], experiment, trained.runtime)
-
-
-def _tokenizers(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-    raise ConfigError(f"A describer takes no vocabulary from another run, such as {path}: leave start out.")
 
 
 TASK = Task(
@@ -34,7 +27,7 @@ TASK = Task(
     see="see anaphora predict",
     next_command="anaphora evaluate {run}",
     example='describer = anaphora.load("{path}")\nprint(describer.predict_file("features.npz")[0].text)',
-    tokenizers_of=_tokenizers,
+    tokenizers_of=no_vocabulary(NOUN),
     evaluate=evaluate,
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "captions", sizing.TIERS),
 )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from anaphora.data.captioned import caption_splits
 from anaphora.data.finding import Names
-from anaphora.tasks.sizing import figure, value_at
+from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -40,7 +40,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The describer for as many captions; DataError for data that cannot be read."""
     found = caption_splits(data, names)
     count, shape = found.train.count, found.features.shape
-    tier = next(tier for tier in TIERS if count <= tier.captions)
+    tier = tier_for(count, TIERS)
     grid = f"{shape.rows} x {shape.columns} x {shape.width}" if shape.positions > 1 else f"{shape.width}"
     return Sized(_describer(tier, shape.positions > 1), f"{counted(count, 'caption')} (features {grid})")
 

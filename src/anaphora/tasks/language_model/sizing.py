@@ -8,7 +8,7 @@ from anaphora.data.finding import Names, find_pairs, find_texts
 from anaphora.data.sources import text_splits
 from anaphora.errors import DataError
 from anaphora.events import silent
-from anaphora.tasks.sizing import TOKENS, figure, value_at
+from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -40,7 +40,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The language model for as many characters; DataError for data that cannot be read."""
     found = text_splits(data, train=names.train, valid=names.valid, test=names.test)
     characters = sum(len(line) + 1 for line in found.train)
-    size = next(tier for tier in TIERS if characters <= tier.characters)
+    size = tier_for(characters, TIERS)
     return Sized(_language_model(size), f"{counted(characters, 'character')} of running text")
 
 

@@ -1,9 +1,7 @@
 """Tagging: a label, or several, for every token of a sentence."""
 
-from pathlib import Path
 from typing import Any, cast
 
-from anaphora.errors import ConfigError
 from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import Tagger
 from anaphora.tasks.tag import sizing
@@ -12,8 +10,7 @@ from anaphora.tasks.tag.data import TaggerWork, token_tokenizer
 from anaphora.tasks.tag.evaluation import NOUN, evaluate
 from anaphora.tasks.tag.formats import settled
 from anaphora.tasks.tag.predictor import Tagged, TaggerPredictor
-from anaphora.tasks.task import Kind, Sizing, Task, Trained
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.tasks.task import Kind, Sizing, Task, Trained, no_vocabulary
 
 __all__ = ["TASK", "Tagged", "TaggerExperiment", "TaggerPredictor"]
 
@@ -28,10 +25,6 @@ def _complete(experiment: TaggerExperiment, parent: Any) -> TaggerExperiment:
     return settled(experiment)
 
 
-def _tokenizers(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-    raise ConfigError(f"A tagger takes no vocabulary from another run, such as {path}: leave start out.")
-
-
 TASK = Task(
     name="tag",
     noun=NOUN,
@@ -40,7 +33,7 @@ TASK = Task(
     see="see anaphora predict",
     next_command="echo 'Your text.' | anaphora predict {run} --format text",
     example='tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)',
-    tokenizers_of=_tokenizers,
+    tokenizers_of=no_vocabulary(NOUN),
     evaluate=evaluate,
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "tagged sentences", sizing.TIERS),
 )

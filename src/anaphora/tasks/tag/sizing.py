@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.tasks.sizing import figure, value_at
+from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import settled, splits_of
 from anaphora.tasks.task import Sized, Table
@@ -42,7 +42,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     table = {"files": tuple(map(str, data)), "train": names.train, "valid": names.valid, "test": names.test}
     experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"))
     count = splits_of(experiment).train.count
-    tier = next(tier for tier in TIERS if count <= tier.sentences)
+    tier = tier_for(count, TIERS)
     tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
     return Sized(_tagger(tier, experiment.spans != "none"), f"{counted(count, 'sentence')} ({tagged})")
 

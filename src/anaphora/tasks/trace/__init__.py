@@ -1,19 +1,16 @@
 """Real-valued sequences: pen strokes and signals predicted, drawn, and written from texts."""
 
-from pathlib import Path
 from typing import cast
 
-from anaphora.errors import ConfigError
 from anaphora.models.registry import NETWORKS
 from anaphora.models.values import ValueNetwork
-from anaphora.tasks.task import Kind, Sizing, Task, Trained
+from anaphora.tasks.task import Kind, Sizing, Task, Trained, no_vocabulary
 from anaphora.tasks.trace import sizing
 from anaphora.tasks.trace.config import PredictionExperiment, SynthesisExperiment, TraceExperiment
 from anaphora.tasks.trace.data import TraceWork, with_values
 from anaphora.tasks.trace.drawing import Drawing
 from anaphora.tasks.trace.evaluation import NOUN, evaluate
 from anaphora.tasks.trace.predictor import Series, TracePredictor
-from anaphora.text.tokenizer import Tokenizer
 
 __all__ = ["TASK", "Drawing", "Series", "TraceExperiment", "TracePredictor"]
 
@@ -22,10 +19,6 @@ def _predictor(trained: Trained) -> TracePredictor:
     experiment = cast(TraceExperiment, trained.experiment)
     network = cast(ValueNetwork, trained.model)
     return TracePredictor(network, experiment, trained.tokenizers.get("text"), trained.runtime)
-
-
-def _tokenizers(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-    raise ConfigError(f"{NOUN.capitalize()} takes no vocabulary from another run, such as {path}: leave start out.")
 
 
 TASK = Task(
@@ -43,7 +36,7 @@ TASK = Task(
     see="see anaphora draw",
     next_command="anaphora evaluate {run}",
     example='model = anaphora.load("{path}")\nprint(model.generate("...").svg())',
-    tokenizers_of=_tokenizers,
+    tokenizers_of=no_vocabulary(NOUN),
     evaluate=evaluate,
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "vectors (--task trace)", sizing.TIERS),
 )

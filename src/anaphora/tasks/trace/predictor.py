@@ -89,7 +89,7 @@ class TracePredictor:
             length: vectors that are drawn at most.
             prime: a sequence that is continued, in its style; with texts, it has the text that it is of.
             limits: when to stop early, by a StoppedError.
-            report: is told how many are done.
+            report: receives the progress.
 
         Raises ConfigError for options out of bounds, a text that cannot be written, and a prime that does not fit.
         """

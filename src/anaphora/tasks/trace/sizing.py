@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from anaphora.data.finding import Names
 from anaphora.data.traces import trace_splits
-from anaphora.tasks.sizing import figure, value_at
+from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 
@@ -38,7 +38,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     for trace in trace_splits(data, names).train.examples():
         vectors += len(trace.values_TD)
         written = written and bool(trace.text.strip())
-    tier = next(tier for tier in TIERS if vectors <= tier.vectors)
+    tier = tier_for(vectors, TIERS)
     shared: Table = {
         "task": "trace",
         "output": {"kind": "mixture", "components": 20},

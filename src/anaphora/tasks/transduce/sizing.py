@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.tasks.sizing import figure
+from anaphora.tasks.sizing import figure, tier_for
 from anaphora.tasks.task import Sized, Table
 from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.transduce.data import splits_of
@@ -53,7 +53,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
         "columns": columns,
     }
     train = splits_of(TransductionExperiment.parse({"task": "transduce", "data": table}, "the data")).train
-    tier = next(tier for tier in TIERS if train.count <= tier.pairs)
+    tier = tier_for(train.count, TIERS)
     alike = are_separated(train.sources()) == are_separated(train.targets())
     return Sized(_transducer(tier, alike), f"{counted(train.count, 'pair')} of strings")
 

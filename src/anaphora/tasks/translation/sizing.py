@@ -14,7 +14,7 @@ from anaphora.data.finding import Names
 from anaphora.data.sources import translation_splits
 from anaphora.errors import MissingExtraError
 from anaphora.evaluation.bleu import metric_of
-from anaphora.tasks.sizing import TOKENS, figure, value_at
+from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer, Bpe
 from anaphora.wording import counted
@@ -61,7 +61,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
         data, source or "en", target or "de", train=names.train, valid=names.valid, test=names.test, layout=names.layout
     )
     pairs = splits.train.count
-    tier = next(tier for tier in TIERS if pairs <= tier.pairs)
+    tier = tier_for(pairs, TIERS)
     return Sized(_translator(tier, text, _metric(target or "de")), counted(pairs, "pair"))
 
 
