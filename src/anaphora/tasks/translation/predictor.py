@@ -20,6 +20,7 @@ from anaphora.search.beam import check_size
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.ranking import Ranking
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
@@ -200,8 +201,9 @@ class TranslationPredictor(InspectedTranslator):
                 stepper,
                 batch,
                 size=options.beam,
+                n=max(0, options.alternatives) + 1,
                 max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
-                length_penalty=options.length_penalty,
+                ranking=Ranking(options.length_penalty),
                 attention=options.attention or unknown is not None,
             )
             for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
