@@ -6,16 +6,21 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
+#ifdef _OPENMP
 #include <omp.h>
+#else
+#define omp_get_thread_num() 0
+#define omp_get_num_threads() 1
+#endif
 
 #include "tiles.h"
 #include "units.h"
 
 /* Panels that are multiplied by a block of rows, one after another. */
-#define GROUP 8
+#define GROUP 16
 
-/* The most rows of a whose units are made at once, and their room: what AMX reads of a block has 16 or 32 rows. */
-#define ROWS 96
+/* The most rows of a whose units are made at once, and the room of each. */
+#define ROWS 192
 #define ROOM (DEPTH + WIDTH)
 
 typedef void LayOut(const Layout *, int64_t);
@@ -148,15 +153,16 @@ static void sum(const Product *p, Range blocks, Range panels, int64_t k, int64_t
 
 static void multiply(const Product *p, Range blocks, Range panels)
 {
-    _Alignas(64) int32_t left[ROWS * ROOM];
-    const int64_t group = ROWS / p->kernel->height;
+    static _Thread_local _Alignas(64) int32_t left[(ROWS + WIDTH) * ROOM];
+    const int copied = p->kernel->copies || p->across;
+    const int64_t group = copied ? ROWS / p->kernel->height : blocks.to - blocks.from;
     p->kernel->begin();
     for (int64_t k = 0; k < p->units; k += DEPTH) {
         const int64_t depth = smaller(DEPTH, p->units - k);
         for (int64_t from = blocks.from; from < blocks.to; from += group) {
             const Range some = {from, smaller(from + group, blocks.to)};
             const Range rows = {rows_of(p, some.from).from, rows_of(p, some.to - 1).to};
-            if (p->kernel->copies || p->across) {
+            if (copied) {
                 make_left(p, rows, k, depth, left);
                 sum(p, some, panels, k, depth, left, ROOM);
             } else

@@ -17,7 +17,7 @@
 #define WIDTH 16
 
 /* Units of k that are multiplied at once. */
-#define DEPTH 256
+#define DEPTH 512
 
 /* The sums of a few rows and some neighbouring panels over the next ``depth`` units. */
 typedef struct {
