@@ -49,6 +49,7 @@ VERBS = (
     "draw",
     "record",
     "evaluate",
+    "compare",
     "export",
     "score",
     "rescore",
