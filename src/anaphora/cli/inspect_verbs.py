@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, DataError
 
@@ -61,7 +62,7 @@ class Verb(NamedTuple):
 
 def verbs() -> dict[str, Verb]:
     """Every verb by name."""
-    from anaphora.inspection import attention, attribution, embeddings, gates, length, tree
+    from anaphora.inspection import attention, attribution, embeddings, gates, length, neighbours, tree
     from anaphora.inspection.explain import LESSONS
     from anaphora.inspection.subject import Subject
 
@@ -71,6 +72,7 @@ def verbs() -> dict[str, Verb]:
         "gradients": Verb("how far gradients reach back", _gradients, Subject.lacks_layers),
         "attribute": Verb("inputs that output tokens depend on", _attribute, attribution.lacks_attribution),
         "beam": Verb("search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search),
+        "neighbours": Verb("training pairs nearest to each output token", _neighbours, neighbours.lacks_neighbours),
         "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True),
         "embeddings": Verb("neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings),
         "curves": Verb("training curves", _curves, several=True),
@@ -134,6 +136,13 @@ def _beam(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
     if given.from_file:
         return [Shown("greedy", greedy_against_beam(subjects[0], texts, size))]
     return [Shown("beam", tree(subjects[0], given.one("beam")[0], size))]
+
+
+def _neighbours(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.neighbours import neighbours
+
+    with listening() as report:
+        return [Shown("neighbours", neighbours(subjects[0], *given.one("neighbours"), report=report))]
 
 
 def _length(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:

@@ -13,6 +13,7 @@ from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow
 from anaphora.inspection.length import ByLength
+from anaphora.inspection.neighbours import TrainingNeighbours
 from anaphora.inspection.report import Report
 from anaphora.inspection.tree import Tree
 
@@ -65,6 +66,8 @@ def figures_of(result: Any) -> Figures:
             return {"": lambda: charts.followers_figure(several[0])}
         case GradientFlow():
             return _of_gradients(several[0])
+        case TrainingNeighbours():
+            return {"": lambda: charts.neighbours_figure(several[0])}
         case Tree():
             return {"": lambda: search_tree.tree_figure(several[0])}
     return {}
