@@ -49,6 +49,7 @@ VERBS = (
     "draw",
     "record",
     "evaluate",
+    "serve",
     "export",
     "score",
     "rescore",
