@@ -11,10 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels.lowering import Lowering, PartLowering, Value, Values
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Span
-from anaphora.kernels.weighing import Weighing
+from anaphora.kernels.weighing import Softmax, Weighing
 
 
 class Attended(NamedTuple):
@@ -26,6 +27,13 @@ class Attended(NamedTuple):
     shares_XBS: Tensor
     """What the scores became, before the factor of the span."""
     factor_XBS: Tensor | None
+
+
+class Lowered(NamedTuple):
+    """What going back needs, as values."""
+
+    of_score: Any
+    weights: Value
 
 
 @dataclass(frozen=True)
@@ -90,3 +98,34 @@ class Attend:
             return (dquery_XBQ, *dbeside, *(None for _ in self.span.beside))
         through_span_XBQ, *dspan = self.span.backward(of_span, da_XBS * b_XBS, matmul)
         return (dquery_XBQ + through_span_XBQ, *dbeside, *dspan)
+
+    def obstacle(self) -> str:
+        """That of score, span or weighing."""
+        return self.score.obstacle() or self.span.obstacle() or self.weighing.obstacle()
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Lowered]:
+        """Steps 1 to 4, without a factor."""
+        attend = ops.of(self.name)
+        length, scale = self._length(attend), self._scale(ops)
+        e, of_score = self.score.lower(inputs[0], length, attend)  # 1
+        a = attend.value(e.width)
+        attend.run("softmax_positions", (a,), (e, length, scale))  # 2
+        return (attend.mix("values", a, length), a), Lowered(of_score, a)  # 4
+
+    def lower_back(self, ops: Lowering, saved: Lowered, doutputs: tuple[Value | None, ...]) -> Values:
+        """Steps 4 to 1 undone."""
+        attend = ops.of(self.name)
+        length, scale, a = self._length(attend), self._scale(ops), saved.weights
+        through_context = attend.mix_back("values", doutputs[0], length) if doutputs[0] else None  # 4
+        da = ops.sum([d for d in (through_context, doutputs[1]) if d])
+        de = attend.value(a.width)
+        attend.run("softmax_positions_back", (de,), (a, da, length, scale))  # 2
+        return self.score.lower_back(saved.of_score, de, length, attend)  # 1
+
+    def _length(self, attend: PartLowering) -> Value:
+        """The open positions of each sentence: all before the first that is closed."""
+        return attend.sentences("length")
+
+    def _scale(self, ops: Lowering) -> Value:
+        assert isinstance(self.weighing, Softmax)
+        return ops.fixed(ops.like.new_full((1, 1), self.scale * self.weighing.sharpness))

@@ -12,7 +12,8 @@
  * there are, and with any number of threads.
  */
 
-#include <stdint.h>
+#include "gemm.h"
+
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -143,19 +144,27 @@ WITH_AVX2 static void columns_by_panels(Range rows, Range panels, int64_t blocks
 typedef void Part(Range, Range, int64_t, int64_t, int64_t, int64_t, const float *, const float *, float *);
 
 /* Each thread takes some of the rows or some of the panels, of whichever there are more. */
-static void shared_out(Part *part, int64_t M, int64_t N, int64_t K, const float *a, const float *b, float *out)
+static void part_of(Part *part, int64_t thread, int64_t threads, int64_t M, int64_t N, int64_t K, const float *a,
+                    const float *b, float *out)
 {
     const int64_t blocks = (M + HEIGHT - 1) / HEIGHT, panels = (N + WIDTH - 1) / WIDTH;
+    if (blocks > panels)
+        part(share(blocks, thread, threads), (Range){0, panels}, blocks, M, N, K, a, b, out);
+    else
+        part((Range){0, blocks}, share(panels, thread, threads), blocks, M, N, K, a, b, out);
+}
+
+void gemm_share(const Packed *b, int64_t M, const float *a, float *out, int64_t thread, int64_t threads)
+{
+    part_of(rows_by_panels, thread, threads, M, b->N, b->K, a, b->panels, out);
+}
+
+static void shared_out(Part *part, int64_t M, int64_t N, int64_t K, const float *a, const float *b, float *out)
+{
     if (K == 0 && M * N > 0) /* of a tensor without numbers the address is null */
         memset(out, 0, M * N * sizeof(float));
 #pragma omp parallel if (M * N * K > ALONE)
-    {
-        const int64_t thread = omp_get_thread_num(), threads = omp_get_num_threads();
-        if (blocks > panels)
-            part(share(blocks, thread, threads), (Range){0, panels}, blocks, M, N, K, a, b, out);
-        else
-            part((Range){0, blocks}, share(panels, thread, threads), blocks, M, N, K, a, b, out);
-    }
+    part_of(part, omp_get_thread_num(), omp_get_num_threads(), M, N, K, a, b, out);
 }
 
 void gemm(int64_t M, int64_t N, int64_t K, const float *a, const float *panels, float *out)

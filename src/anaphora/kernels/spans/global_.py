@@ -16,3 +16,7 @@ class Global(Span):
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, None]:
         """All positions up to the end."""
         return Focus(matmul.sentences("closed", query_XBQ.shape[1]), None), None
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""

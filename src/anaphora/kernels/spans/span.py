@@ -46,6 +46,10 @@ class Span(Config):
         """The gradient of the factor gives those of the query and of ``beside``; asked for where there is a factor."""
         raise NotImplementedError
 
+    def obstacle(self) -> str:
+        """Why the time loop in C cannot run it, in a few words; empty where it looks at the whole sentence."""
+        return "it looks through a window"
+
 
 def positions(matmul: PartMatmuls, rows: int) -> tuple[Tensor, Tensor]:
     """Which positions lie past the end (B x S), and the positions 1 .. S, as numbers that distances are made of."""
