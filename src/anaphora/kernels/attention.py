@@ -11,10 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.lowering import Lowering, PartLowering, Value, Values
+from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Span
+from anaphora.kernels.spans.span import LoweredFocus
 from anaphora.kernels.weighing import Softmax, Weighing
 
 
@@ -32,8 +33,11 @@ class Attended(NamedTuple):
 class Lowered(NamedTuple):
     """What going back needs, as values."""
 
+    focus: LoweredFocus
     of_score: Any
+    of_span: Any
     weights: Value
+    """What the scores became, before the factor of the span."""
 
 
 @dataclass(frozen=True)
@@ -104,28 +108,37 @@ class Attend:
         return self.score.obstacle() or self.span.obstacle() or self.weighing.obstacle()
 
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Lowered]:
-        """Steps 1 to 4, without a factor."""
-        attend = ops.of(self.name)
-        length, scale = self._length(attend), self._scale(ops)
-        e, of_score = self.score.lower(inputs[0], length, attend)  # 1
-        a = attend.value(e.width)
-        attend.run("softmax_positions", (a,), (e, length, scale))  # 2
-        return (attend.mix("values", a, length), a), Lowered(of_score, a)  # 4
+        """Steps 1 to 4."""
+        attend, (query, *beside) = ops.of(self.name), inputs
+        focus, of_span = self.span.lower(query, tuple(beside[len(self.score.beside) :]), attend)
+        e, of_score = self.score.lower(query, focus.window, attend)  # 1
+        b = attend.value(e.width)
+        attend.run("softmax_positions", (b,), (e, focus.window, self._scale(ops)))  # 2
+        a = b
+        if focus.factor:
+            a = attend.value(e.width)
+            attend.run("multiply_rows", (a,), (b, focus.factor))  # 3
+        return (attend.mix("values", a, focus.window), a), Lowered(focus, of_score, of_span, b)  # 4
 
-    def lower_back(self, ops: Lowering, saved: Lowered, doutputs: tuple[Value | None, ...]) -> Values:
+    def lower_back(self, ops: Lowering, saved: Lowered, doutputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
         """Steps 4 to 1 undone."""
-        attend = ops.of(self.name)
-        length, scale, a = self._length(attend), self._scale(ops), saved.weights
-        through_context = attend.mix_back("values", doutputs[0], length) if doutputs[0] else None  # 4
-        da = ops.sum([d for d in (through_context, doutputs[1]) if d])
-        de = attend.value(a.width)
-        attend.run("softmax_positions_back", (de,), (a, da, length, scale))  # 2
-        return self.score.lower_back(saved.of_score, de, length, attend)  # 1
-
-    def _length(self, attend: PartLowering) -> Value:
-        """The open positions of each sentence: all before the first that is closed."""
-        return attend.sentences("length")
+        attend, b = ops.of(self.name), saved.weights
+        window, g = saved.focus
+        through_context = attend.mix_back("values", doutputs[0], window) if doutputs[0] else None  # 4
+        da = db = ops.sum([d for d in (through_context, doutputs[1]) if d])
+        if g:
+            db = attend.value(b.width)
+            attend.run("multiply_rows", (db,), (da, g))  # 3
+        de = attend.value(b.width)
+        attend.run("softmax_positions_back", (de,), (b, db, window, self._scale(ops)))  # 2
+        dquery, *dbeside = self.score.lower_back(saved.of_score, de, window, attend)  # 1
+        if not g:
+            return (dquery, *dbeside, *(None for _ in self.span.beside))
+        dfactor = attend.value(b.width)
+        attend.run("multiply_rows", (dfactor,), (da, b))
+        through_span, *dspan = self.span.lower_back(saved.of_span, dfactor, window, attend)
+        return (ops.sum((dquery, through_span)), *dbeside, *dspan)
 
     def _scale(self, ops: Lowering) -> Value:
         assert isinstance(self.weighing, Softmax)
-        return ops.fixed(ops.like.new_full((1, 1), self.scale * self.weighing.sharpness))
+        return ops.number(self.scale * self.weighing.sharpness)

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Operand, Operation, Place
@@ -102,6 +103,10 @@ class Lowering:
         """A tensor that is the same for all steps; its width is that of all dimensions but the first."""
         return Value(tensor.shape[1:].numel(), tensor.contiguous())
 
+    def number(self, number: float) -> Value:
+        """One number for all steps and rows."""
+        return self.fixed(self.like.new_full((1, 1), number))
+
     def run(self, name: str, writes: Sequence[Value], reads: Sequence[Value], adds: Sequence[Value] = ()) -> None:
         """Note an operation; it ``adds`` to some of what it writes."""
         for value in reads:
@@ -192,7 +197,7 @@ class PartLowering:
     def __init__(self, ops: Lowering, part: str) -> None:
         """``part`` is the name in front."""
         self._ops, self._part = ops, part
-        self.run, self.value, self.add = ops.run, ops.value, ops.add
+        self.run, self.value, self.add, self.number = ops.run, ops.value, ops.add, ops.number
 
     def _full(self, name: str) -> str:
         return f"{self._part}.{name}"
@@ -242,36 +247,46 @@ class PartLowering:
         sentences = self._ops.matmuls.sentences(self._full(name), self._ops.rows.active[0]).detach()
         return self._ops.fixed(sentences if sentences.is_floating_point() else sentences.to(self._ops.like))
 
+    def memory_width(self, name: str) -> int:
+        """How wide a memory tensor is."""
+        return self._matrix(name).shape[-1]
+
+    def whole(self, length: str) -> Value:
+        """The window that holds every position, by the memory tensor of their number."""
+        numbers = self.sentences(length)
+        assert numbers.tensor is not None
+        return self._ops.fixed(functional.pad(numbers.tensor, (1, 0)))
+
     def gradient(self, name: str) -> Value:
         """The gradient of a memory tensor, to be added to."""
         return self._ops.fixed(self._ops.matmuls.gradient(self._full(name), self._ops.rows.active[0]))
 
-    def mix(self, name: str, weights: Value, length: Value) -> Value:
+    def mix(self, name: str, weights: Value, window: Value) -> Value:
         """y = a M_b: the sum of the rows of the memory matrix, one for each position, by their weights."""
         self._ops.factors[self._full(name)].append(weights)
         y = self.value(self._matrix(name).shape[2])
-        self.run("mix_positions", (y,), (weights, self.sentences(name), length))
+        self.run("mix_positions", (y,), (weights, self.sentences(name), window))
         return y
 
-    def mix_back(self, name: str, dy: Value, length: Value) -> Value:
+    def mix_back(self, name: str, dy: Value, window: Value) -> Value:
         """da = dy M_b', and the record of dM_b = sum a' dy."""
         self._record(name, dy)
         da = self.value(self._matrix(name).shape[1])
-        self.run("dot_positions", (da,), (dy, self.sentences(name), length))
+        self.run("dot_positions", (da,), (dy, self.sentences(name), window))
         return da
 
-    def dot(self, name: str, a: Value, length: Value) -> Value:
+    def dot(self, name: str, a: Value, window: Value) -> Value:
         """y = a M_b: the product with each column of the memory matrix, one for each position."""
         self._ops.factors[self._full(name)].append(a)
         y = self.value(self._matrix(name).shape[2])
-        self.run("dot_positions", (y,), (a, self._columns(name), length))
+        self.run("dot_positions", (y,), (a, self._columns(name), window))
         return y
 
-    def dot_back(self, name: str, dy: Value, length: Value) -> Value:
+    def dot_back(self, name: str, dy: Value, window: Value) -> Value:
         """da = dy M_b', and the record of dM_b = sum a' dy."""
         self._record(name, dy)
         da = self.value(self._matrix(name).shape[1], merges=True)
-        self.run("mix_positions", (da,), (dy, self._columns(name), length))
+        self.run("mix_positions", (da,), (dy, self._columns(name), window))
         return da
 
     def _matrix(self, name: str) -> Tensor:

@@ -1,7 +1,8 @@
-/* Attention over the open positions of each sentence: operations of the time loop for attention.py and scores/.
+/* Attention over the open positions of each sentence: operations of the time loop for attention.py, scores/ and spans/.
  *
- * A memory has positions x size numbers for every sentence. What lies past the length of a sentence is never read; its
- * scores and weights are 0.
+ * A memory has positions x size numbers for every sentence. The open positions of a step lie side by side: two numbers
+ * say which is the first, and which the first after them (loop.h). What is closed is never read; its scores and weights
+ * are 0.
  */
 
 #include <math.h>
@@ -22,10 +23,10 @@ EVERY_PROCESSOR static float dot(int64_t size, const float *restrict a, const fl
     return sum;
 }
 
-EVERY_PROCESSOR static void mix(int64_t positions, int64_t size, const float *restrict weights,
+EVERY_PROCESSOR static void mix(Window open, int64_t size, const float *restrict weights,
                                 const float *restrict memory, float *restrict out)
 {
-    for (int64_t s = 0; s < positions; s++)
+    for (int64_t s = open.from; s < open.to; s++)
         for (int64_t j = 0; j < size; j++)
             out[j] += weights[s] * memory[s * size + j];
 }
@@ -53,55 +54,46 @@ EVERY_PROCESSOR static void softmax_back(int64_t size, float scale, const float 
         de[s] = scale * (a[s] * (da[s] - sum));
 }
 
-static int64_t open_positions(const Block length, int64_t row)
-{
-    return (int64_t)*row_of(length, row);
-}
-
-static void close(const Block out, int64_t row, int64_t open)
-{
-    memset(row_of(out, row) + open, 0, (out.width - open) * sizeof(float));
-}
-
-/* e | h, memory, length: e_s = h' m_s. As the way back of mix_positions: da_s = dc' v_s. */
+/* e | h, memory, open: e_s = h' m_s. As the way back of mix_positions: da_s = dc' v_s. */
 void dot_positions(int64_t from, int64_t to, const Block *of)
 {
     const int64_t size = of[1].width;
     for (int64_t row = from; row < to; row++) {
-        const int64_t open = open_positions(of[3], row);
-        for (int64_t s = 0; s < open; s++)
+        const Window open = window_of(of[3], row);
+        close_others(of[0], row, open);
+        for (int64_t s = open.from; s < open.to; s++)
             row_of(of[0], row)[s] = dot(size, row_of(of[1], row), row_of(of[2], row) + s * size);
-        close(of[0], row, open);
     }
 }
 
-/* c | a, memory, length: c = sum_s a_s v_s. As the way back of dot_positions: dh = sum_s de_s m_s. */
+/* c | a, memory, open: c = sum_s a_s v_s. As the way back of dot_positions: dh = sum_s de_s m_s. */
 void mix_positions(int64_t from, int64_t to, const Block *of)
 {
     const int64_t size = of[0].width;
     for (int64_t row = from; row < to; row++) {
         if (!of[0].adds)
             memset(row_of(of[0], row), 0, size * sizeof(float));
-        mix(open_positions(of[3], row), size, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row));
+        mix(window_of(of[3], row), size, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row));
     }
 }
 
-/* a | e, length, scale: a = softmax(scale * e) */
+/* a | e, open, scale: a = softmax(scale * e) */
 void softmax_positions(int64_t from, int64_t to, const Block *of)
 {
     for (int64_t row = from; row < to; row++) {
-        const int64_t open = open_positions(of[2], row);
-        softmax(open, *of[3].numbers, row_of(of[1], row), row_of(of[0], row));
-        close(of[0], row, open);
+        const Window open = window_of(of[2], row);
+        close_others(of[0], row, open);
+        softmax(open.to - open.from, *of[3].numbers, row_of(of[1], row) + open.from, row_of(of[0], row) + open.from);
     }
 }
 
-/* de | a, da, length, scale */
+/* de | a, da, open, scale */
 void softmax_positions_back(int64_t from, int64_t to, const Block *of)
 {
     for (int64_t row = from; row < to; row++) {
-        const int64_t open = open_positions(of[3], row);
-        softmax_back(open, *of[4].numbers, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row));
-        close(of[0], row, open);
+        const Window open = window_of(of[3], row);
+        close_others(of[0], row, open);
+        softmax_back(open.to - open.from, *of[4].numbers, row_of(of[1], row) + open.from,
+                     row_of(of[2], row) + open.from, row_of(of[0], row) + open.from);
     }
 }

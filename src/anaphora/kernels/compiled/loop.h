@@ -25,6 +25,24 @@ ALWAYS float *row_of(Block block, int64_t row)
     return block.numbers + row * block.width;
 }
 
+/* Positions of a sentence that a step looks at. */
+typedef struct {
+    int64_t from, to;
+} Window;
+
+ALWAYS Window window_of(Block open, int64_t row)
+{
+    const float *ends = row_of(open, row);
+    return (Window){(int64_t)ends[0], (int64_t)ends[1]};
+}
+
+/* Zeros for the positions that are not looked at. */
+ALWAYS void close_others(Block out, int64_t row, Window open)
+{
+    memset(row_of(out, row), 0, open.from * sizeof(float));
+    memset(row_of(out, row) + open.to, 0, (out.width - open.to) * sizeof(float));
+}
+
 /* The sum of ``size`` products or squares is made of sixteen sums side by side, added up in an order that never changes. */
 #define LANES 16
 

@@ -1,4 +1,4 @@
-/* Sums, products by number, tanh and maxout of rows: operations of the time loop (loop.c).
+/* Sums, products by number, tanh, maxout and gates of rows: operations of the time loop (loop.c).
  *
  * The first operand is what an operation writes; it may be one of the others, number by number.
  */
@@ -51,6 +51,23 @@ EVERY_PROCESSOR static void maxout_backward(int64_t size, const float *restrict 
         dt[2 * j] = d[j] * first;
         dt[2 * j + 1] = d[j] * (1.0f - first);
     }
+}
+
+EVERY_PROCESSOR static float gate_backward(int64_t size, float g, const float *restrict x, const float *restrict dy,
+                                           float *restrict dx)
+{
+    float sums[LANES] = {0}, dg = 0;
+    const int64_t whole = size - size % LANES;
+    for (int64_t j = 0; j < whole; j += LANES)
+        for (int64_t lane = 0; lane < LANES; lane++)
+            sums[lane] += x[j + lane] * dy[j + lane];
+    for (int64_t j = whole; j < size; j++)
+        sums[j - whole] += x[j] * dy[j];
+    for (int64_t lane = 0; lane < LANES; lane++)
+        dg += sums[lane];
+    for (int64_t j = 0; j < size; j++)
+        dx[j] = g * dy[j];
+    return dg;
 }
 
 /* out | a */
@@ -117,4 +134,25 @@ void maxout_rows_back(int64_t from, int64_t to, const Block *of)
 {
     for (int64_t row = from; row < to; row++)
         maxout_backward(of[2].width, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row));
+}
+
+/* y, g | a, x: y = sigm(a) x, with one a for a row. */
+void gate_rows(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++) {
+        const float g = sigmoid(*row_of(of[2], row));
+        *row_of(of[1], row) = g;
+        for (int64_t j = 0; j < of[0].width; j++)
+            row_of(of[0], row)[j] = g * row_of(of[3], row)[j];
+    }
+}
+
+/* da, dx | g, x, dy */
+void gate_rows_back(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++) {
+        const float g = *row_of(of[2], row);
+        const float dg = gate_backward(of[1].width, g, row_of(of[3], row), row_of(of[4], row), row_of(of[1], row));
+        *row_of(of[0], row) = dg * (g - g * g);
+    }
 }

@@ -77,17 +77,17 @@ class Concat(Additive):
         """Coverage."""
         return "the score sees the coverage" if self.coverage else ""
 
-    def lower(self, query: Value, length: Value, attend: PartLowering) -> tuple[Value, Value]:
+    def lower(self, query: Value, window: Value, attend: PartLowering) -> tuple[Value, Value]:
         """Steps 1 and 2."""
         q, keys, v = attend("query", query), attend.sentences("keys"), attend.vector("v")
         e = attend.value(keys.width // v.width)
         u = attend.value(keys.width)
-        attend.run("concat_step", (e, u), (q, keys, v, length))
+        attend.run("concat_step", (e, u), (q, keys, v, window))
         return e, u
 
-    def lower_back(self, saved: Value, de: Value, length: Value, attend: PartLowering) -> Values:
+    def lower_back(self, saved: Value, de: Value, window: Value, attend: PartLowering) -> Values:
         """Steps 2 and 1 undone."""
         v, dkeys, dv = attend.vector("v"), attend.gradient("keys"), attend.vector_gradient_by_sentence("v")
         dq = attend.value(v.width)
-        attend.run("concat_step_back", (dq, dkeys, dv), (de, v, saved, length), adds=(dkeys, dv))
+        attend.run("concat_step_back", (dq, dkeys, dv), (de, v, saved, window), adds=(dkeys, dv))
         return (attend.back("query", dq),)

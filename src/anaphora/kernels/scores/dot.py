@@ -43,10 +43,10 @@ class Dot(Score):
         """None."""
         return ""
 
-    def lower(self, query: Value, length: Value, attend: PartLowering) -> tuple[Value, None]:
+    def lower(self, query: Value, window: Value, attend: PartLowering) -> tuple[Value, None]:
         """e = h' hs."""
-        return attend.dot("keys", query, length), None
+        return attend.dot("keys", query, window), None
 
-    def lower_back(self, saved: None, de: Value, length: Value, attend: PartLowering) -> Values:
+    def lower_back(self, saved: None, de: Value, window: Value, attend: PartLowering) -> Values:
         """dh = sum_s de_s hs; dhs = de_s h after the loop."""
-        return (attend.dot_back("keys", de, length),)
+        return (attend.dot_back("keys", de, window),)

@@ -4,8 +4,9 @@ from typing import Literal
 
 from torch import Tensor
 
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
-from anaphora.kernels.spans.span import Focus, Span
+from anaphora.kernels.spans.span import Focus, LoweredFocus, Span
 
 
 class Global(Span):
@@ -20,3 +21,7 @@ class Global(Span):
     def obstacle(self) -> str:
         """None."""
         return ""
+
+    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, None]:
+        """All positions up to the end."""
+        return LoweredFocus(attend.whole("length"), None), None
