@@ -120,7 +120,7 @@ class Lowering:
         self._work = max(self._work, packed.N * packed.K)
         self._packed.append(packed)  # to be there when it is read
         y = self.value(packed.N)
-        self.run("product", (y,), (a, Value(0, compiled.multiplier(packed))))
+        self.run("product", (y,), (a, Value(0, packed.description)))
         return y
 
     def sum(self, values: Sequence[Value]) -> Value:

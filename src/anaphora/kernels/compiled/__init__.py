@@ -12,7 +12,7 @@ from anaphora.kernels.compiled.concat import concat_backward, concat_forward
 from anaphora.kernels.compiled.gemm import Packed, gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
 from anaphora.kernels.compiled.gru import gru_backward, gru_forward
 from anaphora.kernels.compiled.library import available, suits
-from anaphora.kernels.compiled.loop import Operand, Operation, Place, has_loop, loop, multiplier
+from anaphora.kernels.compiled.loop import Operand, Operation, Place, has_loop, loop
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
 from anaphora.kernels.compiled.softmax import softmax_exponentials
 
@@ -33,7 +33,6 @@ __all__ = [
     "loop",
     "lstm_backward",
     "lstm_forward",
-    "multiplier",
     "pack_columns",
     "pack_rows",
     "softmax_exponentials",

@@ -50,13 +50,19 @@ def run(name: str, *arguments: Tensor | int) -> None:
                 raise ValueError(f"{name} takes contiguous tensors of single precision alone.")
             argument = argument.data_ptr()
         addresses.append(argument)
-    _function(name, len(addresses))(*addresses)
+    _function(name, len(addresses), None)(*addresses)
+
+
+def call(name: str, *sizes: int) -> int:
+    """What a function of the library that takes nothing but sizes returns."""
+    found: int = _function(name, len(sizes), c_int64)(*sizes)
+    return found
 
 
 @cache
-def _function(name: str, arguments: int):  # type: ignore[no-untyped-def]
+def _function(name: str, arguments: int, result: type[c_int64] | None):  # type: ignore[no-untyped-def]
     function = getattr(_library(), name)
-    function.argtypes, function.restype = [c_int64] * arguments, None
+    function.argtypes, function.restype = [c_int64] * arguments, result
     return function
 
 

@@ -38,7 +38,8 @@ typedef struct {
 /* out = a b, by one thread: out | a, b (a Packed). As an entry of the list it is shared out by columns instead. */
 void product(int64_t from, int64_t to, const Block *of)
 {
-    gemm_share((const Packed *)of[2].numbers, to - from, row_of(of[1], from), row_of(of[0], from), 0, 1);
+    gemm_share((const Packed *)of[2].numbers, to - from, row_of(of[1], from), of[1].width, row_of(of[0], from),
+               of[0].width, 0, 1);
 }
 
 /* The rows of one step, and where those of its sentences a step before begin; a first value lies before all rows. */
@@ -75,7 +76,8 @@ static Done take(Step step, int64_t count, const Entry *entries, int64_t thread,
         if (entries[n].function == product) {
             if (done != NOTHING)
                 meet(&done);
-            gemm_share((const Packed *)of[2].numbers, step.rows, of[1].numbers, of[0].numbers, thread, threads);
+            gemm_share((const Packed *)of[2].numbers, step.rows, of[1].numbers, of[1].width, of[0].numbers,
+                       of[0].width, thread, threads);
             done = COLUMNS_OF_ITS_OWN;
         } else {
             if (done == COLUMNS_OF_ITS_OWN)

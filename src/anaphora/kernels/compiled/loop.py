@@ -6,10 +6,8 @@ from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
-from anaphora.kernels.compiled.gemm import Packed
 from anaphora.kernels.compiled.library import address_of, has, run
 
 _OPERANDS = 10
@@ -49,11 +47,6 @@ class Operation(NamedTuple):
 def has_loop() -> bool:
     """Whether the library has the time loop."""
     return has("loop")
-
-
-def multiplier(packed: Packed) -> Tensor:
-    """The second operand of the operation "product", as a tensor of the numbers that it is; keep ``packed`` with it."""
-    return packed.numbers.new_tensor([packed.N, packed.K, packed.numbers.data_ptr()], dtype=torch.int64)
 
 
 def loop(operations: Iterable[Operation], active: Sequence[int], sentences: int, backward: bool, threads: int) -> None:
