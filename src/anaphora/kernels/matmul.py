@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.backends import Prepared
-from anaphora.kernels.linear import linear, padded
+from anaphora.kernels.backends import Prepared, padded
+from anaphora.kernels.linear import linear
 from anaphora.kernels.prepared import prepare
 from anaphora.kernels.runtime import current
 
@@ -26,8 +26,7 @@ class Matmuls:
     """The matrices of one pass over a program, what they were multiplied with, and the gradients that follow.
 
     They are made in the runtime of the forward pass, the backward pass too, wherever that runs. Without ``recording``
-    nothing is kept and rows are padded to a multiple of 16, so that the result of a row does not depend on how many
-    stand beside it.
+    nothing is kept, and the result of a row does not depend on what stands beside it.
     """
 
     def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor], recording: bool) -> None:
@@ -72,18 +71,18 @@ class Matmuls:
         """y = W a for every row of the block."""
         if self._recording:
             self._operands[name].append(a_XBK)
-            return self._ready(name, a_XBK).times(a_XBK)
+            return self._ready(name).times(a_XBK)
         return linear(a_XBK, self._weights[name])
 
     def times_back(self, name: str, dy_XBN: Tensor) -> Tensor:
         """da = W' dy, and the record of dW = sum dy a'."""
         self._doutputs[name].append(dy_XBN)
-        return self._ready(name, dy_XBN).back(dy_XBN)
+        return self._ready(name).back(dy_XBN)
 
-    def _ready(self, name: str, rows_XBK: Tensor) -> Prepared:
+    def _ready(self, name: str) -> Prepared:
         """The weight as this pass multiplies by it, prepared when it is first asked for."""
         if name not in self._prepared:
-            self._prepared[name] = prepare(self._weights[name], rows_XBK.shape[:-1].numel(), self._runtime)
+            self._prepared[name] = prepare(self._weights[name], self._runtime)
         return self._prepared[name]
 
     def attend(self, name: str, a_XBK: Tensor) -> Tensor:
