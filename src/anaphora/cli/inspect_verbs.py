@@ -25,6 +25,9 @@ class Given:
     cut_every: int
     token: int | None
     instead: str
+    quick: bool
+    remedies: bool
+    output: Path | None
     texts: Sequence[str] = ()
     targets: Sequence[str] | None = None
     from_file: bool = False
@@ -64,17 +67,21 @@ def verbs() -> dict[str, Verb]:
     """Every verb by name."""
     from anaphora.inspection import attention, attribution, embeddings, gates, length, neighbours, tree
     from anaphora.inspection.explain import LESSONS
+    from anaphora.inspection.span import lacks_context
     from anaphora.inspection.subject import Subject
 
     return {
         "attention": Verb("alignment of a translation", _attention, attention.lacks_attention, True),
         "gates": Verb("gates over a sentence, or over a whole file", _gates, gates.lacks_gates),
-        "gradients": Verb("how far gradients reach back", _gradients, Subject.lacks_layers),
+        "gradients": Verb("how far gradients reach back", _gradients, Subject.lacks_layers, alone=_remedies),
         "attribute": Verb("inputs that output tokens depend on", _attribute, attribution.lacks_attribution),
         "beam": Verb("search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search),
         "neighbours": Verb("training pairs nearest to each output token", _neighbours, neighbours.lacks_neighbours),
         "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True),
         "embeddings": Verb("neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings),
+        "span": Verb(
+            "how far back units remember; the context that a language model uses", _context, lacks_context, alone=_span
+        ),
         "curves": Verb("training curves", _curves, several=True),
         "report": Verb("most of these on one HTML page", _report),
         "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain),
@@ -117,6 +124,31 @@ def _gradients(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
     from anaphora.inspection.gradients import gradients
 
     return [Shown("gradients", gradients(subjects[0], *given.one("gradients"), fresh=given.fresh))]
+
+
+def _remedies(given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.remedies import remedies
+
+    if not given.remedies:
+        raise ConfigError("inspect gradients takes a run: name its folder, or add --remedies, which needs none.")
+    with listening() as report:
+        return [Shown("remedies", remedies(report=report))]
+
+
+def _span(given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.span import PLANS, spans
+
+    if given.output is None and not given.quick:
+        raise ConfigError("inspect span takes hours, and goes on from what it finds in --output FOLDER: add that.")
+    with listening() as report:
+        return [Shown("span", spans(PLANS[given.quick], given.output, report))]
+
+
+def _context(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.span import effective_context
+
+    with listening() as report:
+        return [Shown("context", effective_context(subjects[0], "\n".join(given.some("span")), report=report))]
 
 
 def _attribute(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
