@@ -123,6 +123,8 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
     assert "1.51763" not in (tmp_path / "class" / "lstm.html").read_text()
     assert "recurrence" in inspect(capsys, "diagram", "character-lm", "--output", tmp_path)
     assert (tmp_path / "diagram.svg").read_text().startswith("<svg")
+    assert "W_f x + U_f h" in inspect(capsys, "diagram", "lstm", "--output", tmp_path)
+    assert (tmp_path / "lstm.svg").read_text().startswith("<svg") and json.loads((tmp_path / "lstm.json").read_text())
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["explain"], "takes one of scalar, bptt, truncation, lstm, attention, beam"),
         (["explain", "lsmt"], "Did you mean"),
         (["model", "explain", "lstm"], "takes no run: leave model out"),
-        (["diagram"], "takes a recipe or a run"),
+        (["diagram"], "takes a recipe, a run or a unit"),
         (["diagram", "ptb-ngram"], "has no steps to draw"),
     ],
 )

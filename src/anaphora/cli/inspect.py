@@ -37,6 +37,7 @@ EXAMPLES = (
     "anaphora inspect explain lstm",
     "anaphora inspect explain bptt --blank --output lesson",
     "anaphora inspect diagram bahdanau2015 --output pictures",
+    "anaphora inspect diagram lstm --output pictures",
 )
 
 

@@ -80,12 +80,15 @@ def verbs() -> dict[str, Verb]:
         "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True),
         "embeddings": Verb("neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings),
         "span": Verb(
-            "how far back units remember; the context that a language model uses", _context, lacks_context, alone=_span
+            "memory span of recurrent layers, or of a language model",
+            _context,
+            lacks_context,
+            alone=_span,
         ),
         "curves": Verb("training curves", _curves, several=True),
         "report": Verb("most of these on one HTML page", _report),
         "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain),
-        "diagram": Verb("picture of the steps of a recipe", alone=_diagram),
+        "diagram": Verb("picture of the steps of a recipe, or of the inside of a unit", alone=_diagram),
     }
 
 
@@ -212,15 +215,18 @@ def _explain(given: Given) -> Sequence[Shown]:
 def _diagram(given: Given) -> Sequence[Shown]:
     from anaphora import recipes
     from anaphora.experiment.reading import read_experiment
+    from anaphora.inspection.cell_diagram import cell_diagram, cells
     from anaphora.inspection.diagram import diagrams
     from anaphora.inspection.programs import programs_of
     from anaphora.tasks.runs import experiment_of
 
     if len(given.words) != 1:
         raise ConfigError(
-            "inspect diagram takes a recipe or a run: name one, as in anaphora inspect diagram luong2015."
+            "inspect diagram takes a recipe, a run or a unit: name one, as in anaphora inspect diagram luong2015."
         )
     [name] = given.words
+    if name in cells():
+        return [Shown(name, cell_diagram(name))]
     experiment = experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name)
     programs = programs_of(experiment)
     if not programs:
