@@ -24,6 +24,11 @@ class Packed(NamedTuple):
     N: int
     precision: PackedPrecision
 
+    @property
+    def description(self) -> Tensor:
+        """The numbers of ``Packed`` in ``gemm.h``: they say where the panels lie, which must live as long."""
+        return torch.tensor([_NUMBERS[self.precision], self.N, self.K, self.numbers.data_ptr()])
+
 
 @cache
 def has_gemm(precision: PackedPrecision = "fp32") -> bool:

@@ -3,7 +3,7 @@
 Its functions take plain addresses and sizes, so it depends on no version of torch or Python.
 """
 
-from ctypes import CDLL, c_int64
+from ctypes import CDLL, c_int64, c_void_p, cast
 from functools import cache
 from importlib.util import find_spec
 
@@ -73,3 +73,9 @@ def _function(name: str, arguments: int, result: type[c_int64] | None):  # type:
 def rows_of(h_BH: Tensor) -> tuple[int, int]:
     """How many rows a block has, and how wide they are."""
     return h_BH.shape[:-1].numel(), h_BH.shape[-1]
+
+
+@cache
+def address_of(name: str) -> int:
+    """Where a function of the library lies, for others of it that call it."""
+    return cast(getattr(_library(), name), c_void_p).value or 0
