@@ -87,7 +87,7 @@ def test_both_products_are_exact_up_to_their_precision(
     a, b = normal(M, K), normal(K, N, seed=1)
     with limited(level):
         from_columns, from_rows = compiled.pack_columns(b, precision), compiled.pack_rows(b.T, precision)
-        assert torch.equal(from_columns.panels.view(torch.int32), from_rows.panels.view(torch.int32))
+        assert torch.equal(from_columns.numbers.view(torch.int32), from_rows.numbers.view(torch.int32))
         matmul = compiled.gemm(a, from_rows)
         assert near(matmul, a, b, precision)
         assert torch.equal(compiled.gemm_of_columns(a.T, from_columns), matmul)
@@ -133,7 +133,7 @@ def test_in_single_precision_all_processors_give_the_same_bits(M: int, N: int, K
     for level in ("avx2", "avx512"):
         with limited(level):
             b = compiled.pack_rows(weight)
-            made.append((b.panels, compiled.gemm(a, b)))
+            made.append((b.numbers, compiled.gemm(a, b)))
     assert torch.equal(made[0][0], made[1][0])
     assert torch.equal(made[0][1], made[1][1])
 
@@ -171,8 +171,8 @@ def test_blocks_of_rows_keep_their_shape() -> None:
 def test_without_c_products_are_those_of_torch() -> None:
     a, weight = normal(7, 600), normal(9, 600, seed=1)
     with updating(backend="torch"):
-        plain = prepare(weight, 7).times(a)
+        plain = prepare(weight).times(a)
     with updating(backend="gemm"):
-        assert not torch.equal(prepare(weight, 7).times(a), plain)
+        assert not torch.equal(prepare(weight).times(a), plain)
         with running(replace(current(), kernels="python")):
-            assert torch.equal(prepare(weight, 7).times(a), plain)
+            assert torch.equal(prepare(weight).times(a), plain)

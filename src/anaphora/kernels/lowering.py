@@ -134,7 +134,7 @@ class Lowering:
 
     def multiply(self, name: str, a: Value, back: bool) -> Value:
         """y = W a, or W' a."""
-        packed = self.matmuls.packed(name, len(self.rows) // len(self.rows.active), back)
+        packed = self.matmuls.packed(name, back)
         self._work = max(self._work, packed.N * packed.K)
         self._packed.append(packed)  # to be there when it is read
         y = self.value(packed.N)

@@ -197,7 +197,7 @@ CONFLICTS = (
     ),
     Conflict(
         lambda asked: asked.known and asked.replace_unknown is not None,
-        "With --known-words no unknown word is written, so --replace-unknown has nothing to replace: leave one out",
+        "A search of known words only writes no unknown word, so there is nothing to replace: leave one out",
     ),
 )
 """What a search cannot be asked for."""

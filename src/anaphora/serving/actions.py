@@ -36,7 +36,7 @@ class Service:
     names: Collection[str] = ()
     """Host names that clients call it by, beside localhost and addresses."""
     stopping: bool = False
-    """Whether the server was told to stop."""
+    """Whether the server was asked to stop."""
 
 
 async def translate(service: Service, given: Parameters) -> dict[str, Any]:
@@ -66,7 +66,7 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def detect(service: Service, given: Parameters) -> list[dict[str, Any]]:
-    """``POST /detect``: the languages of a text, likeliest first."""
+    """``POST /detect``: the languages of a text, most probable first."""
     texts, _ = given.texts("q", service.limits)
     return [one.json() for one in service.detector.detect("\n".join(texts))]
 

@@ -35,7 +35,7 @@ class Detector:
             self._identifier.set_languages(sorted(self._known))
 
     def detect(self, text: str) -> list[Detected]:
-        """The languages, likeliest first. The only language there is has a confidence of 100."""
+        """The languages, most probable first. The only language there is has a confidence of 100."""
         if len(self._languages) == 1:
             return [Detected(100.0, self._languages[0])]
         if not text.strip() or not self._known:

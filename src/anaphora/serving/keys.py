@@ -16,6 +16,7 @@ from typing import NamedTuple
 from anaphora.errors import ConfigError
 from anaphora.formats.lines import read_lines
 from anaphora.serving.refusal import Refusal, bad
+from anaphora.wording import counted
 
 _LINE = re.compile(r"(\S+) sha256:([0-9a-f]{64})")
 FAILURES, WITHIN = 10, 60.0
@@ -87,7 +88,7 @@ class Doorkeeper:
         while failures and failures[0] < now - WITHIN:
             failures.popleft()
         if len(failures) >= FAILURES:
-            raise Refusal(429, f"Slowdown: {FAILURES} wrong keys per {WITHIN:g} seconds", {"Retry-After": "60"})
+            raise Refusal(429, f"Slowdown: {counted(FAILURES, 'wrong key')} per {WITHIN:g} s", {"Retry-After": "60"})
         if not any([hmac.compare_digest(key.hash, _hash(given)) for key in self._keys]):
             if len(self._failures) > _ADDRESSES:
                 self._failures.clear()

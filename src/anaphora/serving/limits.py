@@ -23,4 +23,4 @@ class ServingLimits(NamedTuple):
     upload: float = 20.0
     """Seconds that a client may take to send its request."""
     drain: float = 30.0
-    """Seconds that requests in work are given when the server is told to stop."""
+    """Seconds that requests in work are given when the server has to stop."""

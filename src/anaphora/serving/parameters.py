@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
+from anaphora.wording import counted
 
 _FIELDS = 1_000
 """Most fields of a form."""
@@ -51,7 +52,7 @@ class Parameters(Mapping[str, Any]):
             raise bad(f"Invalid request: missing {name} parameter")
         texts: list[Any] = value if several else [value]
         if len(texts) > limits.texts:
-            raise bad(f"Invalid request: {len(texts)} texts exceed the batch limit ({limits.texts})")
+            raise bad(f"Invalid request: {counted(len(texts), 'text')} exceed the batch limit ({limits.texts})")
         for text in texts:
             if not isinstance(text, str):
                 raise bad(f"Invalid request: {name} should be text, or a list of texts")

@@ -9,17 +9,27 @@ without one: then, in double precision, and on other devices, a part makes the s
 """
 
 from anaphora.kernels.compiled.concat import concat_backward, concat_forward
-from anaphora.kernels.compiled.gemm import Packed, gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
+from anaphora.kernels.compiled.gemm import (
+    Packed,
+    PackedPrecision,
+    gemm,
+    gemm_of_columns,
+    has_gemm,
+    pack_columns,
+    pack_rows,
+)
 from anaphora.kernels.compiled.gru import gru_backward, gru_forward
-from anaphora.kernels.compiled.library import available, suits
+from anaphora.kernels.compiled.library import ROUNDING, available, suits
 from anaphora.kernels.compiled.loop import Operand, Operation, Place, has_loop, loop
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
 from anaphora.kernels.compiled.softmax import softmax_exponentials
 
 __all__ = [
+    "ROUNDING",
     "Operand",
     "Operation",
     "Packed",
+    "PackedPrecision",
     "Place",
     "available",
     "concat_backward",

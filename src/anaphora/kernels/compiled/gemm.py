@@ -16,7 +16,7 @@ _NUMBERS: dict[PackedPrecision, int] = {"fp32": 0, "bf16": 1}
 class Packed(NamedTuple):
     """A matrix b (K x N), laid out as the right side of products."""
 
-    panels: Tensor
+    numbers: Tensor
     K: int
     N: int
     precision: PackedPrecision
@@ -24,7 +24,7 @@ class Packed(NamedTuple):
     @property
     def description(self) -> Tensor:
         """The numbers of ``Packed`` in ``gemm.h``: they say where the panels lie, which must live as long."""
-        return torch.tensor([_NUMBERS[self.precision], self.N, self.K, self.panels.data_ptr()])
+        return torch.tensor([_NUMBERS[self.precision], self.N, self.K, self.numbers.data_ptr()])
 
 
 @cache
@@ -48,14 +48,14 @@ def pack_columns(b_KN: Tensor, precision: PackedPrecision = "fp32") -> Packed:
 def gemm(a_XK: Tensor, b: Packed) -> Tensor:
     """a b, ... x N: each row with the same bits whatever stands beside it, and with any number of threads."""
     out = a_XK.new_empty(*a_XK.shape[:-1], b.N)
-    run("gemm", *_sizes(a_XK.shape[:-1].numel(), b), a_XK.contiguous(), b.panels, out)
+    run("gemm", *_sizes(a_XK.shape[:-1].numel(), b), a_XK.contiguous(), b.numbers, out)
     return out
 
 
 def gemm_of_columns(a_KM: Tensor, b: Packed) -> Tensor:
     """a' b, M x N."""
     out = a_KM.new_empty(a_KM.shape[1], b.N)
-    run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM.contiguous(), b.panels, out)
+    run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM.contiguous(), b.numbers, out)
     return out
 
 
@@ -65,6 +65,6 @@ def _sizes(M: int, b: Packed) -> tuple[int, ...]:
 
 def _packed(way: str, b: Tensor, K: int, N: int, precision: PackedPrecision) -> Packed:
     number = _NUMBERS[precision]
-    panels = torch.empty(call("packed_bytes", number, N, K) // 4)
-    run(way, number, N, K, b.detach().contiguous(), panels)
-    return Packed(panels, K, N, precision)
+    numbers = torch.empty(call("packed_bytes", number, N, K) // 4)
+    run(way, number, N, K, b.detach().contiguous(), numbers)
+    return Packed(numbers, K, N, precision)

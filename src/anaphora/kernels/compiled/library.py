@@ -10,6 +10,10 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
+ROUNDING = 2
+"""Version of the bits that the library gives: raised with every change of a function that changes a last bit.
+Checkpoints record it, so that a resumed run can say that its last bits may differ."""
+
 
 @cache
 def _library() -> CDLL | None:
