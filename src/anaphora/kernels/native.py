@@ -6,6 +6,7 @@ stand side by side.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Lowering, Native, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import Part, is_previous, signal_of
-from anaphora.kernels.program import Stage
+from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows
 
 
@@ -32,6 +33,31 @@ class Lowered(NamedTuple):
 def obstacle(part: Part) -> str:
     """Why a part has no native body, in a few words; empty where it has one."""
     return part.obstacle() if isinstance(part, Native) else "no native body"
+
+
+class Loop(NamedTuple):
+    """A looping stage in words."""
+
+    parts: tuple[str, ...]
+    """Their names."""
+    obstacles: Mapping[str, str]
+    """By the name of a part, why it has no native body."""
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{part}: {obstacle}" for part, obstacle in self.obstacles.items())
+        return f"loop of {', '.join(self.parts)}: " + (f"in Python ({reasons})" if reasons else "in C")
+
+
+def loops(program: Program) -> list[Loop]:
+    """The looping stages of a program, and what keeps them from running in C, where native kernels are chosen."""
+    return [
+        Loop(
+            tuple(part.name for part in stage.parts),
+            {part.name: why for part in stage.parts if (why := obstacle(part))},
+        )
+        for stage in stages(program)
+        if stage.loops
+    ]
 
 
 def is_native(stage: Stage) -> bool:
