@@ -50,6 +50,8 @@ VERBS = (
     "draw",
     "record",
     "evaluate",
+    "compare",
+    "serve",
     "export",
     "score",
     "rescore",

@@ -57,6 +57,11 @@ class TranslationPredictor(InspectedTranslator):
         super().__init__(stepper, source, target, runtime)
         self._splitter, self._languages, self.evaluation = splitter, languages, evaluation
 
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The codes of the languages it translates between, each empty where it is not told."""
+        return self._languages
+
     @staticmethod
     def ensemble(members: abc.Sequence["TranslationPredictor"], mean: Mean = "arithmetic") -> "TranslationPredictor":
         """Translators that are searched as one, with the evaluation and the sentences of the first.
@@ -259,8 +264,8 @@ def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
     """Raise ConfigError where translators do not go together."""
     first = members[0]
     for number, other in enumerate(members[1:], 2):
-        if other._languages != first._languages:
-            between, others = (" to ".join(member._languages) for member in (first, other))
+        if other.languages != first.languages:
+            between, others = (" to ".join(member.languages) for member in (first, other))
             raise ConfigError(
                 f"An ensemble needs translators of the same languages, but number {number} translates {others} and "
                 f"number 1 {between}: leave one out."
