@@ -1,18 +1,20 @@
 """What no translation may change, found in texts."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError
-from anaphora.text.placeholders import KINDS, USUAL, Kind, check_kinds, spans
+from anaphora.text.placeholders import KINDS, USUAL, Kind, checked_kinds, spans
 
 KEPT: dict[Kind, list[str]] = {
     "placeholders": [
         *("[X12X]", "%s", "%d", "%5.2f", "%(name)d", "%1$s", "%{name}", "${var}", "${user.name}"),
         *("{}", "{0}", "{name}", "{{ person.name }}", "{0:.2f}", "{$count}"),
     ],
-    "tags": ["<b>", "</b>", "<br/>", "<g-1>", '<a href="x > y" title=\'it\' {id} disabled>', "<input name=x />"],
+    "tags": ["<b>", "</b>", "<br/>", "<g-1>", "<a href=\"x > y\" title='it' {id} disabled>", "<input name=x />"],
     "urls": ["https://example.org/a?b=c", "www.example.org", "ftp://example.org/path/"],
     "emails": ["a.b+c@example.org"],
     "numbers": ["15", "1,000.50", "12:30"],
@@ -48,9 +50,9 @@ def test_placeholders_take_what_is_glued_to_them(text: str, expected: list[str])
 def test_spans_are_in_order_and_apart_whatever_the_text(text: str, kinds: set[Kind]) -> None:
     found = spans(text, kinds)
     assert all(0 <= one.start < one.end <= len(text) for one in found)
-    assert all(one.end <= other.start for one, other in zip(found, found[1:], strict=False))
+    assert all(one.end <= other.start for one, other in pairwise(found))
 
 
 def test_a_kind_that_is_none_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="some of placeholders, tags, urls, emails, numbers, but one is 'digits'"):
-        check_kinds(["tags", "digits"])
+        checked_kinds(["tags", "digits"])

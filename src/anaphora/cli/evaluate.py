@@ -20,12 +20,14 @@ from anaphora.cli.options import (
     LengthPenalty,
     Mean,
     NeuralCacheOption,
+    Protect,
     ReplaceUnknown,
     Threads,
     adaptation_of,
     candidates_of,
     fusion_of,
     known_mean,
+    protected,
     replacements_of,
     use_threads,
 )
@@ -80,6 +82,7 @@ def run(
     frequent: Frequent = None,
     each: Each = None,
     known_words: KnownWords = False,
+    protect: Protect = "none",
     details: Annotated[
         bool, typer.Option("--details", help="Also score by source length, and by words unseen in training.")
     ] = False,
@@ -104,7 +107,14 @@ def run(
     from anaphora.tasks.runs import task_at
 
     words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
-    search = SearchOptions(beam, length_penalty, replace_unknown=words, candidates=chosen, known=known_words)
+    search = SearchOptions(
+        beam,
+        length_penalty,
+        replace_unknown=words,
+        candidates=chosen,
+        known=known_words,
+        protect=protected(protect) or None,
+    )
     how = known_mean(mean, len(runs)) if mean else ""
     lines = Text(Path(named(text)).name, given_texts(text)) if text else None
     request = Request(pairs, lines, data, search, adapted, ensemble, how, fusion, details, output is not None, keep)

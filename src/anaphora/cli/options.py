@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anaphora.kernels.device import Device as DeviceName
     from anaphora.prediction.candidates import Candidates
     from anaphora.search.ensemble import Mean as MeanName
+    from anaphora.text.placeholders import Kind
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, as created by anaphora train.")]
 Beam = Annotated[
@@ -65,6 +66,14 @@ ReplaceUnknown = Annotated[
 Dictionary = Annotated[
     Path | None,
     typer.Option("--dictionary", help="With --replace-unknown: dictionary of word, tab, translation."),
+]
+Protect = Annotated[
+    str,
+    typer.Option(
+        "--protect",
+        metavar="KINDS",
+        help="Keep as they are: placeholders, tags, urls, emails, numbers (a list with commas), all or none.",
+    ),
 ]
 CandidatesOption = Annotated[
     Path | None,
@@ -155,6 +164,15 @@ def replacements_of(wanted: bool, dictionary: Path | None) -> dict[str, str] | N
     from anaphora.formats.dictionary import read_dictionary
 
     return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
+
+
+def protected(kinds: str) -> "tuple[Kind, ...]":
+    """What ``--protect`` names; ConfigError for a kind that is none."""
+    from anaphora.text.placeholders import KINDS, checked_kinds
+
+    if kinds in ("all", "none"):
+        return KINDS if kinds == "all" else ()
+    return checked_kinds([kind.strip() for kind in kinds.split(",")])
 
 
 def candidates_of(dictionary: Path | None, frequent: int | None, each: int | None) -> "Candidates | None":

@@ -23,6 +23,7 @@ from anaphora.cli.options import (
     LengthPenalty,
     Mean,
     PrecisionOption,
+    Protect,
     ReplaceUnknown,
     Threads,
     candidates_of,
@@ -30,6 +31,7 @@ from anaphora.cli.options import (
     known_device,
     known_mean,
     known_precision,
+    protected,
     replacements_of,
     use_threads,
 )
@@ -84,6 +86,7 @@ def run(
     translation_first: TranslationFirst = False,
     no_split: NoSplit = False,
     as_json: JsonLines = False,
+    protect: Protect = "placeholders,tags,urls,emails",
     replace_unknown: ReplaceUnknown = False,
     dictionary: Dictionary = None,
     candidates: CandidatesOption = None,
@@ -112,7 +115,12 @@ def run(
     from anaphora.tasks.translation import NO_LINKS, load_together
 
     options = SearchOptions(
-        beam, length_penalty, replace_unknown=words, candidates=chosen, attention=alignments is not None
+        beam,
+        length_penalty,
+        replace_unknown=words,
+        candidates=chosen,
+        attention=alignments is not None,
+        protect=protected(protect),
     )
     typed = is_typed(file)
     with listening(bars=not typed) as report:

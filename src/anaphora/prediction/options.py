@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 from anaphora.prediction.candidates import Candidates
+from anaphora.text.placeholders import Kind
 from anaphora.wording import counted
 
 
@@ -25,6 +26,9 @@ class SearchOptions(NamedTuple):
     """Whether ``<unk>`` may not be written; in evaluation, pairs with unknown words are left out (Bahdanau et al.)."""
     attention: bool = False
     """Whether to return attention weights and the tokens of both sides, which word alignments need."""
+    protect: tuple[Kind, ...] | None = None
+    """What comes back as it is, each exactly once: some of ``text.placeholders.KINDS``. None for the usual ones where
+    texts are translated, and for nothing where translations are scored."""
 
     def settled(self, beam: int, length_penalty: float) -> Self:
         """The same, with what it leaves open as the run has it."""
@@ -35,7 +39,8 @@ class SearchOptions(NamedTuple):
 
     def json(self, unknown: int, left: int) -> dict[str, Any]:
         """A settled search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
-        return {
+        protected = {"protected": list(self.protect)} if self.protect else {}
+        return protected | {
             "beam": self.beam,
             "length_penalty": self.length_penalty,
             "unknown_words": unknown,
@@ -48,7 +53,8 @@ class SearchOptions(NamedTuple):
         """How so many sentences were translated by a settled search that wrote ``unknown`` words and left some."""
         only = " of known words only" if self.known else ""
         penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
+        kept = f", {' and '.join(self.protect)} protected" if self.protect else ""
         among = f", among {self.candidates}" if self.candidates else ""
         what = "left" if left == unknown else "replaced" if not left else f"of which {left:,} left"
         words = f", {unknown:,} unknown words {what}" if unknown else ""
-        return f"{counted(sentences, 'sentence')}{only}, beam {self.beam}{penalty}{among}{words}"
+        return f"{counted(sentences, 'sentence')}{only}, beam {self.beam}{penalty}{among}{kept}{words}"

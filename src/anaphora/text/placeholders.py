@@ -35,9 +35,13 @@ PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
 """In the order in which they are found: what a tag holds is part of the tag."""
 
 _GLUED = regex.compile(r"(?V1)[\w--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]")
-"""A letter that belongs to the placeholder beside it: in a script with spaces between words."""
 _BETWEEN = 3
 """Signs between two placeholders that are still one with them, as in ``%d:%d``, at most."""
+
+
+def is_glued(character: str) -> bool:
+    """Whether a character makes one word with what it stands beside: a letter or digit, not of an unspaced script."""
+    return bool(_GLUED.match(character))  # none of no character
 
 
 class Span(NamedTuple):
@@ -49,13 +53,16 @@ class Span(NamedTuple):
     """Whether it is a tag, which is no word of its sentence."""
 
 
-def check_kinds(kinds: Iterable[str]) -> None:
-    """Raise ConfigError for a kind that is none."""
+def checked_kinds(kinds: Iterable[str]) -> tuple[Kind, ...]:
+    """The same kinds; ConfigError for one that is none."""
+    found = []
     for kind in kinds:
         if kind not in KINDS:
             raise ConfigError(
                 f"What is protected should be some of {', '.join(KINDS)}, but one is {kind!r}: correct it."
             )
+        found.append(kind)
+    return tuple(found)
 
 
 def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
@@ -84,9 +91,9 @@ def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
 
 def _glued(text: str, start: int, end: int, of_tags: bytearray) -> Span:
     """A placeholder with the letters beside it."""
-    while start and not of_tags[start - 1] and _GLUED.match(text, start - 1):
+    while start and not of_tags[start - 1] and is_glued(text[start - 1]):
         start -= 1
-    while end < len(text) and not of_tags[end] and _GLUED.match(text, end):
+    while end < len(text) and not of_tags[end] and is_glued(text[end]):
         end += 1
     return Span(start, end, False)
 

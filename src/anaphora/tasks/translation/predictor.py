@@ -5,10 +5,12 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import torch
+
 from anaphora.batch import Constraints
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
-from anaphora.kernels.runtime import Runtime
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_texts, given_text, sentence_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.options import SearchOptions
@@ -26,8 +28,13 @@ from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.forced import Given
 from anaphora.tasks.translation.inspected import InspectedTranslator, longest
+from anaphora.tasks.translation.protection import Found, Protection, Sentence
+from anaphora.tasks.translation.restoring import Token
+from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
+from anaphora.text.apart import StandIn
+from anaphora.text.placeholders import USUAL, checked_kinds
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK, Tokenizer
 
@@ -145,11 +152,12 @@ class TranslationPredictor(InspectedTranslator):
         check_size(settled.beam)
         unknown = filler(self._source, self._target, settled.replace_unknown, lambda: self.attends)
         splitter = self._splitter if split else None
+        protection = self._protection(settled)
 
         def read(line: str, number: int) -> _Line:
-            line = given_text(line, number)
-            passage = splitter.split(line) if splitter else Passage.whole(line)
-            return _Line(passage, [Given(one, sentence_of(self._source, one, number)) for one in passage.sentences])
+            passage = protection.split(splitter, given_text(line, number))
+            parts = [protection.apart(one) for one in passage.sentences]
+            return _Line(passage, [Sentence(one, sentence_of(self._source, one.text, number)) for one in parts])
 
         def answer(
             lines: abc.Sequence[_Line], watch: Watch, answered: abc.Callable[[int], None]
@@ -159,7 +167,7 @@ class TranslationPredictor(InspectedTranslator):
             def searched(sentences: int) -> None:
                 answered(len(lines) * sentences // len(rows))
 
-            found = iter(self._search(rows, settled, unknown, watch, searched))
+            found = iter(self._search(rows, settled, unknown, protection, watch, searched))
             for line in lines:
                 parts = [next(found) for _ in line.sentences]
                 yield self._together(line.passage, parts, settled.alternatives, splitter)
@@ -177,9 +185,10 @@ class TranslationPredictor(InspectedTranslator):
 
     def _search(
         self,
-        rows: abc.Sequence[Given],
+        rows: abc.Sequence[Sentence],
         options: SearchOptions,
         unknown: Filler | None,
+        protection: Protection,
         watch: Watch,
         searched: abc.Callable[[int], None],
     ) -> list[Translation]:
@@ -187,26 +196,29 @@ class TranslationPredictor(InspectedTranslator):
         model = Without.special_tokens(self._stepper(), self._target.symbols)
         stepper = Watched(model, watch.check)
         full = [place for place, row in enumerate(rows) if row.ids]
-        found = [Translation("", 0.0, True)] * len(rows)
+        found = [Translation(row.apart.before, 0.0, True) for row in rows]
         done = len(rows) - len(full)
         assert options.beam is not None and options.length_penalty is not None
-        for batch in self._batches([rows[place] for place in full], beam=options.beam):
+        given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
+        for batch in self._batches(given, beam=options.beam):
+            own = [rows[full[number]] for number in batch.example_ids_B.tolist()]
+            most = [longest(len(row.ids)) for row in own]
             if options.candidates is not None:
-                texts = [rows[full[number]].text for number in batch.example_ids_B.tolist()]
+                texts = [row.apart.text for row in own]
                 batch = replace(
                     batch, constraints=Constraints(candidates=options.candidates.of(texts, self._source, self._target))
                 )
             hypotheses = beam_search(
-                stepper,
+                protection.pointing(stepper, batch, own, most),
                 batch,
                 size=options.beam,
-                max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
+                max_length=most,
                 length_penalty=options.length_penalty,
-                attention=options.attention or unknown is not None,
+                attention=options.attention or unknown is not None or any(row.apart.tags for row in own),
             )
             for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
                 place = full[number]
-                found[place] = self._answer(rows[place], of_one, options, unknown)
+                found[place] = self._answer(rows[place], of_one, options, unknown, protection)
             done += len(hypotheses)
             searched(done)
         return found
@@ -241,27 +253,63 @@ class TranslationPredictor(InspectedTranslator):
         other._stepper = stepper
         return other
 
+    def _protection(self, options: SearchOptions) -> Protection:
+        """What keeps the kinds that are asked for; without a word on them, the usual ones."""
+        kinds = USUAL if options.protect is None else checked_kinds(options.protect)
+
+        def stand_ins() -> abc.Sequence[StandIn]:
+            with running(self._runtime):
+                return best_copied(self._stepper(), self._source, self._target, self._batches)
+
+        return Protection(self._source, self._target, kinds, stand_ins)
+
     def _answer(
-        self, row: Given, hypotheses: list[Hypothesis], options: SearchOptions, unknown: Filler | None
+        self,
+        row: Sentence,
+        hypotheses: list[Hypothesis],
+        options: SearchOptions,
+        unknown: Filler | None,
+        protection: Protection,
     ) -> Translation:
         """The best hypothesis as a translation, with as many others of another text as are asked for."""
-        by_text: dict[str, Hypothesis] = {}
+        by_text: dict[str, tuple[Found, Hypothesis]] = {}
         for hypothesis in hypotheses:
             if len(by_text) > max(0, options.alternatives):
                 break
-            text, bare = (
-                unknown.filled(row.text, row.ids, hypothesis)
-                if unknown
-                else (self._target.decode(hypothesis.ids), hypothesis)
-            )
-            by_text.setdefault(text, bare)
-        best, *others = (
-            self._translation(
-                text, row, one, self._target.pieces(one.ids) if options.attention else [], options.attention
-            )
-            for text, one in by_text.items()
-        )
+            words, bare = list[str](), hypothesis
+            if unknown:
+                words, bare = unknown.words(row.apart.text, row.ids, protection.hidden(row, hypothesis))
+                bare = hypothesis if bare.ids == hypothesis.ids else bare
+            found = protection.restored(row, bare, words, options.attention)
+            by_text.setdefault(found.text, (found, bare))
+        source = protection.source_tokens(row) if options.attention else []
+        end = [self._source.pieces([self._source.symbols.eos])[0], self._target.pieces([self._target.symbols.eos])[0]]
+        best, *others = (_translation(found, bare, source, *end) for found, bare in by_text.values())
         return replace(best, alternatives=tuple(others)) if others else best
+
+
+def _translation(
+    found: Found, hypothesis: Hypothesis, source: abc.Sequence[Token], source_end: str, end: str
+) -> Translation:
+    """A hypothesis as a translation; without the tokens of the source, it has neither weights nor pieces."""
+    unknown = hypothesis.ids.count(UNK)
+    if not source:
+        return Translation(found.text, hypothesis.score, hypothesis.finished, unknown=unknown)
+    weights = hypothesis.weights
+    if weights is not None:
+        # what no step wrote looked nowhere, and nothing looked at it
+        rows = [token.step for token in found.tokens] + [len(hypothesis.ids)] * hypothesis.finished
+        padded = torch.nn.functional.pad(weights, (0, 1, 0, 1))
+        weights = padded[rows][:, [*(token.step for token in source), weights.shape[1] - 1]]
+    return Translation(
+        text=found.text,
+        score=hypothesis.score,
+        finished=hypothesis.finished,
+        source_pieces=(*(token.piece for token in source), source_end),
+        target_pieces=(*(token.piece for token in found.tokens), *[end] * hypothesis.finished),
+        weights=None if weights is None else weights.numpy(),
+        unknown=unknown,
+    )
 
 
 def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
@@ -287,4 +335,4 @@ class _Line(NamedTuple):
     """A line, and its sentences as ids."""
 
     passage: Passage
-    sentences: list[Given]
+    sentences: list[Sentence]
