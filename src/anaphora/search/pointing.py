@@ -1,16 +1,16 @@
 """A model that writes placeholders of its source, each exactly once: a pointer network that needs no training.
 
 A placeholder is a word of the source that must come back as it is. In the source, a token of the vocabulary stands for
-it; to the output it is a token of its own, behind the vocabulary. Its probability follows from attention and from that
-of its stand-in, as in the pointer-generator of See, Liu and Manning (2017), with the attention on all pending
-placeholders for the gate:
+it; to the output it is a token of its own, behind the vocabulary, which is scored by attention as pointer networks copy
+(See, Liu and Manning 2017), but without a gate that would have to be trained:
 
-    p(placeholder k) = a_k + (1 - sum a) p(stand-in of k) s_k        p(token) = (1 - sum a) p(token)
+    p(placeholder k) = a_k + p(stand-in of k) s_k, at most 1
 
 a_k is the attention on placeholder k, and s_k the part that it has of its stand-in, 1 unless others share it. A model
-without attention has a_k = 0 and goes by the stand-ins alone. What was written is pending no longer; ``</s>`` has no
-probability while a placeholder is pending, and near the maximum length nothing else has any. So every output has all
-of them, each once, whatever the model.
+without attention has a_k = 0 and goes by the stand-ins alone, which are no words of the output. What was written is
+pending no longer; ``</s>`` has no probability while a placeholder is pending, and near the maximum length nothing else
+has any. So every output has all of them, each once, whatever the model. Beams keep hypotheses that have written few of
+them beside others that have written many (``Pointing.steering``).
 """
 
 from collections.abc import Callable
@@ -22,6 +22,7 @@ from torch import Tensor, inf
 
 from anaphora.batch import Batch
 from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.search.steering import Entries, Steering
 
 _FLOOR = -1e4
 """ln p of a placeholder that is due, at least."""
@@ -88,6 +89,11 @@ class Pointing:
         self.size = model.size + placeholders.stand_ins_BK.shape[1]
         self.bos, self.eos, self.unk = model.bos, model.eos, model.unk
 
+    @property
+    def steering(self) -> Steering:
+        """What gives a beam places for hypotheses that have written as many placeholders as others have not."""
+        return _Banks(self._placeholders.positions_BKS.any(dim=2), self._known)
+
     def start(self, batch: Batch) -> SearchStart:
         start = self._model.start(batch)
         device = start.memory_lengths_B.device
@@ -104,8 +110,7 @@ class Pointing:
         rows = own.of(torch.arange(len(own.lengths_B), device=ids_N.device).repeat_interleave(beam))
         written_N = ids_N >= self._known
         which_N = (ids_N - self._known).clamp(min=0)
-        pending_NK = state.pending_NK.clone()
-        pending_NK[written_N, which_N[written_N]] = False
+        pending_NK = _left(state.pending_NK, ids_N - self._known)
         read_N = torch.where(written_N, rows.stand_ins_BK.gather(1, which_N[:, None]).squeeze(1), ids_N)
         step = self._model.advance(memory.model, state.model, read_N)
         with torch.inference_mode():
@@ -128,20 +133,45 @@ class Pointing:
         if step.weights_NS is not None:
             weights_N1S = step.weights_NS[:, None, :].to(log_probs_NV.dtype)
             attention_NK = (weights_N1S * rows.positions_BKS).sum(dim=2).clamp(max=1.0) * pending_NK
-        gate_N1 = attention_NK.sum(dim=1, keepdim=True).clamp(max=1.0)
         stand_in_NK = log_probs_NV.gather(1, rows.stand_ins_BK)
-        pointed_NK = attention_NK + (1 - gate_N1) * stand_in_NK.exp() * _parts(rows, attention_NK, pending_NK)
-        left_N1 = torch.log1p(-gate_N1)
-        log_probs_NV = log_probs_NV + left_N1
+        pointed_NK = attention_NK + stand_in_NK.exp() * _parts(rows, attention_NK, pending_NK)
+        log_probs_NV.scatter_(1, rows.stand_ins_BK, stand_in_NK.masked_fill(rows.alone_BK, -inf))
         log_probs_NV[:, self.eos].masked_fill_(pending_NK.any(dim=1), -inf)
-        log_probs_NV.scatter_(1, rows.stand_ins_BK, (stand_in_NK + left_N1).masked_fill(rows.alone_BK, -inf))
-        return torch.cat([log_probs_NV, pointed_NK.log().masked_fill(~pending_NK, -inf)], dim=1)
+        return torch.cat([log_probs_NV, pointed_NK.clamp(max=1.0).log().masked_fill(~pending_NK, -inf)], dim=1)
 
     def select(self, state: _State, rows_N: Tensor) -> _State:
         return _State(self._model.select(state.model, rows_N), state.pending_NK[rows_N], state.step)
 
     def keep(self, memory: _Memory, sentences_B: Tensor) -> _Memory:
         return _Memory(self._model.keep(memory.model, sentences_B), memory.placeholders.of(sentences_B))
+
+
+class _Banks(Steering):
+    """Its state is which placeholders of each row are pending; progress is the number of the others."""
+
+    banked = True
+
+    def __init__(self, given_BK: Tensor, known: int) -> None:
+        """``known`` is the size of the vocabulary."""
+        self._given_BK, self._known = given_BK, known
+
+    def start(self, sentences_B: Tensor) -> Tensor:
+        return self._given_BK.to(sentences_B.device)[sentences_B]
+
+    def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
+        return _left(state[rows_N], ids_N - self._known)
+
+    def wanted(self, ids_NT: Tensor, state: Tensor) -> Entries:
+        rows_X, which_X = state.nonzero(as_tuple=True)
+        return Entries(rows_X, which_X + self._known)
+
+    def progress(self, state: Tensor, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+        return (~_left(state[rows_X], ids_X - self._known)).sum(dim=1)
+
+
+def _left(pending_NK: Tensor, written_N: Tensor) -> Tensor:
+    """Which placeholders are pending after one was written; a negative number is none."""
+    return pending_NK & (torch.arange(pending_NK.shape[1], device=written_N.device) != written_N[:, None])
 
 
 def _parts(rows: Placeholders, attention_NK: Tensor, pending_NK: Tensor) -> Tensor:

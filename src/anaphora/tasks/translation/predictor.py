@@ -22,6 +22,7 @@ from anaphora.search.beam import check_size
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.ranking import Ranking
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
@@ -208,12 +209,15 @@ class TranslationPredictor(InspectedTranslator):
                 batch = replace(
                     batch, constraints=Constraints(candidates=options.candidates.of(texts, self._source, self._target))
                 )
+            pointing = protection.pointing(stepper, batch, own, most)
             hypotheses = beam_search(
-                protection.pointing(stepper, batch, own, most),
+                pointing or stepper,
                 batch,
                 size=options.beam,
+                n=max(0, options.alternatives) + 1,
                 max_length=most,
-                length_penalty=options.length_penalty,
+                ranking=Ranking(options.length_penalty),
+                steering=[pointing.steering] if pointing else [],
                 attention=options.attention or unknown is not None or any(row.apart.tags for row in own),
             )
             for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):

@@ -60,11 +60,13 @@ class Protection:
         words = any(not one.tag for one in spans(sentence, self._kinds))
         return take_apart(sentence, self._kinds, self._stand_ins if words else ())
 
-    def pointing(self, stepper: Stepper, batch: Batch, rows: Sequence[Sentence], longest: Sequence[int]) -> Stepper:
-        """The model over the placeholders of the rows of a batch too; itself where there are none."""
+    def pointing(
+        self, stepper: Stepper, batch: Batch, rows: Sequence[Sentence], longest: Sequence[int]
+    ) -> Pointing | None:
+        """The model over the placeholders of the rows of a batch too; None where there are none."""
         most = max(len(row.apart.units) for row in rows)
         if not most:
-            return stepper
+            return None
         positions_BKS = torch.zeros(len(rows), most, batch.input_ids.ids_BT.shape[1], dtype=torch.bool)
         stand_ins_BK = torch.zeros(len(rows), most, dtype=torch.int64)
         alone_BK = torch.zeros(len(rows), most, dtype=torch.bool)

@@ -20,6 +20,8 @@ _TRIED = 256
 """Words that are tried."""
 _LOOKED_AT = 5000
 """Words of a vocabulary that are looked at."""
+_SELDOM = 1e-3
+"""The mean probability below which a word is no more seldom than another."""
 _UNKNOWN = "Xqzvk"
 """A word that no vocabulary has."""
 
@@ -30,9 +32,10 @@ Batches = Callable[[Sequence[Given], Sequence[list[int]]], Iterable[Batch]]
 def best_copied(stepper: Stepper, source: Tokenizer, target: Tokenizer, batches: Batches) -> tuple[StandIn, ...]:
     """The words that the model copies best, best first.
 
-    Every word that is tried stands once between two others of them, as a sentence of three words, and is rated by the
-    probability of it and of the next token where the translation is the same three words. Names and numbers are tried
-    where there are enough.
+    Every word that is tried stands once between two others of them, as a sentence of three words. Its rating is the
+    probability of it and of the next token where the translation is the same three words, over its mean probability in
+    the translations of the other sentences: common words are likely anywhere. Names and numbers are tried where there
+    are enough.
     """
     tried = _candidates(source, target)
     if len(tried) < 3:
@@ -40,34 +43,46 @@ def best_copied(stepper: Stepper, source: Tokenizer, target: Tokenizer, batches:
     beside = [(tried[place - len(tried) // 3], one, tried[place - len(tried) // 2]) for place, one in enumerate(tried)]
     sources = [" ".join(one.word for one in three) for three in beside]
     targets = [target.encode(text) for text in sources]
-    scores = [0.0] * len(tried)
     given = [Given(text, source.encode(text)) for text in sources]
+    words_X = torch.tensor([one.token for one in tried])
+    own_X, others_X = torch.zeros(len(tried), dtype=torch.float64), torch.zeros(len(tried), dtype=torch.float64)
+    steps = 0
     for batch in batches(given, targets):
-        tokens = [tried[number].token for number in batch.example_ids_B.tolist()]
-        for number, score in zip(batch.example_ids_B.tolist(), _of_tokens(stepper, batch, tokens), strict=True):
-            scores[number] = score
-    order = sorted(range(len(tried)), key=lambda number: -scores[number])
-    return tuple(tried[number] for number in order[:COUNT])
+        probes = _Probes(batch, words_X)
+        with torch.no_grad():
+            unroll(stepper, stepper.start(batch), probes, int(batch.target_ids.lengths_B.max()), attention=False)
+        own_X += probes.own_X
+        others_X += probes.others_X
+        steps += probes.steps
+    ratings_X = own_X - (others_X / max(1, steps) + _SELDOM).log()
+    return tuple(tried[number] for number in ratings_X.argsort(descending=True, stable=True)[:COUNT].tolist())
 
 
-def _of_tokens(stepper: Stepper, batch: Batch, tokens: Sequence[int]) -> list[float]:
-    """ln p of one token of each target and of that behind it."""
-    found, before = [0.0] * batch.size, [-1] * batch.size
-    ids_BT, lengths_B = batch.target_ids.ids_BT, batch.target_ids.lengths_B
+class _Probes:
+    """The choice of a forced decoding, which notes the probabilities of the words that are tried."""
 
-    def given(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
-        rows_B = sentences_B.cpu()
-        chosen_B = ids_BT[rows_B, step]
-        values_B = log_probs_BV.gather(1, chosen_B.to(log_probs_BV.device)[:, None]).squeeze(1).tolist()
-        for row, chosen, value in zip(rows_B.tolist(), chosen_B.tolist(), values_B, strict=True):
-            if tokens[row] in (chosen, before[row]):
-                found[row] += value
-            before[row] = chosen
-        return chosen_B.to(log_probs_BV.device), (step + 1 >= lengths_B[rows_B]).to(log_probs_BV.device)
+    def __init__(self, batch: Batch, words_X: Tensor) -> None:
+        """Row b of the batch tries the word of its example id."""
+        self._targets, self._tried_B, self._words_X = batch.target_ids, batch.example_ids_B, words_X
+        self._before_B = torch.full_like(batch.example_ids_B, -1)
+        self.own_X = torch.zeros(len(words_X), dtype=torch.float64)
+        """ln p of the word, and of the token behind it, in its own sentence."""
+        self.others_X = torch.zeros(len(words_X), dtype=torch.float64)
+        """The sum of its probabilities in the others."""
+        self.steps = 0
 
-    with torch.no_grad():
-        unroll(stepper, stepper.start(batch), given, int(lengths_B.max()), attention=False)
-    return found
+    def __call__(self, step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
+        rows_B, values_BV = sentences_B.cpu(), log_probs_BV.cpu().double()
+        chosen_B, tried_B = self._targets.ids_BT[rows_B, step], self._tried_B[rows_B]
+        values_B = values_BV.gather(1, chosen_B[:, None]).squeeze(1)
+        own_B = (chosen_B == self._words_X[tried_B]) | (self._before_B[rows_B] == self._words_X[tried_B])
+        self.own_X.index_add_(0, tried_B[own_B], values_B[own_B])
+        given_BX = (self._targets.ids_BT[rows_B, :, None] == self._words_X).any(dim=1)
+        self.others_X += values_BV[:, self._words_X].exp().masked_fill(given_BX, 0.0).sum(dim=0)
+        self.steps += len(rows_B)
+        self._before_B[rows_B] = chosen_B
+        device = log_probs_BV.device
+        return chosen_B.to(device), (step + 1 >= self._targets.lengths_B[rows_B]).to(device)
 
 
 def _candidates(source: Tokenizer, target: Tokenizer) -> list[StandIn]:
