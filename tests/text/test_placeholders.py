@@ -11,7 +11,7 @@ from anaphora.text.placeholders import KINDS, USUAL, Kind, checked_kinds, spans
 
 KEPT: dict[Kind, list[str]] = {
     "placeholders": [
-        *("[X12X]", "%s", "%d", "%5.2f", "%(name)d", "%1$s", "%{name}", "${var}", "${user.name}"),
+        *("[X12X]", "%s", "%i", "%d", "%5.2f", "%(name)d", "%1$s", "%{name}", "${var}", "${user.name}"),
         *("{}", "{0}", "{name}", "{{ person.name }}", "{0:.2f}", "{$count}"),
     ],
     "tags": ["<b>", "</b>", "<br/>", "<g-1>", "<a href=\"x > y\" title='it' {id} disabled>", "<input name=x />"],
@@ -33,7 +33,7 @@ def test_each_kind_is_found_whole_and_only_where_it_is_asked_for(kind: Kind) -> 
     [
         ("{0}px wide", ["{0}px"]),
         ("un{a}ed, %s%s and %d:%d", ["un{a}ed", "%s%s", "%d:%d"]),
-        ("Größe{0}", ["Größe{0}"]),
+        ("Größe{0}, %dpx, %s27", ["Größe{0}", "%dpx", "%s27"]),
         ("我有{n}个苹果", ["{n}"]),
         ("{a} {b}", ["{a}", "{b}"]),
         ("<b>{a}</b>x", ["<b>", "{a}", "</b>"]),

@@ -131,8 +131,8 @@ class Pointing:
         log_probs_NV = step.log_probs_NV
         attention_NK = torch.zeros_like(pending_NK, dtype=log_probs_NV.dtype)
         if step.weights_NS is not None:
-            weights_N1S = step.weights_NS[:, None, :].to(log_probs_NV.dtype)
-            attention_NK = (weights_N1S * rows.positions_BKS).sum(dim=2).clamp(max=1.0) * pending_NK
+            weights_NKS = step.weights_NS[:, None, :].where(rows.positions_BKS, 0.0)
+            attention_NK = weights_NKS.sum(dim=2).to(log_probs_NV.dtype).clamp(max=1.0) * pending_NK
         stand_in_NK = log_probs_NV.gather(1, rows.stand_ins_BK)
         pointed_NK = attention_NK + stand_in_NK.exp() * _parts(rows, attention_NK, pending_NK)
         log_probs_NV.scatter_(1, rows.stand_ins_BK, stand_in_NK.masked_fill(rows.alone_BK, -inf))

@@ -58,6 +58,7 @@ class Tag(NamedTuple):
 class Apart:
     """A sentence taken apart; ``before`` and ``after`` stay around its translation."""
 
+    sentence: str
     before: str
     text: str
     """What is translated, stand-ins included; empty where there is nothing to translate."""
@@ -98,7 +99,7 @@ def take_apart(sentence: str, kinds: Collection[Kind], stand_ins: Sequence[Stand
     """
     found = spans(sentence, kinds)
     if not found:
-        return Apart("", sentence, "")
+        return Apart(sentence, "", sentence, "")
     partners = _partners(sentence, found)
     first, last, start, end = _peeled(sentence, found, partners)
     inner = sentence[start:end]
@@ -106,7 +107,7 @@ def take_apart(sentence: str, kinds: Collection[Kind], stand_ins: Sequence[Stand
     end -= len(inner) - len(inner.rstrip())
     within = found[first:last]
     if not any(map(str.isalpha, "".join(_between(sentence, within, start, end)))):
-        return Apart(sentence, "", "")
+        return Apart(sentence, sentence, "", "")
     free = [one for one in stand_ins if one.word.casefold() not in sentence.casefold()] or stand_ins
     return _taken(
         sentence, within, [partners.get(place, -1) - first for place in range(first, last)], (start, end), free
@@ -144,7 +145,7 @@ def _taken(
             text += stand_in.word
     text = _joined(text, next(texts), bool(tags) and found[-1].tag)
     paired = tuple(tag._replace(partner=places.get(tag.partner, -1)) for tag in tags)
-    return Apart(sentence[: inner[0]], text, sentence[inner[1] :], tuple(units), paired)
+    return Apart(sentence, sentence[: inner[0]], text, sentence[inner[1] :], tuple(units), paired)
 
 
 def _joined(text: str, more: str, after_tag: bool) -> str:

@@ -26,7 +26,7 @@ PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
     "urls": regex.compile(r"(?:https?://|ftp://|\bwww\.)[^\s<>\"]*[\w/]"),
     "emails": regex.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     "placeholders": regex.compile(
-        r"%(?:\(\w+\)|\d+\$)?[-+#0]?\d*(?:\.\d+)?[sdifuxXcgeo@](?!\w)"  # printf, Python, Objective-C
+        r"%(?:\(\w+\)|\d+\$)?[-+#0]?\d*(?:\.\d+)?[sdifuxXcgeo@](?:(?!\w)|(?<!\d%[a-z]))"  # printf, Python, Objective-C
         r"|%\{\w+\}|\$\{[\w.]+\}|\{\{ ?[\w.:|-]+ ?\}\}|\{\{?[\w.:!$]*\}?\}"  # Ruby, shells, templates, Python
         r"|\[[A-Z]\d+[A-Z]\]"  # Weblate
     ),

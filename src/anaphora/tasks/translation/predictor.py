@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from anaphora.batch import Constraints
@@ -30,13 +31,13 @@ from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.forced import Given
 from anaphora.tasks.translation.inspected import InspectedTranslator, longest
 from anaphora.tasks.translation.protection import Found, Protection, Sentence
-from anaphora.tasks.translation.restoring import Token
+from anaphora.tasks.translation.restoring import Token, tokens_kept
 from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
 from anaphora.text.apart import StandIn
 from anaphora.text.placeholders import USUAL, checked_kinds
-from anaphora.text.sentences import Passage, Splitter
+from anaphora.text.sentences import Passage, Splitter, is_blank
 from anaphora.text.tokenizer import UNK, Tokenizer
 
 _EVALUATION = SearchConfig()
@@ -197,7 +198,8 @@ class TranslationPredictor(InspectedTranslator):
         model = Without.special_tokens(self._stepper(), self._target.symbols)
         stepper = Watched(model, watch.check)
         full = [place for place, row in enumerate(rows) if row.ids]
-        found = [Translation(row.apart.before, 0.0, True) for row in rows]
+        ends = self._ends if options.attention else None
+        found = [_copied(row.apart.before, ends) for row in rows]
         done = len(rows) - len(full)
         assert options.beam is not None and options.length_penalty is not None
         given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
@@ -257,6 +259,12 @@ class TranslationPredictor(InspectedTranslator):
         other._stepper = stepper
         return other
 
+    @property
+    def _ends(self) -> tuple[str, str]:
+        """What ends the pieces of the source and of the translation."""
+        source, target = self._source, self._target
+        return source.pieces([source.symbols.eos])[0], target.pieces([target.symbols.eos])[0]
+
     def _protection(self, options: SearchOptions) -> Protection:
         """What keeps the kinds that are asked for; without a word on them, the usual ones."""
         kinds = USUAL if options.protect is None else checked_kinds(options.protect)
@@ -287,13 +295,21 @@ class TranslationPredictor(InspectedTranslator):
             found = protection.restored(row, bare, words, options.attention)
             by_text.setdefault(found.text, (found, bare))
         source = protection.source_tokens(row) if options.attention else []
-        end = [self._source.pieces([self._source.symbols.eos])[0], self._target.pieces([self._target.symbols.eos])[0]]
-        best, *others = (_translation(found, bare, source, *end) for found, bare in by_text.values())
+        best, *others = (_translation(found, bare, source, self._ends) for found, bare in by_text.values())
         return replace(best, alternatives=tuple(others)) if others else best
 
 
+def _copied(text: str, ends: tuple[str, str] | None) -> Translation:
+    """A sentence that is its own translation; with what ends the pieces of both sides, each word looks at itself."""
+    if ends is None or is_blank(text):
+        return Translation(text, 0.0, True)
+    pieces = [token.piece for token in tokens_kept(text)]
+    weights = np.eye(len(pieces) + 1, dtype=np.float32)
+    return Translation(text, 0.0, True, (*pieces, ends[0]), (*pieces, ends[1]), weights)
+
+
 def _translation(
-    found: Found, hypothesis: Hypothesis, source: abc.Sequence[Token], source_end: str, end: str
+    found: Found, hypothesis: Hypothesis, source: abc.Sequence[Token], ends: tuple[str, str]
 ) -> Translation:
     """A hypothesis as a translation; without the tokens of the source, it has neither weights nor pieces."""
     unknown = hypothesis.ids.count(UNK)
@@ -309,8 +325,8 @@ def _translation(
         text=found.text,
         score=hypothesis.score,
         finished=hypothesis.finished,
-        source_pieces=(*(token.piece for token in source), source_end),
-        target_pieces=(*(token.piece for token in found.tokens), *[end] * hypothesis.finished),
+        source_pieces=(*(token.piece for token in source), ends[0]),
+        target_pieces=(*(token.piece for token in found.tokens), *ends[1:] * hypothesis.finished),
         weights=None if weights is None else weights.numpy(),
         unknown=unknown,
     )

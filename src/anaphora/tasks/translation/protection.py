@@ -12,7 +12,16 @@ from anaphora.prediction.arguments import pieces_of
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Adjacency, Placeholders, Pointing
-from anaphora.tasks.translation.restoring import Token, around, text_of, tokens_of, with_own_tags, with_tags
+from anaphora.tasks.translation.restoring import (
+    Token,
+    around,
+    in_words,
+    respaced,
+    text_of,
+    tokens_of,
+    with_own_tags,
+    with_tags,
+)
 from anaphora.text.apart import Apart, StandIn, split_around, take_apart
 from anaphora.text.joiner import JOINER
 from anaphora.text.normalise import normalise
@@ -103,7 +112,8 @@ class Protection:
             weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)].numpy()
             before = [sum(end <= place for end in ends) for place in self._tag_places(apart)]
             text, tokens = with_tags(text, tokens, apart.tags, before, len(row.ids), weights_TS)
-        return Found(*around(apart.before, text, tokens, apart.after))
+        text, tokens = around(apart.before, text, tokens, apart.after)
+        return Found(text, respaced(tokens, text) if apart.text != apart.sentence else tokens)
 
     def source_tokens(self, row: Sentence) -> list[Token]:
         """The tokens of the source with all that was kept, by their positions."""
@@ -116,10 +126,12 @@ class Protection:
             tokens[first] = tokens[first]._replace(piece=space + shown(unit.text))
             for place in others:
                 tokens[place] = tokens[place]._replace(piece="")
+        tokens = in_words(tokens)
         text = apart.text
         if apart.tags:
             text, tokens = with_own_tags(text, tokens, apart.tags, self._tag_places(apart))
-        return around(apart.before, text, tokens, apart.after)[1]
+        _, tokens = around(apart.before, text, tokens, apart.after)
+        return respaced(tokens, apart.sentence) if apart.text != apart.sentence else tokens
 
     @cached_property
     def _stand_ins(self) -> Sequence[StandIn]:

@@ -1,7 +1,7 @@
 """A translation as text, with what was kept of its source: placeholders where the model wrote them, and tags."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from anaphora.tasks.translation.tag_places import Put, Weights, diagonal, put_tags
@@ -23,7 +23,7 @@ class Token(NamedTuple):
     start: int
     end: int
     step: int
-    """The step that wrote it; -1 for a tag, which none did."""
+    """The step that wrote it; -1 for what is kept without one."""
 
 
 def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: Sequence[Unit]) -> str:
@@ -35,19 +35,47 @@ def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: 
 
 
 def tokens_of(pieces: Sequence[str], text: str, kept: Mapping[int, str]) -> list[Token]:
-    """The tokens of a text by their pieces; one that reads otherwise there is empty, behind the one before it.
+    """The tokens of a text by their pieces.
 
     ``kept`` are placeholders, by the step of the token that is one.
     """
-    place, tokens = 0, list[Token]()
+    place, tokens, lost = 0, list[Token](), list[int]()
     for step, piece in enumerate(pieces):
         surface = kept.get(step, piece.strip(SPACE) or piece.replace(SPACE, " "))
         start = text.find(surface, place, place + len(surface) + _NEAR)
+        if start < 0:
+            lost.append(step)
+            tokens.append(Token(piece, place, place, step))
+            continue
         if step in kept:
             piece = (SPACE if start == 0 or text[start - 1 : start] == " " else "") + shown(surface)
-        place = start + len(surface) if start >= 0 else place
-        tokens.append(Token(piece, start if start >= 0 else place, place, step))
-    return tokens
+        _find_lost(tokens, lost, text, start)
+        place = start + len(surface)
+        tokens.append(Token(piece, start, place, step))
+    _find_lost(tokens, lost, text, len(text))
+    return in_words(tokens)
+
+
+def in_words(tokens: Iterable[Token]) -> list[Token]:
+    """The tokens, those that hold spaces as several of the same step."""
+    found = list[Token]()
+    for token in tokens:
+        first, *others = token.piece.split(" ")
+        found.append(token._replace(piece=first))
+        found += (Token(SPACE + other, token.end, token.end, token.step) for other in others)
+    return found
+
+
+def _find_lost(tokens: list[Token], lost: list[int], text: str, end: int) -> None:
+    """Give the first of the tokens that were not found what is left of the text: what they spell in bytes."""
+    if lost:
+        start = tokens[lost[0]].start
+        rest = text[start:end]
+        start += len(rest) - len(rest.lstrip())
+        tokens[lost[0]] = tokens[lost[0]]._replace(start=start, end=start + len(rest.strip()))
+        for step in lost[1:]:
+            tokens[step] = tokens[step]._replace(start=start + len(rest.strip()), end=start + len(rest.strip()))
+        lost.clear()
 
 
 def with_tags(
@@ -82,9 +110,24 @@ def with_own_tags(
 
 def around(before: str, text: str, tokens: Sequence[Token], after: str) -> tuple[str, list[Token]]:
     """A text and its tokens between what stays around them."""
-    whole = before + text
-    found = [*_of_tag(before, ""), *(_moved(token, len(before)) for token in tokens), *_of_tag(after, whole)]
-    return whole + after, _behind_tags(found, whole)
+    found = [*tokens_kept(before), *(_moved(token, len(before)) for token in tokens)]
+    return before + text + after, [*found, *tokens_kept(after, before + text)]
+
+
+def respaced(tokens: Sequence[Token], text: str) -> list[Token]:
+    """The tokens with their spaces as they are in a text."""
+    found, place = list[Token](), 0
+    for token in tokens:
+        bare = token.piece.strip(SPACE)
+        start = text.find(bare, place, place + len(bare) + _NEAR) if bare else -1
+        if start >= 0:
+            spaced = start == 0 or " " in text[place:start]
+            place = start + len(bare)
+        else:
+            spaced = (place == 0 and bool(bare)) or text.startswith(" ", place)
+            place += text.startswith(" ", place)
+        found.append(token._replace(piece=SPACE * spaced + bare))
+    return found
 
 
 def _marked(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: Sequence[Unit]) -> str:
@@ -151,24 +194,13 @@ def _composed(
         spaced, behind = _spaced([tags[one.tag] for one in group], text[end:start])
         for space, tag in spaced:
             composed += space
-            found += _of_tag(tag, composed)
+            found += tokens_kept(tag, composed)
             composed += tag
         composed += behind
         place = start
     found += [_moved(token, len(composed) - place) for token in rest]
     composed += text[place:]
-    return composed, _behind_tags(found, composed)
-
-
-def _behind_tags(tokens: Sequence[Token], text: str) -> list[Token]:
-    """The tokens, those directly behind a tag with the space that is there now."""
-    found = list(tokens[:1])
-    for one, token in pairwise(tokens):
-        bare = token.piece.removeprefix(SPACE)
-        if one.step < 0 <= token.step and bare:
-            token = token._replace(piece=SPACE + bare if text[token.start - 1] == " " else bare)
-        found.append(token)
-    return found
+    return composed, found
 
 
 def _spaced(tags: Sequence[Tag], gap: str) -> tuple[list[tuple[str, str]], str]:
@@ -192,10 +224,10 @@ def _spaced(tags: Sequence[Tag], gap: str) -> tuple[list[tuple[str, str]], str]:
     return found, pending if used else gap
 
 
-def _of_tag(tag: str, composed: str) -> Iterable[Token]:
-    """A tag as pieces without spaces, which goes behind what is composed."""
+def tokens_kept(text: str, composed: str = "") -> Iterator[Token]:
+    """What is kept as tokens without spaces; it goes behind what is composed."""
     place = len(composed)
-    for word in tag.split(" "):
+    for word in text.split(" "):
         space = SPACE if place > len(composed) or composed[-1:] in ("", " ") else ""
         if word:
             yield Token(space + shown(word), place, place + len(word), -1)
