@@ -54,6 +54,7 @@ def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(
         ("gates", ["--text", "adf", "--target-text", "fda"], ["gates"]),
         ("gates", ["test.en"], ["saturation"]),
         ("gradients", ["--text", "adf", "--fresh"], ["gradients-reach", "gradients-items"]),
+        ("neighbours", ["--text", "adf"], ["neighbours"]),
         ("beam", ["--text", "adf", "--beam", "2"], ["beam"]),
         ("beam", ["test.en", "--beam", "2"], []),
         ("length", ["--source", "test.en", "--target", "test.fr"], ["length"]),
@@ -89,6 +90,12 @@ def test_a_language_model_shows_gates_cells_gradients_and_beams(runs: Path, caps
     assert "loss" in inspect(capsys, runs / "model", "length", runs / "book.txt")
 
 
+def test_a_report_is_one_page(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["--source", runs / "test.en", "--target", runs / "test.fr"]
+    assert "Beam search" in inspect(capsys, runs / "translator", "report", *texts, "--output", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json"}
+
+
 def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "1.51763" in inspect(capsys, "explain", "lstm", "--output", tmp_path)
     assert "1.51763" in (tmp_path / "lstm.html").read_text() and json.loads((tmp_path / "lstm.json").read_text())
@@ -106,6 +113,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["blind", "attention", "--text", "adf"], "has no attention"),
         (["translator", "attention", "--text", "a" * 200], "201 tokens, but a picture has room for 120"),
         (["translator", "attention", "empty.txt"], "empty.txt has no lines"),
+        (["translator", "report"], "takes a text: name a FILE"),
         (["translator", "attention"], "takes a text: name a FILE"),
         (["translator", "gates", "--text", "a", "--text", "b"], "takes one text, but 2 were given"),
         (["translator", "model", "gates", "--text", "a"], "takes one run, but 2 were given"),
@@ -117,6 +125,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["translator", "attention", "--target", "test.fr"], "A target belongs to a source"),
         (["translator", "attention", "--source", "test.en", "--target", "train.fr"], "2 texts but 6 targets"),
         (["translator", "curves", "--output", "model"], "folder of their own"),
+        (["model", "neighbours", "--text", "line"], "has no training pairs to show: it writes no text from a source"),
         (["model", "embeddings", "--text", "line"], "is not one token"),
         (["explain"], "takes one of scalar, bptt, truncation, lstm, attention, beam"),
         (["explain", "lsmt"], "Did you mean"),

@@ -15,7 +15,7 @@ are asked to.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal, Protocol
 
 import torch
@@ -82,7 +82,7 @@ def for_training(backend: Backend, weight_NK: Tensor, rows: int) -> Prepared:
     if backend == "onednn":
         return _OneDnn(weight_NK, rows)
     if backend == "gemm":
-        return _Gemm(weight_NK) if compiled.suits(weight_NK) else _Torch(weight_NK)
+        return PackedWeight(weight_NK) if compiled.suits(weight_NK) else _Torch(weight_NK)
     suits = rows <= FEW_ROWS and weight_NK.numel() >= LARGE_WEIGHT
     return _OneDnnWeight(weight_NK, rows) if suits else _Torch(weight_NK)
 
@@ -96,7 +96,7 @@ def for_inference(backend: Backend, weight_NK: Tensor, lasting: bool) -> Multipl
     if backend == "onednn" and weight_NK.is_cpu:
         return _OneDnnWeight(weight_NK, _PACKED_ROWS) if lasting else _Unpacked(weight_NK)
     if backend == "gemm" and compiled.suits(weight_NK):
-        return _Gemm(weight_NK)
+        return PackedWeight(weight_NK)
     return _Torch(weight_NK)
 
 
@@ -173,23 +173,30 @@ class _OneDnn(_OneDnnWeight):
         return _through_onednn(dy_RN.T.contiguous(), a_RK.T.contiguous())
 
 
-class _Gemm:
+class PackedWeight:
     """All three by the packed GEMM in C."""
 
     def __init__(self, weight_NK: Tensor) -> None:
+        """``weight_NK``: of single precision, on the processor."""
         self._weight_NK = weight_NK.detach()
-        self._there = compiled.pack_rows(self._weight_NK)
-        self._back: compiled.Packed | None = None
+        self.forward = compiled.pack_rows(self._weight_NK)
+        """The right side of a W'."""
+
+    @cached_property
+    def backward(self) -> compiled.Packed:
+        """The right side of dy W."""
+        return compiled.pack_columns(self._weight_NK)
 
     def times(self, a_XK: Tensor) -> Tensor:
-        return compiled.gemm(a_XK, self._there)
+        """W a."""
+        return compiled.gemm(a_XK, self.forward)
 
     def back(self, dy_XN: Tensor) -> Tensor:
-        if self._back is None:
-            self._back = compiled.pack_columns(self._weight_NK)
-        return compiled.gemm(dy_XN, self._back)
+        """W' dy."""
+        return compiled.gemm(dy_XN, self.backward)
 
     def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
+        """Sum dy a' over the rows."""
         return compiled.gemm_of_columns(dy_RN, compiled.pack_columns(a_RK))
 
 

@@ -82,6 +82,15 @@ class Runtime:
         """Whether to compute the steps of a part in C; ``block`` is one of its tensors."""
         return self.kernels == "native" and compiled.suits(block)
 
+    def loops_in_c(self, block: Tensor, recording: bool) -> bool:
+        """Whether to take all steps of a loop in one call of C; ``block`` is one of its tensors.
+
+        Its products are those of the backend "gemm". ``recording``: whether there will be a backward pass.
+        """
+        if (recording and not self.training) or self.observer or not compiled.has_loop() or not self.native(block):
+            return False
+        return (self.training_backend if recording else self.inference_backend) == "gemm"
+
     @property
     def training_backend(self) -> Backend:
         """Backend of products with a gradient: ``backend``, but torch instead of C if kernels are not native."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from anaphora.batch import Batch
@@ -18,15 +19,17 @@ from anaphora.tasks.translation.restoring import (
     in_words,
     respaced,
     text_of,
+    tokens_kept,
     tokens_of,
     with_own_tags,
     with_tags,
 )
+from anaphora.tasks.translation.translation import Translation
 from anaphora.text.apart import Apart, StandIn, split_around, take_apart
 from anaphora.text.joiner import JOINER
 from anaphora.text.normalise import normalise
 from anaphora.text.placeholders import Kind, is_glued, spans
-from anaphora.text.sentences import Passage, Splitter
+from anaphora.text.sentences import Passage, Splitter, is_blank
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
 from anaphora.text.words import WordTokenizer, written
 
@@ -37,14 +40,6 @@ class Sentence(NamedTuple):
     apart: Apart
     ids: list[int]
     """Of its text, stand-ins included; none where there is nothing to translate."""
-
-
-class Found(NamedTuple):
-    """A hypothesis as text."""
-
-    text: str
-    tokens: Sequence[Token]
-    """What it is put together from; nothing where nobody asked."""
 
 
 class Protection:
@@ -98,24 +93,65 @@ class Protection:
             weights_TS[:, places.start : places.stop] = 0
         return replace(hypothesis, weights=weights_TS)
 
-    def restored(self, row: Sentence, hypothesis: Hypothesis, words: Sequence[str], pieces: bool) -> Found:
-        """The text of a hypothesis with all that was kept; ``words`` take the places of its unknown words."""
-        apart, ids, size = row.apart, hypothesis.ids, self._target.symbols.size
+    def copied(self, row: Sentence, attention: bool) -> Translation:
+        """A sentence without a word to translate, which is its own translation; each word looks at itself."""
+        text = row.apart.before
+        if not attention or is_blank(text):
+            return Translation(text, 0.0, True)
+        pieces = [token.piece for token in tokens_kept(text)]
+        weights = np.eye(len(pieces) + 1, dtype=np.float32)
+        source, target = (one.pieces([one.symbols.eos]) for one in (self._source, self._target))
+        return Translation(text, 0.0, True, (*pieces, *source), (*pieces, *target), weights)
+
+    def restored(self, row: Sentence, hypothesis: Hypothesis, words: Sequence[str], attention: bool) -> Translation:
+        """The translation that a hypothesis is, with all that was kept; ``words`` are its unknown ones."""
+        apart, ids = row.apart, hypothesis.ids
         text = text_of(self._target, ids, words, apart.units)
-        if not pieces and not apart.tags:
-            return Found(apart.before + text + apart.after, ())
-        kept = {step: apart.units[number - size].text for step, number in enumerate(ids) if number >= size}
-        own = self._target.pieces([number if number < size else UNK for number in ids])
-        tokens = tokens_of(own, text, kept)
+        tokens = self._tokens(text, ids, apart) if attention or apart.tags else []
         if apart.tags:
             weights, ends = hypothesis.weights, self._ends(apart)
             weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)].numpy()
             before = [sum(end <= place for end in ends) for place in self._tag_places(apart)]
             text, tokens = with_tags(text, tokens, apart.tags, before, len(row.ids), weights_TS)
         text, tokens = around(apart.before, text, tokens, apart.after)
-        return Found(text, respaced(tokens, text) if apart.text != apart.sentence else tokens)
+        found = Translation(
+            text,
+            hypothesis.score,
+            hypothesis.finished,
+            unknown=ids.count(UNK),
+            rank=hypothesis.rank,
+            tokens=len(ids) + hypothesis.finished,
+        )
+        if not attention:
+            return found
+        if apart.text != apart.sentence:
+            tokens = respaced(tokens, text)
+        return self._with_attention(found, tokens, self._source_tokens(row), hypothesis)
 
-    def source_tokens(self, row: Sentence) -> list[Token]:
+    def _with_attention(
+        self, found: Translation, tokens: Sequence[Token], source: Sequence[Token], hypothesis: Hypothesis
+    ) -> Translation:
+        weights = hypothesis.weights
+        if weights is not None:
+            # what no step wrote looked nowhere, and nothing looked at it
+            rows = [token.step for token in tokens] + [len(hypothesis.ids)] * hypothesis.finished
+            padded = torch.nn.functional.pad(weights, (0, 1, 0, 1))
+            weights = padded[rows][:, [*(token.step for token in source), weights.shape[1] - 1]]
+        end = self._target.pieces([self._target.symbols.eos]) if hypothesis.finished else []
+        return replace(
+            found,
+            source_pieces=(*(token.piece for token in source), *self._source.pieces([self._source.symbols.eos])),
+            target_pieces=(*(token.piece for token in tokens), *end),
+            weights=None if weights is None else weights.numpy(),
+        )
+
+    def _tokens(self, text: str, ids: Sequence[int], apart: Apart) -> list[Token]:
+        """The tokens of a translation without its tags."""
+        size = self._target.symbols.size
+        kept = {step: apart.units[number - size].text for step, number in enumerate(ids) if number >= size}
+        return tokens_of(self._target.pieces([number if number < size else UNK for number in ids]), text, kept)
+
+    def _source_tokens(self, row: Sentence) -> list[Token]:
         """The tokens of the source with all that was kept, by their positions."""
         apart = row.apart
         positions = self._positions(apart)
