@@ -107,8 +107,7 @@ def run(
     from anaphora.tasks.runs import task_at
 
     words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
-    search = SearchOptions(beam, length_penalty, replace_unknown=words, candidates=chosen, known=known_words)
-    search = search._replace(protect=protected(protect))
+    search = SearchOptions(beam, length_penalty, 0, words, chosen, known_words, protect=protected(protect))
     how = known_mean(mean, len(runs)) if mean else ""
     lines = Text(Path(named(text)).name, given_texts(text)) if text else None
     request = Request(pairs, lines, data, search, adapted, ensemble, how, fusion, details, output is not None, keep)

@@ -114,14 +114,8 @@ def run(
     from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.translation import NO_LINKS, load_together
 
-    options = SearchOptions(
-        beam,
-        length_penalty,
-        replace_unknown=words,
-        candidates=chosen,
-        attention=alignments is not None,
-        protect=protected(protect),
-    )
+    options = SearchOptions(beam, length_penalty, 0, words, chosen, attention=alignments is not None)
+    options = options._replace(protect=protected(protect))
     typed = is_typed(file)
     with listening(bars=not typed) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
