@@ -205,7 +205,7 @@ CONFLICTS = (
     ),
     Conflict(
         lambda asked: asked.known and asked.replace_unknown is not None,
-        "A search of known words only writes no unknown word, so there is nothing to replace: leave one out",
+        "Where known words alone are written, no unknown word is left to replace: leave out one of the two",
     ),
 )
 """What a search cannot be asked for."""

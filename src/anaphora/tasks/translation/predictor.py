@@ -192,6 +192,21 @@ class TranslationPredictor(InspectedTranslator):
             refused=empty if refused else None,
         )
 
+    def aligned(self, line: str, translation: Translation) -> Translation:
+        """A translation of a line with the attention of this translator, by forced decoding; ``links`` align it.
+
+        It is decoded sentence by sentence where it was translated so. Errors are those of ``score_pairs``.
+        """
+        targets = [part.text for part in translation.sentences]
+        passage = self._splitter.split(line) if self._splitter and targets else Passage.whole(line)
+        if len(passage.sentences) != len(targets):
+            passage, targets = Passage.whole(line), [translation.text]
+        parts = self.score_pairs(passage.sentences, targets, attention=True)
+        if self._splitter is None or len(parts) == 1:
+            return parts[0]
+        gaps = self._splitter.gaps(passage)
+        return Translation.joined(translation.text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
+
     def _search(
         self,
         rows: abc.Sequence[Sentence],
