@@ -21,6 +21,7 @@ from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.prediction.options import Sampling, SearchOptions
+    from anaphora.text.placeholders import Kind
 
 _SEARCH, _SAMPLING = "Search", "Sampling"
 
@@ -62,6 +63,15 @@ MinimumRisk = Annotated[
         rich_help_panel=_SEARCH,
     ),
 ]
+Protect = Annotated[
+    str,
+    typer.Option(
+        "--protect",
+        metavar="KINDS",
+        help="Kept as they are: placeholders,tags,urls,emails,numbers, all or none.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 Sample = Annotated[
     bool, typer.Option("--sample", help="Draw translations instead of searching them.", rich_help_panel=_SAMPLING)
 ]
@@ -99,6 +109,7 @@ class SearchTable:
     groups: Groups = 0
     diversity: DiversityOption = None
     minimum_risk: MinimumRisk = 0
+    protect: Protect = ""
     sample: Sample = False
     temperature: Temperature = None
     top_k: TopK = None
@@ -132,10 +143,18 @@ class SearchTable:
             diversity=self.diversity,
             sampling=self._sampling(),
             minimum_risk=self.minimum_risk,
+            protect=self._protected(),
             **others,
         )
         asked.check()
         return asked
+
+    def _protected(self) -> "tuple[Kind, ...] | None":
+        """What ``--protect`` names, None where it is not given; ConfigError for a kind that is none."""
+        from anaphora.text.placeholders import KINDS, checked_kinds
+
+        named = {"": None, "all": KINDS, "none": ()}
+        return named[self.protect] if self.protect in named else checked_kinds(self.protect.split(","))
 
     def _sampling(self) -> "Sampling | None":
         from anaphora.prediction.options import Sampling
