@@ -50,6 +50,7 @@ VERBS = (
     "record",
     "evaluate",
     "compare",
+    "serve",
     "export",
     "score",
     "rescore",

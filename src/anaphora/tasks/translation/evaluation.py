@@ -36,10 +36,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     The first run's experiment says under which conditions. Raises ConfigError for other models, for two translators of
     different languages, and for what does not go together, DataError for texts that are not what they should be.
     """
-    if request.search.known and request.search.replace_unknown is not None:
-        raise ConfigError(
-            "With --known-words no unknown word is written, so --replace-unknown has nothing to replace: leave one out."
-        )
+    request.search.check()
     request.refuse(paths[0], "a translator", _TAKEN)
     together = request.ensemble or request.fusion is not None
     if len(paths) > 1 and request.search.known and not together:
