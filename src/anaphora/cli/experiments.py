@@ -68,6 +68,7 @@ def languages_of(
     for columns whose languages nothing names, DataError as ``data.directions.direction_of`` does.
     """
     from anaphora.data.directions import direction_of
+    from anaphora.data.entry_files import holds_pairs
 
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
     if not data or (source and target) or named_elsewhere or recipe.endswith(".toml") or not _of_pairs(task):
@@ -85,10 +86,11 @@ def languages_of(
     if found is not None:
         report(Note(f"The data says that {found.source} is translated into {found.target}, by its names or headings."))
         return found
-    columns = [path for path in data if path.name.lower().removesuffix(".gz").endswith(".tsv")]
-    if columns and not (source or target):
+    open_ones = [path for path in data if holds_pairs(path)]
+    if open_ones and not (source or target):
         raise ConfigError(
-            f"Nothing says which languages the columns of {columns[0]} are in: name them with --source and --target."
+            f"Nothing says which two languages {open_ones[0]} is in, source first: name them with --source and "
+            f"--target."
         )
     return source, target
 

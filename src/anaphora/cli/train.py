@@ -35,13 +35,12 @@ EXAMPLES = (
 )
 
 
+BoardOption = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write scalars for TensorBoard here.")]
+
+
 def run(
     recipe: Annotated[
-        str,
-        typer.Argument(
-            metavar="RECIPE|FILE.toml",
-            help="Recipe name, or your own TOML file. [default: chosen by the data]",
-        ),
+        str, typer.Argument(metavar="RECIPE|FILE.toml", help="Recipe name, or TOML file. [default: chosen by the data]")
     ] = "",
     data: Annotated[
         list[Path] | None,
@@ -60,9 +59,7 @@ def run(
     ] = None,
     time: Annotated[str, typer.Option(metavar="30m", help="Maximum training time, resumed parts included.")] = "",
     threads: TrainingThreads = None,
-    board_folder: Annotated[
-        Path | None, typer.Option("--board", metavar="FOLDER", help="Write scalars for TensorBoard here.")
-    ] = None,
+    board: BoardOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run from its latest checkpoint.")] = False,
     parent: Annotated[
         Path | None, typer.Option("--from", metavar="RUN", help="Start a new run from the weights of an older one.")
@@ -84,7 +81,7 @@ def run(
     from anaphora.experiment.reading import read_experiment
 
     try:
-        with listening() as said, _on_board(board_folder, said) as report, handling_signals() as signals:
+        with listening() as said, _on_board(board, said) as report, handling_signals() as signals:
             given = _begun_with(folder if resume else None, recipe, _Data(data or [], source, target))
             if not resume and (recipe or not parent):
                 given = _Data(given.data, *languages_of(recipe, *given, changes, report, task))

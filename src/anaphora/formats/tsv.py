@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+from anaphora.wording import counted
 
 
 class Row(NamedTuple):
@@ -56,8 +57,8 @@ class Layout(NamedTuple):
         return numbers[0], numbers[1]
 
 
-HEADING = 0
-"""The number of columns that is reported of a first line that names them."""
+HEADING = "a heading"
+"""Why a first line that names its columns is rejected."""
 
 _NAMES = """
     english:en german:de french:fr spanish:es italian:it portuguese:pt dutch:nl czech:cs polish:pl russian:ru
@@ -66,7 +67,15 @@ _NAMES = """
 """
 _CODES = dict(entry.split(":", 1) for entry in _NAMES.split())
 """Codes of languages by their English names."""
-_SOURCES, _TARGETS = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
+SIDES = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
+"""What headings call the two sides."""
+_SOURCES, _TARGETS = SIDES
+
+
+def code_named(cell: str) -> str:
+    """The code of the language that a cell names; the cell in lower case where it names none."""
+    name = cell.strip().casefold()
+    return _CODES.get(name, name)
 
 
 def is_heading(cells: Sequence[str], sides: tuple[str, str] = ("", "")) -> bool:
@@ -86,13 +95,17 @@ def languages_of_heading(path: Path) -> tuple[str, str]:
 def _is_reversed(cells: Sequence[str], sides: tuple[str, str]) -> bool:
     """Whether a heading names the target first."""
     names = [cell.strip().casefold() for cell in cells]
-    named = tuple(_CODES.get(name, name) for name in names)
+    named = tuple(map(code_named, cells))
     return named == tuple(side.casefold() for side in reversed(sides)) or (
         names[0] in _TARGETS and names[1] in _SOURCES
     )
 
 
-def ignore(line: int, columns: int) -> None:
+Rejected = Callable[[int, str], None]
+"""Receives the line of what is no pair, and why it is none."""
+
+
+def ignore(line: int, why: str) -> None:
     """Drop the line: the default for lines that are rejected."""
 
 
@@ -105,11 +118,12 @@ def read_pairs(
     layout: Layout = PLAIN,
     *,
     sides: tuple[str, str] = ("", ""),
-    rejected: Callable[[int, int], None] = ignore,
+    rejected: Rejected = ignore,
 ) -> Iterator[Row]:
-    """The pairs of a table; ``rejected`` receives the line number and the number of columns of every other line.
+    """The pairs of a table; ``rejected`` receives the line number of every other line and why it is none.
 
-    The number is ``HEADING`` for a first line that names the columns; ``sides`` are the languages of source and target.
+    That is ``HEADING`` for a first line that names the columns, else how many columns there are; ``sides`` are the
+    languages of source and target.
     Raises DataError as ``read_lines`` does, for a first line that has none of the names in ``layout`` or names the
     target first, and when no line at all has the columns that ``layout`` asks for.
     """
@@ -137,7 +151,7 @@ def read_pairs(
         else:
             wrong += 1
             example = example or f"line {number} has {len(cells)}"
-            rejected(number, len(cells))
+            rejected(number, counted(len(cells), "column"))
     if wrong and not found:
         raise DataError(
             f"{path} should have two columns with a tab between them, but {example}, and no line has two: name those "

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels import cudnn
+from anaphora.kernels import cudnn, native
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.checks import check_scan
@@ -120,8 +120,9 @@ class _Walked(NamedTuple):
 
     matmuls: Matmuls
     blocks: Blocks
-    saved: list[list[tuple[Any, ...]]]
-    """For each stage, for each step (one for all where the stage does not loop), what each part saved."""
+    saved: list[Any]
+    """For each stage, for each step (one for all where the stage does not loop), what each part saved; where all steps
+    ran in one call, what that left."""
 
 
 class _Scan(torch.autograd.Function):
@@ -162,8 +163,12 @@ def _walk(spec: _Spec, recording: bool, inputs: Tensors, first: Tensors, weights
         blocks.put(name, spec.rows.of_batch(grid_TBW))
     for name, value_BW in first.items():
         blocks.carry(name, value_BW)
-    saved: list[list[tuple[Any, ...]]] = []
+    saved: list[Any] = []
+    in_c = matmuls.loops_in_c(blocks.like)
     for stage in stages(spec.program):
+        if in_c and native.is_native(stage):
+            saved.append(native.forward(stage, spec.rows, matmuls, blocks, recording))
+            continue
         steps = _steps(spec.rows, stage, matmuls, blocks)
         if recording or spec.observed:
             saved.append(list(steps))
@@ -218,6 +223,9 @@ def _walk_back(spec: _Spec, walked: _Walked, gradients: tuple[Tensor, ...], want
     needed = leading_to(program, wanted)
     for stage, saved in zip(reversed(stages(program)), reversed(walked.saved), strict=True):
         if stage not in needed:
+            continue
+        if isinstance(saved, native.Lowered):
+            native.backward(stage, rows, walked.matmuls, saved, dblocks)
             continue
         for part in stage.parts:
             for name in (*part.writes, *(part.reads if stage.loops else ())):
