@@ -59,8 +59,8 @@ class EffectiveContext:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.run}: {counted(self.predicted, 'prediction')}; whole context, {counted(self.longest, 'token')}: loss "
-            f"{self.whole:.4f}, perplexity {exp(self.whole):.2f}",
+            f"{self.run}: {counted(self.predicted, 'prediction')}; whole context, {counted(self.longest, 'token')}: "
+            f"loss {self.whole:.4f}, perplexity {exp(self.whole):.2f}",
             f"  {'k':>5}{'cut to k':>12}{'shuffled beyond k':>20}",
         ]
         for k, cut, shuffled in zip(self.sizes, self.cut, self.shuffled, strict=True):
