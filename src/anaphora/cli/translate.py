@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import check_writable, given_texts, is_typed, typed_texts, writing
 from anaphora.cli.options import (
     Beam,
@@ -49,6 +50,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --json --output test.jsonl",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
+    "anaphora translate runs/en-de app.po --output app.de.po",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -73,7 +75,7 @@ def run(
         list[str],
         typer.Argument(
             metavar="RUN... [FILE|-]",
-            help="Run folder, or several as an ensemble, then a text file to translate.",
+            help="Run folder, or several as an ensemble, then a text or a document.",
         ),
     ],
     beam: Beam = None,
@@ -96,7 +98,7 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Translate text line by line; keep line breaks and white space.
+    """Translate lines of text, or what a document (TMX, PO, XLIFF, HTML, SRT) lacks.
 
     At a terminal, translate each line that is typed, until Ctrl-D.
     """
@@ -111,14 +113,16 @@ def run(
     from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.translation import NO_LINKS, load_together
 
-    options = SearchOptions(
-        beam, length_penalty, replace_unknown=words, candidates=chosen, attention=alignments is not None
-    )
+    kind = document_kind(file, alignments=alignments, pairs=pairs, json=as_json)
+    links = alignments is not None
+    options = SearchOptions(beam, length_penalty, replace_unknown=words, candidates=chosen, attention=links)
     typed = is_typed(file)
     with listening(bars=not typed) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
-        if alignments is not None and not translator.attends:
+        if links and not translator.attends:
             raise ConfigError(NO_LINKS)
+        if kind:
+            return translate_document(translator, Path(file), kind, output, options, report, split=not no_split)
         waiting = deque[str]()
         lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
         texts: Iterable[Iterable[str]] = ([line] for line in lines) if typed else [lines]
