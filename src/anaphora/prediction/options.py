@@ -71,7 +71,6 @@ class SearchOptions(NamedTuple):
     Kumar and Byrne 2004, Eikema and Aziz 2020); 0 takes the best by rank."""
     max_tokens: int = LONGEST
     """Maximum number of source tokens of a sentence; longer ones are refused."""
-
     protect: tuple[Kind, ...] | None = None
     """What comes back as it is, each exactly once: some of ``text.placeholders.KINDS``. None for the usual ones where
     texts are translated, and for nothing where translations are scored."""
@@ -145,9 +144,9 @@ class SearchOptions(NamedTuple):
         only = " of known words only" if self.known else ""
         what = "left" if left == unknown else "replaced" if not left else f"of which {left:,} left"
         words = [f"{unknown:,} unknown words {what}"] if unknown else []
-        return ", ".join([f"{counted(sentences, 'sentence')}{only}", *self._how(), *words])
+        return ", ".join([f"{counted(sentences, 'sentence')}{only}", *self.how(), *words])
 
-    def _how(self) -> Iterator[str]:
+    def how(self) -> Iterator[str]:
         """The settings that a settled search has, in words."""
         yield str(self.sampling) if self.sampling else f"beam {self.beam}"
         if self.length_penalty:
