@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.prediction.arguments import pieces_of
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Adjacency, Placeholders, Pointing
+from anaphora.tasks.translation.required_terms import SentenceTerms
 from anaphora.tasks.translation.restoring import (
     Token,
     around,
@@ -40,6 +42,8 @@ class Sentence(NamedTuple):
     apart: Apart
     ids: list[int]
     """Of its text, stand-ins included; none where there is nothing to translate."""
+    terms: SentenceTerms = SentenceTerms()
+    """What its translation must contain, and must not."""
 
 
 class Protection:
@@ -168,6 +172,11 @@ class Protection:
             text, tokens = with_own_tags(text, tokens, apart.tags, self._tag_places(apart))
         _, tokens = around(apart.before, text, tokens, apart.after)
         return respaced(tokens, apart.sentence) if apart.text != apart.sentence else tokens
+
+    @property
+    def after_V(self) -> Tensor:
+        """bool: the tokens that make no word with what stands before them."""
+        return self._adjacency.after_V
 
     @cached_property
     def _stand_ins(self) -> Sequence[StandIn]:
