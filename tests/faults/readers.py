@@ -23,6 +23,7 @@ from anaphora.formats.columns import Columns
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.dictionary import read_dictionary
 from anaphora.formats.documents import recognized
+from anaphora.formats.glossary import read_glossary
 from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.labelled import read_labelled
 from anaphora.formats.labelled_vectors import read_labelled_vectors
@@ -177,6 +178,7 @@ READERS = (
     Reader("list.srilm", "-120.5 -36.2 3 <s> the man </s>\n-1 -2 0\n", partial(_nbest, "srilm")),
     Reader("words.vec", "2 3\nman 0.1 -2 3e-1\nwoman 1 2 3\n", lambda path: list(read_vectors(path, 3, _Everything()))),
     Reader("words.dictionary", "man\tMann\t0.9\nhouse\tHaus\t0.5\n", read_dictionary),
+    Reader("terms.glossary", "man\tMann | Herr\n*\t!Weib\n", read_glossary),
     Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", lambda path: read_links(path, 3)),
     Reader("start.bin", "<?xml version='1.0'?><!-- a --><tmx version='1.4'>", _start),
     Reader("start.po", '# a\n#, fuzzy\nmsgctxt "x"\nmsgid "a"\nmsgstr "b"\n', _start),
