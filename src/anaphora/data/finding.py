@@ -11,8 +11,7 @@ from anaphora.config import nearest
 from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
 from anaphora.errors import DataError
 from anaphora.events import Note, Report
-from anaphora.formats.lines import read_lines
-from anaphora.formats.tsv import PLAIN, Layout
+from anaphora.formats.tsv import PLAIN, Layout, holds_pairs
 
 VALIDATION_NAMES = ("val", "valid", "dev")
 """Names that a validation split may have, each as good as the others."""
@@ -237,8 +236,9 @@ def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str], layout
 
 def _pair_file(path: Path, sides: tuple[str, str], layout: Layout) -> PairFile:
     if not _plain_name(path).lower().endswith(".tsv"):
-        next(read_lines(path), None)  # which refuses a document by the name of its format
-        raise DataError(f"{path} is no folder and no .tsv: pass a folder with train.{sides[0]} and train.{sides[1]}.")
+        hint = ", or name it .tsv, since its lines are text, tab, text" if holds_pairs(path) else ""  # or DataError
+        folder = f"pass a folder with train.{sides[0]} and train.{sides[1]}"
+        raise DataError(f"{path} is no folder and no .tsv: {folder}{hint}.")
     return PairFile(path, layout, sides)
 
 
